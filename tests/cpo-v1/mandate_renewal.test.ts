@@ -6,40 +6,16 @@ import { attempt } from "#shared/foundation/errors.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, newEan } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { type Account, cpoOf } from "./cpo.ts";
 
 let world: World;
 beforeAll(async () => {
   world = await createWorld();
 });
 afterAll(() => world.close());
-beforeEach(() => travel("2026-06-15T12:00:00Z"));
+beforeEach(() => world.travel("2026-06-15T12:00:00Z"));
 
-/** Stops both clocks there. A bucket that will be full in what is now the future would refuse everybody. */
-async function travel(moment: string): Promise<void> {
-  await world.freeze(moment);
-  await world.row("delete from core.rate_limit_state");
-}
-
-type Account = Awaited<ReturnType<typeof createAccount>>;
-const token = () => world.partnerA.client.token();
-const connectionOf = async (account: Account) =>
-  (await world.get(`/v1/accounts?cpo_external_ref=${account.account.cpo_external_ref}`, await token())).body.accounts[0]
-    .connections[0];
-const positionOf = async (account: Account) =>
-  (await world.get(`/v1/ere-positions?cpo_external_ref=${account.account.cpo_external_ref}`, await token())).body
-    .positions[0];
-const deliver = async ({ account_id }: Account, ...periods: string[]) => {
-  const months = periods.map((period) => ({ period, total_kwh: 10 }));
-  const { body } = await world.post("/v1/sessions:batch", { account_id, months }, await token());
-  return body.results.map(({ status }: { status: string }) => status);
-};
-const monthsOf = async (account: Account) =>
-  Object.fromEntries(
-    (await positionOf(account)).delivered_months.map(({ period, status }: { period: string; status: string }) => [
-      period.slice(0, 7),
-      status,
-    ]),
-  );
+const { token, connectionOf, positionOf, deliver, monthsOf } = cpoOf(() => world);
 const countedOf = async ({ connection_id }: Account) =>
   (
     await world.database.admin.query(
@@ -79,7 +55,7 @@ test.each([
   ["2026-12-31T22:59:59Z", 200, "the last second of the year"],
 ])("contract §2 at %s a link for the next years answers %i: %s", async (moment, status) => {
   const account = await signedFor2026();
-  await travel(moment);
+  await world.travel(moment);
   const answer = await issue(account);
   expect(answer.status).toBe(status);
   if (status === 409) expect(answer.body.error).toBe("mandate_already_signed");
@@ -94,7 +70,7 @@ test.each([
   "contract §2 a renewal for %i years begins on 1 January after, lasts until %s, and changes nothing before",
   async (years, until) => {
     const account = await signedFor2026();
-    await travel("2026-11-20T12:00:00Z");
+    await world.travel("2026-11-20T12:00:00Z");
     await signMandate(world, account.account_id, world.partnerA, years);
     const now = { mandate_status: "signed", mandate_valid_from: "2026-01-01", mandate_valid_until: "2026-12-31" };
     expect(await connectionOf(account)).toMatchObject({
@@ -104,9 +80,9 @@ test.each([
     });
     expect((await positionOf(account)).mandate_valid_from).toBe("2026-01-01");
 
-    await travel("2026-12-31T22:59:59Z");
+    await world.travel("2026-12-31T22:59:59Z");
     expect(await connectionOf(account)).toMatchObject(now);
-    await travel("2026-12-31T23:00:00Z");
+    await world.travel("2026-12-31T23:00:00Z");
     const then = {
       mandate_status: "signed",
       mandate_valid_from: "2027-01-01",
@@ -127,20 +103,20 @@ test.each([
 
 test("contract §2 only the years that are signed for count as signed: nobody renews twice, whatever they ask for", async () => {
   const account = await signedFor2026();
-  await travel("2026-11-20T12:00:00Z");
+  await world.travel("2026-11-20T12:00:00Z");
   await signMandate(world, account.account_id);
   for (const validity_years of [1, 3, 5, null])
     expect(await issue(account, { validity_years })).toMatchObject({
       status: 409,
       body: { error: "mandate_already_signed" },
     });
-  await travel("2027-11-01T12:00:00Z");
+  await world.travel("2027-11-01T12:00:00Z");
   expect((await issue(account)).status, "a year later it may be renewed again").toBe(200);
 });
 
 test("contract §2 who signs by one link voids the other; two who sign at once renew it once", async () => {
   const account = await signedFor2026();
-  await travel("2026-11-20T12:00:00Z");
+  await world.travel("2026-11-20T12:00:00Z");
   const first = (await issue(account)).body.mandate_link;
   const second = (await issue(account)).body.mandate_link;
   expect((await open(first)).state, "a newer link voids the older").toBe("voided");
@@ -176,12 +152,12 @@ test("contract §2 who signs by one link voids the other; two who sign at once r
 
 test("contract §2 a declined renewal changes nothing, neither now nor when the year is over", async () => {
   const account = await signedFor2026();
-  await travel("2026-11-20T12:00:00Z");
+  await world.travel("2026-11-20T12:00:00Z");
   const before = await connectionOf(account);
   await decline((await issue(account)).body.mandate_link);
   expect(await connectionOf(account)).toEqual(before);
   expect((await issue(account)).status, "and they may still change their mind").toBe(200);
-  await travel("2027-01-01T12:00:00Z");
+  await world.travel("2027-01-01T12:00:00Z");
   expect((await connectionOf(account)).mandate_status).toBe("expired");
 });
 
@@ -190,17 +166,17 @@ test("contract §2 a first mandate that is declined says so, and so does one aft
   await decline((await issue(account)).body.mandate_link);
   expect((await connectionOf(account)).mandate_status).toBe("declined");
   const other = await signedFor2026();
-  await travel("2027-02-01T12:00:00Z");
+  await world.travel("2027-02-01T12:00:00Z");
   await decline((await issue(other)).body.mandate_link);
   expect((await connectionOf(other)).mandate_status).toBe("declined");
 });
 
 describe("contract §2 the end of a mandate that was renewed", () => {
   async function renewed(): Promise<Account> {
-    await travel("2026-06-15T12:00:00Z");
+    await world.travel("2026-06-15T12:00:00Z");
     const account = await signedFor2026();
     await deliver(account, "2026-04", "2026-05", "2026-06");
-    await travel("2026-11-20T12:00:00Z");
+    await world.travel("2026-11-20T12:00:00Z");
     await deliver(account, "2026-10", "2026-11");
     await signMandate(world, account.account_id, world.partnerA, 3);
     return account;
@@ -216,7 +192,7 @@ describe("contract §2 the end of a mandate that was renewed", () => {
       mandate_renewed_until: null,
     });
     expect(await countedOf(account)).toEqual([]);
-    await travel("2027-01-15T12:00:00Z");
+    await world.travel("2027-01-15T12:00:00Z");
     expect((await connectionOf(account)).mandate_status).toBe("revoked");
     expect(await deliver(account, "2027-01")).toEqual(["outside_mandate"]);
     expect((await issue(account)).status, "they can sign again").toBe(200);
@@ -270,13 +246,13 @@ test.each([
 ])("contract §2 withdrawn at %s, %j stay covered: %s", async (moment, kept) => {
   const account = await signedFor2026();
   await deliver(account, "2026-04", "2026-05", "2026-06");
-  await travel(moment);
+  await world.travel(moment);
   await revoke(account, { asked_by_customer: true });
   expect(await countedOf(account)).toEqual(kept);
 });
 
 test("contract §2 withdrawn in its first month, a mandate covers nothing; in the January after, the year before stays", async () => {
-  await travel("2026-01-20T12:00:00Z");
+  await world.travel("2026-01-20T12:00:00Z");
   const account = await createAccount(world);
   await signMandate(world, account.account_id);
   await deliver(account, "2026-01");
@@ -285,7 +261,7 @@ test("contract §2 withdrawn in its first month, a mandate covers nothing; in th
 
   const other = await createAccount(world);
   await signMandate(world, other.account_id, world.partnerA, 3);
-  await travel("2027-01-10T12:00:00Z");
+  await world.travel("2027-01-10T12:00:00Z");
   await deliver(other, "2026-12", "2027-01");
   await revoke(other, { asked_by_customer: true });
   expect(await countedOf(other)).toEqual(["2026-12"]);
@@ -311,7 +287,7 @@ describe("contract §2 for how many years", () => {
   });
 
   test("in November and December a year is not over in weeks", async () => {
-    await travel("2026-11-20T12:00:00Z");
+    await world.travel("2026-11-20T12:00:00Z");
     const account = await createAccount(world);
     expect(await periodsOf((await issue(account)).body.mandate_link)).toEqual([
       [1, "2027-12-31"],

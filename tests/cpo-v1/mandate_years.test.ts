@@ -4,6 +4,7 @@ import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, newEan } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { cpoOf } from "./cpo.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -11,32 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Stops both clocks there. A bucket that will be full in what is now the future would refuse everybody. */
-async function travel(moment: string): Promise<void> {
-  await world.freeze(moment);
-  await world.row("delete from core.rate_limit_state");
-}
-
-type Account = Awaited<ReturnType<typeof createAccount>>;
-const token = () => world.partnerA.client.token();
-const connectionOf = async (account: Account) =>
-  (await world.get(`/v1/accounts?cpo_external_ref=${account.account.cpo_external_ref}`, await token())).body.accounts[0]
-    .connections[0];
-const positionOf = async (account: Account) =>
-  (await world.get(`/v1/ere-positions?cpo_external_ref=${account.account.cpo_external_ref}`, await token())).body
-    .positions[0];
-const deliver = async ({ account_id }: Account, ...periods: string[]) => {
-  const months = periods.map((period) => ({ period, total_kwh: 10 }));
-  const { body } = await world.post("/v1/sessions:batch", { account_id, months }, await token());
-  return body.results.map(({ status }: { status: string }) => status);
-};
-const monthsOf = async (account: Account) =>
-  Object.fromEntries(
-    (await positionOf(account)).delivered_months.map(({ period, status }: { period: string; status: string }) => [
-      period.slice(0, 7),
-      status,
-    ]),
-  );
+const { token, connectionOf, positionOf, deliver, monthsOf } = cpoOf(() => world);
 const runJobs = () =>
   world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
 
@@ -48,7 +24,7 @@ test.each([
   ["2026-10-31T22:59:59Z", "2026", "2026", "the last second of October there, in winter time"],
   ["2026-10-31T23:00:00Z", "2026", "2027", "November there, October in UTC: weeks would be no year"],
 ])("contract §2 a first mandate for a year, signed at %s, covers %s to %s: %s", async (moment, year, until) => {
-  await travel(moment);
+  await world.travel(moment);
   const account = await createAccount(world);
   await signMandate(world, account.account_id);
   expect(await connectionOf(account)).toMatchObject({
@@ -65,14 +41,14 @@ test.each([
   [3, "2028"],
   [5, "2030"],
 ])("contract §2 a mandate for %i years expires after 31 December %s, with no job needed", async (years, last) => {
-  await travel("2026-10-20T12:00:00Z");
+  await world.travel("2026-10-20T12:00:00Z");
   const account = await createAccount(world);
   await signMandate(world, account.account_id, world.partnerA, years);
   await world.post("/v1/chargers", { account_id: account.account_id, ...MID_CHARGER }, await token());
-  await travel(`${last}-12-31T22:59:59Z`);
+  await world.travel(`${last}-12-31T22:59:59Z`);
   expect((await connectionOf(account)).mandate_status).toBe("signed");
   expect((await positionOf(account)).ere_eligible).toBe(true);
-  await travel(`${last}-12-31T23:00:00Z`);
+  await world.travel(`${last}-12-31T23:00:00Z`);
   expect((await connectionOf(account)).mandate_status).toBe("expired");
   expect(await positionOf(account)).toMatchObject({
     ere_eligible: false,
@@ -87,12 +63,12 @@ test.each([
 ])(
   "contract §2 renewal keeps the old year's months covered, revoking the new mandate too, but no correction of the connection: %s",
   async (_name, noted) => {
-    await travel("2026-10-20T12:00:00Z");
+    await world.travel("2026-10-20T12:00:00Z");
     const account = await createAccount(world);
     await signMandate(world, account.account_id);
     expect(await deliver(account, "2026-09", "2026-10")).toEqual(["ingested", "ingested"]);
 
-    await travel("2027-02-03T12:00:00Z");
+    await world.travel("2027-02-03T12:00:00Z");
     if (noted) expect(JSON.parse(await runJobs()).mandates_expired).toBeGreaterThan(0);
     expect(await deliver(account, "2026-12", "2027-01"), "no tacit renewal").toEqual(["ingested", "outside_mandate"]);
 
@@ -103,7 +79,7 @@ test.each([
     const covered = { "2026-09": "staged", "2026-10": "staged", "2026-12": "staged" };
     expect(await monthsOf(account)).toEqual({ ...covered, "2027-01": "staged" });
 
-    await travel("2027-02-04T12:00:00Z");
+    await world.travel("2027-02-04T12:00:00Z");
     await world.row("select ops.mandate_revoke(jsonb_build_object('connection', $1::text))", account.connection_id);
     expect(await monthsOf(account)).toEqual({ ...covered, "2027-01": "outside_mandate" });
 
@@ -120,7 +96,7 @@ test.each([
 ])(
   "contract §9 corrected after a mandate expired: %s; its open months count no more, if that is acknowledged",
   async (_what, connection, noted) => {
-    await travel("2026-10-20T12:00:00Z");
+    await world.travel("2026-10-20T12:00:00Z");
     const account = await createAccount(world);
     await signMandate(world, account.account_id);
     await deliver(account, "2026-08", "2026-09", "2026-10");
@@ -128,7 +104,7 @@ test.each([
       "update core.delivered_months set status = 'registered' where connection_id = $1 and period = '2026-08-01'",
       account.connection_id,
     );
-    await travel("2027-02-03T12:00:00Z");
+    await world.travel("2027-02-03T12:00:00Z");
     if (noted) await runJobs();
     const before = await monthsOf(account);
     const correct = async (acknowledge_mandate_lapses: boolean) => {
@@ -159,10 +135,10 @@ test.each([
 );
 
 test("contract §2 an expired mandate is no signed one: a correction revokes nothing and needs no acknowledgement", async () => {
-  await travel("2026-10-20T12:00:00Z");
+  await world.travel("2026-10-20T12:00:00Z");
   const account = await createAccount(world);
   await signMandate(world, account.account_id);
-  await travel("2027-01-01T12:00:00Z");
+  await world.travel("2027-01-01T12:00:00Z");
   const body = { account_id: account.account_id, connection: { city: "Elders" } };
   expect((await world.post("/v1/connections:update", body, await token())).body).toMatchObject({
     changed: true,
@@ -172,7 +148,7 @@ test("contract §2 an expired mandate is no signed one: a correction revokes not
 });
 
 test("contract §2 a link expires after 14 days, across a change of summer time", async () => {
-  await travel("2026-10-20T12:00:00Z");
+  await world.travel("2026-10-20T12:00:00Z");
   const { account_id } = await createAccount(world);
   const { body } = await world.post("/v1/mandate-links", { account_id }, await token());
   expect(body).toMatchObject({ expires_at: "2026-11-03T12:00:00Z", expires_in: 1_209_600 });
@@ -183,8 +159,8 @@ test("contract §2 a link expires after 14 days, across a change of summer time"
       await world.environment.db.call("open_mandate_link", caller, { token_hash, address_hash: "test" }),
     ).state;
   };
-  await travel("2026-11-03T11:59:59Z");
+  await world.travel("2026-11-03T11:59:59Z");
   expect(await state()).toBe("open");
-  await travel("2026-11-03T12:00:00Z");
+  await world.travel("2026-11-03T12:00:00Z");
   expect(await state()).toBe("expired");
 });

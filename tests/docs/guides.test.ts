@@ -343,6 +343,16 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         }, API);
         expect(headers).toEqual(['Bearer error="invalid_token"', 36]);
         expect([...origins].sort()).toEqual([...new Set([new URL(home).origin, API])].sort());
+        const letters = (selector: string) =>
+          page
+            .locator(selector)
+            .first()
+            .evaluate((element) => getComputedStyle(element).fontFamily);
+        expect(await letters(".scalar-app p"), "in the letters of the pages").toBe(await letters("body"));
+        expect(await page.evaluate(() => document.fonts.check('16px "Public Sans"'))).toBe(true);
+        expect(
+          await page.evaluate(() => [...document.fonts].map(({ family, status }) => [family, status])),
+        ).toContainEqual(["Public Sans", "loaded"]);
         expect(faults.filter((fault) => !/status of 401/.test(fault))).toEqual([]);
       }).finally(() => host.close());
     },

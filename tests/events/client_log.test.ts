@@ -53,10 +53,6 @@ const news = async (): Promise<LogEvent[]> => {
   return log.events;
 };
 const typesOfNews = async () => typesIn(await news());
-const travel = async (moment: string) => {
-  await world.freeze(moment);
-  await world.row("delete from core.rate_limit_state");
-};
 const runJobs = () =>
   world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
 
@@ -127,7 +123,7 @@ describe("§6 the log of a client", () => {
     const corrected = await world.post("/v1/connections:update", update, await token());
     expect(corrected.body).toMatchObject({ changed: true, mandate_revoked: true });
     expect(await typesOfNews()).toEqual(["account.eligibility_changed"]);
-    await travel("2026-08-15T12:01:00Z");
+    await world.travel("2026-08-15T12:01:00Z");
     await signMandate(world, account_id);
     await world.done(`registration review ${connection_id} goedgekeurd`);
     expect(await typesOfNews()).toEqual([
@@ -232,13 +228,13 @@ describe("§6 the log of a client", () => {
     );
     await signMandate(world, renewing.account_id);
     expect(await typesOfNews()).toEqual(["account.created", "mandate.signed"]);
-    await travel("2026-11-15T12:00:00Z");
+    await world.travel("2026-11-15T12:00:00Z");
     await signMandate(world, renewing.account_id);
     const { token: declined } = await linkFor(world, account_id);
     await pageClient(world)(`/pages/mandate/${declined}/decline`, { form: {} });
     // declining the years after changes nothing
     expect(await typesOfNews()).toEqual(["mandate.renewed"]);
-    await travel("2027-01-01T12:00:00Z");
+    await world.travel("2027-01-01T12:00:00Z");
     await runJobs();
     await runJobs();
     const expired = (await news()).filter(

@@ -16,10 +16,6 @@ afterAll(() => world.close());
 
 const token = () => world.partnerA.client.token();
 const list = async (query: string, bearer?: string) => world.get(`/v1/events${query}`, bearer ?? (await token()));
-const travel = async (moment: string) => {
-  await world.freeze(moment);
-  await world.row("delete from core.rate_limit_state");
-};
 
 describe("§6 a cursor", () => {
   test("is there before the first event, and behind the last; from it on only what is new is read", async () => {
@@ -131,12 +127,12 @@ describe("§6 after 90 days", () => {
     const [first] = before.events;
     const beginning = (await world.row("select private.cursor_at($1, 0) as cursor", world.partnerA.client.id)).cursor;
     const middle = (await list("?limit=2")).body.next_cursor;
-    await travel(daysLater(60));
+    await world.travel(daysLater(60));
     const { account_id } = await createAccount(world);
 
-    await travel(daysLater(89.9));
+    await world.travel(daysLater(89.9));
     expect((await list(`?after=${beginning}`)).body.events).toHaveLength(7);
-    await travel(daysLater(91));
+    await world.travel(daysLater(91));
     for (const swept of [false, true]) {
       if (swept) expect(await sweep()).toMatchObject({ swept: expect.not.stringMatching(/^0$/) });
       for (const after of [beginning, middle]) {
@@ -155,7 +151,7 @@ describe("§6 after 90 days", () => {
   test("events that nobody read are counted before they go: a cursor from before them has expired too", async () => {
     const { cursor } = await readLog(world, "client", await token());
     for (let n = 0; n < 3; n++) await createAccount(world);
-    await travel(daysLater(200));
+    await world.travel(daysLater(200));
     await sweep();
     expect(await counts()).toEqual({ events: 0 });
     const expired = await list(`?after=${cursor}`);

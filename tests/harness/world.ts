@@ -35,6 +35,8 @@ export type World = People & {
   limit: (bucket: string, quota?: number) => Promise<void>;
   /** Stops both clocks, TypeScript's and SQL's. */
   freeze: (moment: string) => Promise<void>;
+  /** The same, to and fro: a bucket that will be full in what is now the future would refuse everybody. */
+  travel: (moment: string) => Promise<void>;
   /** One row, or undefined. */
   // biome-ignore lint/suspicious/noExplicitAny: a test names the columns it selects
   row: (statement: string, ...values: unknown[]) => Promise<any>;
@@ -101,6 +103,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     frozen = new Date(moment);
     await freezeClock(database.admin, moment);
   };
+  const travel: World["travel"] = async (moment) => {
+    await freeze(moment);
+    await row("delete from core.rate_limit_state");
+  };
   const { addClient, addPartner, addUser } = people(environment, row);
 
   const send: World["send"] = async (path, { method, token, body, headers = {}, raw } = {}) => {
@@ -149,6 +155,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     addUser,
     limit,
     freeze,
+    travel,
     row,
     async idle() {
       while (background.size > 0) await Promise.all(background);

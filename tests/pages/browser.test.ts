@@ -203,6 +203,14 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       expect(await heading()).toBe("Wilt u niet ondertekenen?");
     }));
 
+  test("a page that does not exist leads to the start page, and that to the pages that do", () =>
+    on(phone, async (page) => {
+      await page.goto(`${http.url}/pages/machtigingen`);
+      await page.getByRole("link", { name: "Naar het begin" }).click();
+      await page.getByRole("link", { name: "Mijn pagina's" }).click();
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Log in");
+    }));
+
   test("what is read is the text that is signed, word for word", () =>
     on(phone, async (page) => {
       const { link, token } = await issueLink(world, {

@@ -494,12 +494,15 @@ describe("contract §4 links that lead nowhere", () => {
       "Deze link werkt niet",
       async () => `${world.environment.config.PAGES_URL}/unsubscribe/${"0".repeat(64)}-x`,
     ],
-  ])("a link leads to a kind page, with the same status and no personal data: %s", async (_kind, title, linkOf) => {
+  ])("a link leads to a kind page, with the same status and no personal data: %s", async (kind, title, linkOf) => {
     const draft = await newDraft(world, { name: "Wilhelmina Geheim" });
     const page = await newBrowser(world)(await linkOf(draft));
     expect(page.status).toBe(404);
     expect(heading(page.text)).toBe(title);
     expect(page.text).not.toMatch(/Geheim|Zonneveld|Amersfoort|@example\.nl/);
+    expect(page.text.includes("/mijn?lang=nl"), "whoever has an account already goes on there").toBe(
+      kind === "in conflict",
+    );
   });
 
   test("a withdrawal during a claim: the next click says so", async () => {

@@ -50,6 +50,14 @@ describe.skipIf(noBrowser)(
         expect(await heading(), "nothing is left behind").toBe("Log in");
       }));
 
+    test("a year without charging has no plot, and leads to the chargers", () =>
+      onPage(browser, {}, async (page) => {
+        await signIn(page, fresh, "nl", "/charging");
+        expect(await page.locator("svg.bars").count()).toBe(0);
+        await page.getByRole("main").getByRole("link", { name: "Uw laadpalen" }).click();
+        expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Uw laadpalen");
+      }));
+
     test("by keyboard alone to the account number's change, which asks for a code of its own", () =>
       onPage(browser, { viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
         await signIn(page, paid, "en", "/earnings");

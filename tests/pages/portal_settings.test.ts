@@ -169,6 +169,8 @@ describe("contract §4 the settings in a partner's pages", () => {
     const { location } = await signInToPortal(world, late, manager.email, "?to=%2Fsettings%2Freturn");
     expect(location).toBe("/pages/portal/settings/return?lang=nl");
     expect((await late(location ?? "")).text).toContain('id="return_url"');
+    const again = await signInToPortal(world, late, manager.email, "?to=%2Fsettings%2Fcolleagues");
+    expect(again.location).toBe("/pages/portal/settings/colleagues?lang=nl");
     await signedIn(0);
   });
 

@@ -44,13 +44,8 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
 
   /** Done in June, so that a mandate of one year ends this year. */
   async function inJune<T>(run: () => Promise<T>): Promise<T> {
-    await travel(JUNE);
-    return run().finally(() => travel(NOVEMBER));
-  }
-  /** A bucket that will be full in what is now the future would refuse everybody. */
-  async function travel(moment: string) {
-    await world.freeze(moment);
-    await world.row("delete from core.rate_limit_state");
+    await world.travel(JUNE);
+    return run().finally(() => world.travel(NOVEMBER));
   }
   /** A link by which somebody signed for this year. */
   const signedLink = (locale = "nl") =>
@@ -187,8 +182,8 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
   const claimed = (path = "", moment = NOVEMBER): Scene["go"] => {
     return async (page, locale) => {
       const draft = await claimOf2026();
-      await travel(moment);
-      await openClaim(page, draft, locale, path).finally(() => travel(NOVEMBER));
+      await world.travel(moment);
+      await openClaim(page, draft, locale, path).finally(() => world.travel(NOVEMBER));
     };
   };
   const renewing = async (page: Page, locale: string) => {

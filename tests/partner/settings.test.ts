@@ -271,8 +271,7 @@ describe("§4.2 invites", () => {
 // last: it stops the clock, and tokens issued before would come from its future
 describe("dashboard", () => {
   test("contract §4 dashboard: counted from real rows, from the month each customer was attached, by hand", async () => {
-    await world.freeze("2026-11-20T12:00:00Z");
-    await world.row("delete from core.rate_limit_state");
+    await world.travel("2026-11-20T12:00:00Z");
     const empty = (await world.get("/partner/dashboard", world.keyB)).body;
     expect(empty).toEqual({
       customers_total: 0,

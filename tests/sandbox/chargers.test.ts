@@ -14,7 +14,7 @@ let world: SandboxWorld;
 beforeAll(async () => {
   world = await createSandboxWorld();
 });
-afterEach(() => world.freeze(START));
+afterEach(() => world.travel(START));
 afterAll(() => world.close());
 
 /** A customer who signed and has no charger yet. */
@@ -344,13 +344,13 @@ describe("§4.3 sessions", () => {
 
   test("collected in many steps or in one: the same sessions, each once; sync twice and at once creates nothing", async () => {
     const { account_id } = await customer();
-    await world.freeze("2026-10-24T00:00:00Z");
+    await world.travel("2026-10-24T00:00:00Z");
     const { charger_id } = (await world.play(account_id, "chargers", { sessions_per_week: 30, since: "2026-10-20" }))
       .body;
     let created = (await sessionsOf(charger_id)).length;
     // over the night in which the clock goes back
     for (let step = 1; step <= 60; step += 1) {
-      await world.freeze(new Date(Date.parse("2026-10-24T00:00:00Z") + step * 2_717_000).toISOString());
+      await world.travel(new Date(Date.parse("2026-10-24T00:00:00Z") + step * 2_717_000).toISOString());
       created += (await world.play(account_id, "sync")).body.sessions_created;
     }
     const stepped = await sessionsOf(charger_id);
@@ -362,7 +362,7 @@ describe("§4.3 sessions", () => {
     expect(stepped.map(({ external_id }) => external_id)).toEqual(
       all.s.map(({ external_id }: { external_id: string }) => external_id),
     );
-    await world.freeze(START);
+    await world.travel(START);
     const raced = await Promise.all(Array.from({ length: 10 }, () => world.play(account_id, "sync")));
     expect(raced.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(raced.filter(({ body }) => body.sessions_created > 0)).toHaveLength(1);
@@ -384,7 +384,7 @@ describe("§8 the scheduled job", () => {
     const moments = new Set<string>();
     let late = 0;
     for (let minute = 1; minute <= 240; minute += 1) {
-      await world.freeze(later(minute * 60));
+      await world.travel(later(minute * 60));
       if (minute % 20 === 0 || minute % 10 === 0 || minute < 12) await world.work();
       moments.add(await synced());
       // a session that ended a quarter of an hour ago is in
@@ -407,14 +407,14 @@ describe("§8 the scheduled job", () => {
       charger_id,
       later(86_400),
     );
-    await world.freeze(later(86_400));
+    await world.travel(later(86_400));
     const had = (await sessionsOf(charger_id)).length;
     const ran = await Promise.all([world.work(), world.work(), world.work()]);
     const created = ran.reduce((sum, { sessions_synced = 0 }) => sum + sessions_synced, 0);
     expect((await sessionsOf(charger_id)).length).toBe(had + created);
     expect(created).toBeGreaterThan(0);
     await world.row("update core.chargers set status = 'removed' where id = $1", charger_id);
-    await world.freeze(later(2 * 86_400));
+    await world.travel(later(2 * 86_400));
     await world.work();
     expect((await sessionsOf(charger_id)).length).toBe(had + created);
   });

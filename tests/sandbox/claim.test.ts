@@ -21,7 +21,7 @@ let world: SandboxWorld;
 beforeAll(async () => {
   world = await createSandboxWorld();
 });
-afterEach(() => world.freeze(START));
+afterEach(() => world.travel(START));
 afterAll(() => world.close());
 
 const DONE = { claim: "done", activate: "done", submit: "done", iban: "done" };
@@ -120,9 +120,9 @@ describe("§4.3 claim: the customer played from draft to submitted registration"
 
   test("§4.3 of several drafts with one external_ref the newest that can be claimed", async () => {
     const oldest = await world.draft({ external_ref: "TWICE" });
-    await world.freeze(later(1));
+    await world.travel(later(1));
     const newer = await world.draft({ external_ref: "TWICE" });
-    await world.freeze(later(2));
+    await world.travel(later(2));
     const newest = await world.draft({ external_ref: "TWICE" });
     await world.row("update core.drafts set status = 'conflict' where id = $1", newest.draft_id);
     expect((await world.claim("TWICE")).body.draft_id).toBe(newer.draft_id);

@@ -9,7 +9,7 @@ let world: SandboxWorld;
 beforeAll(async () => {
   world = await createSandboxWorld();
 });
-afterEach(() => world.freeze(START));
+afterEach(() => world.travel(START));
 afterAll(() => world.close());
 
 const fixtures = (body?: unknown, key = world.keyA): Promise<Answer> =>
@@ -65,7 +65,7 @@ describe("§4.3 fixtures", () => {
       });
     }
     // what is not decided here is reviewed after two minutes
-    await world.freeze(later(120));
+    await world.travel(later(120));
     expect((await world.work()).registrations_reviewed).toBe(4);
     const after = await Promise.all(
       (body.fixtures as Fixture[]).map(

@@ -12,7 +12,7 @@ let world: SandboxWorld;
 beforeAll(async () => {
   world = await createSandboxWorld({ limits: "lifted" });
 });
-afterEach(() => world.freeze(START));
+afterEach(() => world.travel(START));
 afterAll(() => world.close());
 
 type Mail = {
@@ -38,11 +38,11 @@ describe("§4.3 captured mail", () => {
   test("§4.3 a draft's life in mail, newest first, every field, HTML and text; the links open the pages", async () => {
     const email = newEmail();
     const { draft_id, claim_url } = await invite(email);
-    await world.freeze(later(3 * 86_400));
+    await world.travel(later(3 * 86_400));
     await world.work();
     for (const { links } of await mail(`?to=${email}`))
       for (const link of links) expect((await newBrowser(world)(link)).status, link).toBe(200);
-    await world.freeze(later(3 * 86_400 + 60));
+    await world.travel(later(3 * 86_400 + 60));
     expect((await world.claim(draft_id)).status).toBe(200);
     const mails = await mail(`?to=${email}`);
     expect(mails.map(({ template }) => template).sort()).toEqual([
@@ -69,7 +69,7 @@ describe("§4.3 captured mail", () => {
   test("§4.3 a code that is mailed opens the claim for who reads it here", async () => {
     const { email, claim_url } = await invite(newEmail());
     const ask = newBrowser(world);
-    await world.freeze(later(1));
+    await world.travel(later(1));
     await ask(`${claim_url}/code`, { form: {} });
     const [newest] = await mail(`?to=${email}&limit=1`);
     const code = /^ {4}(\d{6})$/m.exec(newest?.text ?? "")?.[1] ?? "";

@@ -12,7 +12,7 @@ let world: SandboxWorld;
 beforeAll(async () => {
   world = await createSandboxWorld();
 });
-afterEach(() => world.freeze(START));
+afterEach(() => world.travel(START));
 afterAll(() => world.close());
 
 /** What a reset leaves: its own audit row, the log of events, which is read on, and how much of a limit is used. */
@@ -272,13 +272,13 @@ describe("§4.3 reset, while something runs", () => {
 
   test("sessions coming in, by helper, by job and from a gateway: no failure, nothing left", async () => {
     for (let round = 0; round < 4; round += 1) {
-      await world.freeze(START);
+      await world.travel(START);
       const customers = await Promise.all(
         Array.from({ length: 4 }, () =>
           world.customer({}, { submit: true, charger: { sessions_per_week: 20, since: "2026-08-01" } }),
         ),
       );
-      await world.freeze(later(7 * 86_400));
+      await world.travel(later(7 * 86_400));
       const at = later(7 * 86_400 - 3600);
       const answers = await Promise.all([
         ...customers.map(({ account_id }) => world.play(account_id, "sync")),

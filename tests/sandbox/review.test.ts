@@ -13,7 +13,7 @@ let world: SandboxWorld;
 beforeAll(async () => {
   world = await createSandboxWorld();
 });
-afterEach(() => world.freeze(START));
+afterEach(() => world.travel(START));
 afterAll(() => world.close());
 
 const QUICK = { sessions_per_week: 0 };
@@ -178,10 +178,10 @@ describe("§3 the automatic review", () => {
       ended,
     );
     const statuses = () => Promise.all(expected.map(async ([account]) => [account, await statusOf(account)]));
-    await world.freeze(later(119));
+    await world.travel(later(119));
     await world.work();
     expect(new Set((await statuses()).map(([, status]) => status))).toEqual(new Set(["ingediend"]));
-    await world.freeze(later(120));
+    await world.travel(later(120));
     const ran = await Promise.all([world.work(), world.work(), world.work()]);
     expect(ran.reduce((sum, { registrations_reviewed = 0 }) => sum + registrations_reviewed, 0)).toBeGreaterThanOrEqual(
       expected.length,
@@ -193,9 +193,9 @@ describe("§3 the automatic review", () => {
 
   test("the helper and the reviewer at once: one decides", async () => {
     for (let round = 0; round < 5; round += 1) {
-      await world.freeze(START);
+      await world.travel(START);
       const { account_id } = await submitted();
-      await world.freeze(later(180));
+      await world.travel(later(180));
       const [played] = await Promise.all([world.play(account_id, "review", { outcome: "afgekeurd" }), world.work()]);
       const status = await statusOf(account_id);
       expect(await reviewsOf(account_id)).toEqual([status]);
@@ -205,7 +205,7 @@ describe("§3 the automatic review", () => {
 
   test("on production nobody is reviewed by a job", async () => {
     const { account_id } = await submitted();
-    await world.freeze(later(3600));
+    await world.travel(later(3600));
     const answer = await asProduction(world, (environment) => {
       const headers = { authorization: `Bearer ${environment.config.WORKER_SECRET}` };
       return serve(worker, environment).fetch(new Request("http://api.test/worker/run", { method: "POST", headers }));

@@ -54,11 +54,6 @@ export async function createSandboxWorld(options: WorldOptions = {}): Promise<Sa
     world.send(`/sandbox/v1/drafts/${encodeURIComponent(id)}/claim`, { method: "POST", token: key, body });
   return {
     ...world,
-    // limits refill with the clock, and it may go back
-    async freeze(moment) {
-      await world.freeze(moment);
-      await world.row("delete from core.rate_limit_state");
-    },
     keyA,
     keyB,
     draft,

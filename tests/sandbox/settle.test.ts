@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await agrees();
-  await world.freeze(START);
+  await world.travel(START);
   for (const key of [world.keyA, world.keyB]) expect((await world.reset(key)).status).toBe(200);
   expect(await books()).toEqual(empty);
   // a reset leaves the months of CPO accounts, and a test counts its own
@@ -178,7 +178,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     const account_id = await cpoAccount({ "2026-10": 10, "2026-11": 20 });
     const { body } = await settle({ quarter: "2026-Q4" });
     expect(body).toMatchObject({ kwh: 10, left_out: [{ account_id, period: "2026-11", reason: "month_not_over" }] });
-    await world.freeze(later(14 * 86_400));
+    await world.travel(later(14 * 86_400));
     expect((await settle({ quarter: "2026-Q4" })).body).toMatchObject({ kwh: 30, left_out: [] });
   });
 

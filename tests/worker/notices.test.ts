@@ -29,11 +29,6 @@ afterEach(() =>
   expect(JSON.stringify(world.log), "no personal data in logs").not.toMatch(/@example|Sanne|mandate\/[0-9A-Za-z]/),
 );
 
-async function travel(moment: string): Promise<void> {
-  await world.freeze(moment);
-  await world.row("delete from core.rate_limit_state");
-}
-
 async function run() {
   const { WORKER_SECRET } = world.environment.config;
   const headers = { authorization: `Bearer ${WORKER_SECRET}` };
@@ -70,7 +65,7 @@ const subjects = () => arrived().map(({ subject }) => subject);
 let people = 0;
 /** A customer of a CPO whose mandate of one year was signed in June, so that it ends this year. */
 async function signedFor2026(fields: { locale?: "nl" | "en"; email?: string | null } = {}) {
-  await travel("2026-06-15T12:00:00Z");
+  await world.travel("2026-06-15T12:00:00Z");
   people += 1;
   const { locale, email = `klant${people}@example.nl` } = fields;
   const person = { full_name: "Sanne de Vries", email, phone: null };
@@ -86,13 +81,13 @@ describe("contract §2 before a mandate ends", () => {
   test("a mail on 1 November and one on 1 December, once each, with a link by which it is renewed", async () => {
     const { email, account_id, connection_id } = await signedFor2026();
     const told = async (moment: string) => {
-      await travel(moment);
+      await world.travel(moment);
       await run();
       await run();
       return subjects();
     };
     expect(await told("2026-10-31T22:59:59Z"), "the last second of October in the Netherlands").toEqual([]);
-    await travel("2026-10-31T23:00:00Z");
+    await world.travel("2026-10-31T23:00:00Z");
     expect(await run()).toMatchObject({ jobs: { endings_announced: 1 }, notices: { mailed: 1 }, mail: { sent: 1 } });
     const [first] = arrived();
     expect(first).toMatchObject({ to: email, subject: "Uw machtiging eindigt op 31 december 2026" });
@@ -126,32 +121,32 @@ describe("contract §2 before a mandate ends", () => {
 
   test("a worker that was down that day tells it later: in November the first, in December the second alone", async () => {
     await signedFor2026();
-    await travel("2026-11-17T12:00:00Z");
+    await world.travel("2026-11-17T12:00:00Z");
     await run();
     expect(subjects()).toEqual(["Uw machtiging eindigt op 31 december 2026"]);
     await signedFor2026();
-    await travel("2026-12-03T12:00:00Z");
+    await world.travel("2026-12-03T12:00:00Z");
     await run();
     expect(subjects().sort()).toEqual(Array(2).fill("Nog niet verlengd: uw machtiging eindigt op 31 december 2026"));
   });
 
   test("two workers at once, ten times: one mail", async () => {
     await signedFor2026();
-    await travel("2026-11-01T12:00:00Z");
+    await world.travel("2026-11-01T12:00:00Z");
     await Promise.all(Array.from({ length: 10 }, () => run()));
-    await travel("2026-11-01T12:10:00Z");
+    await world.travel("2026-11-01T12:10:00Z");
     await run();
     expect(subjects()).toHaveLength(1);
   });
 
   test("a worker that died after it took the notice: told five minutes later", async () => {
     await signedFor2026();
-    await travel("2026-11-01T12:00:00Z");
+    await world.travel("2026-11-01T12:00:00Z");
     const caller = { kind: "worker", host: "production", request_id: "dead" };
     await world.environment.slowDb.call("run_due_jobs", caller);
     expect(JSON.parse(await world.environment.slowDb.call("due_notices", caller, { size: 10 }))).toHaveLength(1);
     expect((await run()).notices).toEqual({ mailed: 0 });
-    await travel("2026-11-01T12:05:01Z");
+    await world.travel("2026-11-01T12:05:01Z");
     expect((await run()).notices).toEqual({ mailed: 1 });
   });
 
@@ -159,11 +154,11 @@ describe("contract §2 before a mandate ends", () => {
     const renewed = await signedFor2026();
     const revoked = await signedFor2026();
     const [silent, english] = [await signedFor2026({ email: null }), await signedFor2026({ locale: "en" })];
-    await travel("2026-06-15T12:00:00Z");
+    await world.travel("2026-06-15T12:00:00Z");
     const long = await createAccount(world);
     await signMandate(world, long.account_id, world.partnerA, 3);
     await world.row("select ops.mandate_revoke($1)", { connection: revoked.connection_id });
-    await travel("2026-11-01T00:30:00Z");
+    await world.travel("2026-11-01T00:30:00Z");
     await signMandate(world, renewed.account_id);
     await world.database.admin.query("truncate core.mail_outbox, core.notices");
     await run();
@@ -180,7 +175,7 @@ describe("contract §2 before a mandate ends", () => {
 
   test("renewed between the notice and its mail: nothing is sent", async () => {
     const { account_id } = await signedFor2026();
-    await travel("2026-11-01T12:00:00Z");
+    await world.travel("2026-11-01T12:00:00Z");
     await world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "production", request_id: "test" });
     await signMandate(world, account_id);
     await world.database.admin.query("truncate core.mail_outbox");
@@ -192,7 +187,7 @@ describe("contract §2 before a mandate ends", () => {
     await signedFor2026();
     const set = (active: boolean) =>
       world.row("update core.partners set is_active = $2 where id = $1", world.partnerA.id, active);
-    await travel("2026-11-01T12:00:00Z");
+    await world.travel("2026-11-01T12:00:00Z");
     await set(false);
     await run();
     await set(true);
@@ -203,7 +198,7 @@ describe("contract §2 before a mandate ends", () => {
 
   test("a link that the CPO issued itself goes on working beside the one in the mail", async () => {
     const { account_id } = await signedFor2026();
-    await travel("2026-11-01T12:00:00Z");
+    await world.travel("2026-11-01T12:00:00Z");
     const { body } = await world.post("/v1/mandate-links", { account_id }, await world.partnerA.client.token());
     await run();
     const token_hash = hashSecret(body.mandate_link.split("/").pop());
@@ -216,13 +211,13 @@ describe("contract §2 before a mandate ends", () => {
 describe("contract §2 when a mandate has ended", () => {
   test("at midnight on 1 January in the Netherlands it is over, and who has not renewed is told so once", async () => {
     const { connection_id } = await signedFor2026();
-    await travel("2026-12-31T22:59:59Z");
+    await world.travel("2026-12-31T22:59:59Z");
     await run();
     arrived();
     const statusOf = async () =>
       (await world.row("select status from core.mandates where connection_id = $1", connection_id)).status;
     expect(await statusOf()).toBe("signed");
-    await travel("2026-12-31T23:00:00Z");
+    await world.travel("2026-12-31T23:00:00Z");
     expect((await run()).jobs.mandates_expired).toBe(1);
     await run();
     expect(await statusOf()).toBe("expired");
@@ -241,10 +236,10 @@ describe("contract §2 when a mandate has ended", () => {
 
   test("who has renewed is told nothing", async () => {
     const { account_id } = await signedFor2026();
-    await travel("2026-11-20T12:00:00Z");
+    await world.travel("2026-11-20T12:00:00Z");
     await signMandate(world, account_id);
     await world.database.admin.query("truncate core.mail_outbox");
-    await travel("2027-01-01T00:30:00Z");
+    await world.travel("2027-01-01T00:30:00Z");
     expect(await run()).toMatchObject({ jobs: { mandates_expired: 1 }, notices: { mailed: 0 } });
     expect(subjects()).toEqual([]);
   });
@@ -259,7 +254,7 @@ describe("contract §2 when a mandate has ended", () => {
     ],
   ])("ended %s, it is said by whom and what still counts", async (_who, how, said, rest) => {
     const { connection_id, email } = await signedFor2026();
-    await travel("2026-09-15T12:00:00Z");
+    await world.travel("2026-09-15T12:00:00Z");
     await world.row("select ops.mandate_revoke($1)", { connection: connection_id, ...how });
     await run();
     const [mail] = arrived();

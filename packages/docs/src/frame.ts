@@ -1,11 +1,13 @@
+import { FONT_NAME } from "../../../supabase/functions/pages/kit/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
 import { escapeHtml } from "./markdown.ts";
 
 // the mark of the pages: decoration, so it has no name
 const MARK = `<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;
 
-/** Guides load a style sheet and nothing else. */
-const GUIDE_POLICY = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
+/** Guides load a style sheet and its letters, and nothing else. */
+const GUIDE_POLICY =
+  "default-src 'none'; style-src 'self'; font-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
 
 const head = (title: string, policy: string, style: string) => `<!doctype html>
 <html lang="en">
@@ -17,6 +19,7 @@ const head = (title: string, policy: string, style: string) => `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="data:,">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${FONT_NAME}">
 <link rel="stylesheet" href="${style}">
 </head>`;
 

@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { FONT_DATA } from "../../../supabase/functions/pages/kit/font_data.ts";
+import { FONT_NAME } from "../../../supabase/functions/pages/kit/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
 import { frame, referencePage } from "./frame.ts";
 import { render } from "./markdown.ts";
@@ -46,6 +48,7 @@ export function buildSite({ api }: SiteOptions = {}): Site {
   site.set("reference.js", readFileSync(new URL("reference.js", import.meta.url)));
   site.set("scalar.js", readFileSync(scalarBundle()));
   site.set("style.css", STYLE);
+  site.set(FONT_NAME, Buffer.from(FONT_DATA, "base64"));
   site.set("reference.css", REFERENCE_STYLE);
   site.set("llms.txt", llms(titles));
   site.set(

@@ -1,4 +1,4 @@
-import { PALETTE } from "../../../supabase/functions/pages/kit/style.ts";
+import { FONT_STACK, LETTERS, PALETTE } from "../../../supabase/functions/pages/kit/style.ts";
 
 /** The line above every page. */
 const HEADER = `
@@ -23,10 +23,11 @@ ${PALETTE}
   :root { --code: #121a16; --word: #8ec5ff; --string: #f0c078; --number: #d3b3ff; --remark: #a9b7af; }
 }
 *, ::before, ::after { box-sizing: border-box; }
+${LETTERS}
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-padding-top: 1rem; }
 body {
   margin: 0; min-height: 100vh; display: flex; flex-direction: column; background: var(--ground); color: var(--ink);
-  font: 1.0625rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
+  font: 1.0625rem/1.6 ${FONT_STACK};
   overflow-wrap: break-word;
 }
 body > header, .columns, body > footer { width: 100%; max-width: 76rem; margin: 0 auto; padding: 0 1.25rem; }
@@ -98,13 +99,14 @@ footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); colo
 /** Our header above Scalar, which takes its colours from here; it brings everything else. */
 export const REFERENCE_STYLE = `
 ${PALETTE}
+${LETTERS}
 *, ::before, ::after { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 1.0625rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif; }
+body { margin: 0; background: var(--ground); color: var(--ink); font: 1.0625rem/1.6 ${FONT_STACK}; }
 ${HEADER}
 body > header { padding-left: 1.25rem; padding-right: 1.25rem; border-bottom: 1px solid var(--line); }
 noscript p { padding: 1.25rem; }
 .scalar-app {
-  --scalar-font: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
+  --scalar-font: ${FONT_STACK};
   --scalar-font-code: ui-monospace, Consolas, "Liberation Mono", monospace;
 }
 .light-mode {

@@ -35,12 +35,13 @@ const issuer = auth({
 const docs = variable("DOCS_FOLDER");
 const docs_files = new Set(Array.from(Deno.readDirSync(docs), ({ name }) => name));
 const DOCS_TYPES: Readonly<Record<string, string>> = {
-  html: "text/html",
-  css: "text/css",
-  js: "text/javascript",
-  json: "application/json",
-  md: "text/markdown",
-  txt: "text/plain",
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json; charset=utf-8",
+  md: "text/markdown; charset=utf-8",
+  txt: "text/plain; charset=utf-8",
+  woff2: "font/woff2",
 };
 
 /** A page of the documentation, or the way to it; null where the path is somebody else's. */
@@ -53,7 +54,7 @@ async function documentation({ method, url }: Request): Promise<Response | null>
   const file = name === "" ? "index.html" : name;
   if (file === null || !docs_files.has(file)) return null;
   const type = DOCS_TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-  const headers = { "Content-Type": `${type}; charset=utf-8`, "X-Content-Type-Options": "nosniff" };
+  const headers = { "Content-Type": type, "X-Content-Type-Options": "nosniff" };
   return new Response(await Deno.readFile(`${docs}/${file}`), { headers });
 }
 

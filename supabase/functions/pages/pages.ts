@@ -10,7 +10,7 @@ import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
 import { FONT_NAME } from "./kit/font_name.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
-import { kindPage } from "./kit/views.ts";
+import { kindPage, onward } from "./kit/views.ts";
 import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
 import { logo } from "./logo/logo.ts";
 import { mandate } from "./mandate/mandate.ts";
@@ -74,7 +74,8 @@ export function pages(environment: Environment): Hono {
   });
   app.all("/pages/*", (c) => {
     const visit = bare(c, environment);
-    return visit.page(kindPage(visit.frame, visit.frame.words.not_found), 404);
+    const { not_found } = visit.frame.words;
+    return visit.page(kindPage(visit.frame, not_found, onward(visit.frame.to(""), not_found.home)), 404);
   });
   app.onError((error, c) => failure(error, c, environment));
   return app as unknown as Hono;

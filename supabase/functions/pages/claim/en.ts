@@ -100,7 +100,7 @@ export const en: ClaimWords = {
     title: "Where should we send the money?",
     keep: (last4) => `We have the number that ends in ${last4}. Only fill this in if it should be another one.`,
     iban: "IBAN",
-    iban_hint: "Such as NL91 ABNA 0417 1643 00",
+    iban_hint: "For example NL91 ABNA 0417 1643 00",
     later: "Don't have it to hand?",
     later_hint:
       "Carry on without it, and give it later through the same link. Your charging only counts once we have your account number.",
@@ -143,7 +143,7 @@ export const en: ClaimWords = {
     payout: "Account number",
     payout_known: (last4) => `ends in ${last4}`,
     charger: "Charger",
-    later: "you will tell us later",
+    later: "to be told later",
     change: "Change something",
   },
   done: {
@@ -236,8 +236,9 @@ export const en: ClaimWords = {
   },
   conflict: {
     title: "This registration cannot continue",
-    text: "Your e-mail address or your connection is already known to us in another way. Nothing was changed now.",
-    help: "If you think this is a mistake, e-mail us and we will look into it.",
+    text: "Your e-mail address or your connection is already registered with us in another way. Nothing has changed.",
+    help: "If you already have an account with us, sign in there. If you think this is a mistake, e-mail us and we will look into it.",
+    sign_in: "Sign in",
   },
   link_used: {
     title: "This link has been used",
@@ -246,17 +247,17 @@ export const en: ClaimWords = {
   },
   link_expired: {
     title: "This link no longer works",
-    text: "A link to continue works for 5 minutes, and until a newer one is made.",
+    text: "A link to continue works for 5 minutes, or until a newer one is sent.",
     help: "Ask the company that gave you this link for a new one.",
   },
   unsubscribe: {
     title: "Stop receiving messages?",
-    text: "We will no longer write to invite you, nor for any other company.",
-    kept: "A registration that is waiting for you stays: the link in your mail still works. We will still send you any code or copy you ask for.",
+    text: "We will no longer send you invitations, from this company or any other.",
+    kept: "A registration that is waiting for you stays: the link in your mail still works. You will still get any code or copy you ask for.",
     submit: "Send me no more messages",
   },
   unsubscribed: {
     title: "You will receive no more messages",
-    text: "We have recorded that. We no longer invite you at this e-mail address.",
+    text: "We have recorded that. We will not invite you at this e-mail address again.",
   },
 };

@@ -239,7 +239,8 @@ export const nl = {
   conflict: {
     title: "Deze aanmelding kan niet doorgaan",
     text: "Uw e-mailadres of uw aansluiting is al op een andere manier bij ons aangemeld. Er is nu niets veranderd.",
-    help: "Denkt u dat dit niet klopt? Mail ons, dan zoeken wij het uit.",
+    help: "Heeft u al een account bij ons? Log dan daar in. Denkt u dat dit niet klopt? Mail ons, dan zoeken wij het uit.",
+    sign_in: "Inloggen",
   },
   link_used: {
     title: "Deze link is al gebruikt",

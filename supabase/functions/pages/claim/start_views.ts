@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
-import { kindPage, maskEmail } from "../kit/views.ts";
+import { kindPage, maskEmail, onward } from "../kit/views.ts";
 import { type ClaimFrame, placeOf } from "./frame.ts";
 import type { Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
@@ -70,9 +70,12 @@ type ClaimKind = "used" | "gone" | "expired" | "conflict" | "link_used" | "link_
 
 /** A kind page of a claim; the words differ, for they say what to do. */
 export function claimKindPage(frame: Frame, kind: ClaimKind, action?: { href: string; label: string }): Html {
+  const words = WORDS[frame.locale][kind];
+  if ("sign_in" in words)
+    return kindPage(frame, words, onward(`${frame.root}/mijn?lang=${frame.locale}`, words.sign_in));
   return kindPage(
     frame,
-    WORDS[frame.locale][kind],
+    words,
     action &&
       html`<form method="post" action="${action.href}"><div class="actions"><button class="button second">${action.label}</button></div></form>`,
   );

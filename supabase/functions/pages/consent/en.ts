@@ -4,7 +4,7 @@ export const en: ConsentWords = {
   bad_request: {
     title: "This link from the app is not right",
     text: "We do not know the app that sent you here, or the app's link is not right. Nothing was shared.",
-    help: "Go back to the app and try again. Does that not help? Then ask the maker of the app.",
+    help: "Go back to the app and try again. If that does not help, ask the maker of the app.",
   },
   sign_in: {
     why: (app, service) => `${app} asks for access to the data that ${service} has about you.`,
@@ -21,7 +21,7 @@ export const en: ConsentWords = {
     may: (app) => `Then ${app} may:`,
     may_not: (app) => `${app} does not see your password, and can do no more than what is listed above.`,
     stop: (email) =>
-      `The access lasts until you stop it. You can stop it at any time: on your own pages under Who sees what, or with a mail to ${email}.`,
+      `The access lasts until you stop it. You can stop it at any time: on your own pages under “Who sees what”, or by mailing ${email}.`,
     back_to: (host) => `After your choice you go back to ${host}.`,
     allow: "Yes, give access",
     refuse: "No, do not give access",

@@ -1,7 +1,7 @@
 import type { HomeWords } from "./nl.ts";
 
 export const en: HomeWords = {
-  title: "Charging becomes ERE",
+  title: "Get paid for clean charging",
   text: (service) =>
     `With ${service}, charging companies turn electric charging into ERE: certificates that sellers of petrol and diesel have to buy. Part of that money goes to whoever charges.`,
   signatory: "Were you sent a link to register or to sign a mandate? Then open that link.",

@@ -6,7 +6,7 @@ export const en: KitWords = {
   lang: "en",
   language: "Language",
   error_prefix: "Error: ",
-  error_title: "Something is not right",
+  error_title: "There is a problem",
   step: (number, of) => `Step ${number} of ${of}`,
   back: "Back",
   questions: "Questions? Mail",
@@ -26,7 +26,7 @@ export const en: KitWords = {
     resend: "Mail me a new code",
     errors: {
       code_missing: "Enter the code of 6 digits",
-      wrong_code: "This code is not right. Look once more in the newest mail",
+      wrong_code: "This code is not right. Check it against the newest mail",
       code_expired: "This code no longer works. Ask for a new code",
       too_many_attempts: "You entered a wrong code too often. Ask for a new code",
     },
@@ -62,7 +62,7 @@ export const en: KitWords = {
     "chargers:read": "see which chargers you have, and whether they are charging",
     "chargers:write": "add chargers for you",
     "sessions:read": "see your charging sessions: when, how long and how many kWh",
-    "energy:read": "see how much you charge each month and what your ERE bring in",
+    "energy:read": "see how much you charge each month and what your ERE earn",
     "profile:read": "see your name and e-mail address",
     "partners:read": "see the figures of the company you manage, without the names of customers",
     "partners:write": "change the settings of the company you manage, and add customers",
@@ -76,38 +76,37 @@ export const en: KitWords = {
 
   period: {
     title: "For how long do you sign?",
-    hint: "A mandate holds for whole calendar years. You can withdraw it at any time.",
+    hint: "A mandate covers whole calendar years. You can withdraw it at any time.",
     years: (years) => (years === 1 ? "1 year" : `${years} years`),
     and_this_year: (years, year) => `${years}, and all of ${year}`,
     until: (from, until) => `from ${from} up to and including ${until}`,
     signs_for: (from, until) => `You sign for the period from ${from} up to and including ${until}.`,
     renews: (until, from) =>
-      `Your present mandate holds up to and including ${until}. Nothing about it changes. This new one begins on ${from}.`,
+      `Your current mandate is valid up to and including ${until}. Nothing about it changes. This new one begins on ${from}.`,
   },
 
   offer: {
-    title: "What it yields and costs",
-    unknown:
-      "What your charging electricity yields is not known yet. It depends on the price at which the ERE are sold.",
+    title: "What you earn and what it costs",
+    unknown: "We cannot say yet what your charging will earn. That depends on the price at which the ERE are sold.",
     kwh: "About how many kWh do you charge in a year?",
     kwh_hint: (kwh) => `A car that charges at home often uses some ${kwh} kWh a year.`,
     kwh_error: "Enter a number of kWh, from 1 to 1,000,000",
-    compute: "Compute",
+    compute: "Calculate",
     estimate: (kwh, gross, fee, net) =>
-      `Estimate: ${kwh} kWh yields about ${gross} in a year. ${fee} of that, including VAT, is for our service. You receive about ${net}.`,
+      `Estimate: ${kwh} kWh earns about ${gross} a year. ${fee} of that, including VAT, is for our service. You receive about ${net}.`,
     estimate_via: (kwh, gross, fee, net, partner) =>
-      `Estimate: ${kwh} kWh yields about ${gross} in a year. ${fee} of that, including VAT, is for our service. We pay about ${net} to ${partner}, which settles with you. Ask ${partner} what you receive of it.`,
+      `Estimate: ${kwh} kWh earns about ${gross} a year. ${fee} of that, including VAT, is for our service. We pay about ${net} to ${partner}, which settles with you. Ask ${partner} what you receive of it.`,
     computed: (kwh, factor, price) =>
-      `This is how we compute it: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the last average price. The price may rise or fall.`,
+      `This is how we work it out: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the latest average price. The price may rise or fall.`,
     fee: "What our service costs",
     fee_is: (percent) =>
-      `${percent}% of what your ERE bring, including VAT. We take that off; you never pay anything yourself.`,
+      `${percent}% of what your ERE earn, including VAT. We keep that; you never pay anything yourself.`,
     when: "When you receive money",
     when_paid: (least) =>
-      `After each quarter we register your charging electricity. Once the ERE are sold we transfer the money, from ${least} on. Expect it some months after the quarter.`,
+      `After each quarter we register what you charged. Once the ERE are sold we transfer the money, as soon as it is at least ${least}. That takes some months after the end of the quarter.`,
     when_via: (partner) =>
-      `After each quarter we register your charging electricity. Once the ERE are sold, ${partner} settles with you. Expect it some months after the quarter.`,
-    read: "Read the",
+      `After each quarter we register what you charged. Once the ERE are sold, ${partner} settles with you. That takes some months after the end of the quarter.`,
+    read: "See also the",
     conditions: "conditions",
     and: "and the",
     privacy: "privacy statement",
@@ -121,21 +120,21 @@ export const en: KitWords = {
     title: "Ask for a code",
     why: "This is how we know that it is you who signs.",
     to: "We will mail a code to",
-    wrong: (partner) => `Is this not your e-mail address? Please let ${partner} know.`,
+    wrong: (partner) => `Not your e-mail address? Please let ${partner} know.`,
     send: "Mail me the code",
   },
 
   sign: {
     title: "Sign the mandate",
-    no_email: "We have no e-mail address of yours. So you sign with your name alone. We record that no code was used.",
-    again: "Read the mandate once more",
+    no_email: "We do not have your e-mail address, so you sign with your name alone. We record that no code was used.",
+    again: "Read the mandate again",
     name: "Your name",
     name_hint: "Type your first and last name. This is your signature.",
     agree: "I have read the mandate and I agree.",
     authority: (company) =>
       company
-        ? `On behalf of ${company} I am allowed to sign.`
-        : "On behalf of the company or association I am allowed to sign.",
+        ? `I am allowed to sign on behalf of ${company}.`
+        : "I am allowed to sign on behalf of the company or association.",
     submit: "Sign",
     errors: {
       name: "Type your first and last name",
@@ -155,7 +154,7 @@ export const en: KitWords = {
     by_code: (email) => `a code, mailed to ${email}`,
     by_name: "the name alone",
     fingerprint: "Fingerprint of the text (SHA-256)",
-    holds: (until) => `Your mandate holds up to and including ${until}.`,
+    holds: (until) => `Your mandate is valid up to and including ${until}.`,
     renewed: (until) => `You have renewed it already, up to and including ${until}.`,
     renewal: "Your mandate for the years after it",
     renew: {
@@ -166,7 +165,7 @@ export const en: KitWords = {
     },
     sign_again: {
       title: "Take part again?",
-      text: "Your mandate has ended. If you sign again, your charging electricity of this year counts again.",
+      text: "Your mandate has ended. If you sign again, what you charge this year counts again.",
       action: "Read and sign again",
     },
   },
@@ -213,5 +212,6 @@ export const en: KitWords = {
   not_found: {
     title: "This page does not exist",
     text: "Check the address, or open the link again from your mail.",
+    home: "To the start page",
   },
 };

@@ -212,6 +212,7 @@ export const nl = {
   not_found: {
     title: "Deze pagina bestaat niet",
     text: "Controleer het adres, of open de link opnieuw vanuit uw mail.",
+    home: "Naar het begin",
   },
 };
 

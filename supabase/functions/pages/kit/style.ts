@@ -24,18 +24,25 @@ export const PALETTE = `
 }
 `.trim();
 
+/** The letters of both, beside the style sheet that names them. */
+export const LETTERS = `
+@font-face { font-family: "Public Sans"; src: url("${FONT_NAME}") format("woff2"); font-weight: 100 900; font-display: swap; }
+/* Arial in the measures of Public Sans, so that nothing moves when the letters arrive */
+@font-face { font-family: "Public Sans Fallback"; src: local("Arial"), local("Liberation Sans"), local("Helvetica Neue"); size-adjust: 104%; ascent-override: 91.3%; descent-override: 21.6%; line-gap-override: 0%; }
+`.trim();
+export const FONT_STACK =
+  '"Public Sans", "Public Sans Fallback", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
 /** The one style sheet. Plain CSS, served from the pages' own origin; nothing in it moves. */
 export const STYLE = `
 ${PALETTE}
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-@font-face { font-family: "Public Sans"; src: url("${FONT_NAME}") format("woff2"); font-weight: 100 900; font-display: swap; }
-/* Arial in the measures of Public Sans, so that nothing moves when the letters arrive */
-@font-face { font-family: "Public Sans Fallback"; src: local("Arial"), local("Liberation Sans"), local("Helvetica Neue"); size-adjust: 104%; ascent-override: 91.3%; descent-override: 21.6%; line-gap-override: 0%; }
+${LETTERS}
 body {
   margin: 0; min-height: 100vh; min-height: 100svh; display: flex; flex-direction: column;
   background: var(--ground); color: var(--ink);
-  font: 1.0625rem/1.6 "Public Sans", "Public Sans Fallback", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  font: 1.0625rem/1.6 ${FONT_STACK};
   overflow-wrap: break-word;
   --width: 44rem; --edge-of-page: max(1.25rem, calc(50% - var(--width) / 2));
 }
@@ -89,6 +96,7 @@ h1, h2, h3 { line-height: 1.25; text-wrap: balance; }
 h1 { margin: 0 0 1rem; font-size: clamp(1.625rem, 1.4rem + 1.2vw, 2rem); letter-spacing: -.015em; font-weight: 700; }
 h2 { margin: 2.5rem 0 .5rem; font-size: 1.3rem; }
 p, ul, ol { margin: 0 0 1rem; }
+p, li { text-wrap: pretty; }
 ul { padding-left: 1.3rem; }
 li { margin-bottom: .35rem; }
 .lead { font-size: 1.1875rem; line-height: 1.5; }
@@ -133,7 +141,8 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .todo p { margin: 0; }
 .todo .actions { margin-top: 1rem; }
 .signed-in { margin-top: 3.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 1rem; overflow-wrap: anywhere; }
-.bars { display: block; width: 100%; height: auto; margin: .5rem 0 1.25rem; font-size: 11px; }
+.bars { display: block; width: 100%; height: auto; margin: .5rem 0 1.25rem; font-size: 13px; }
+@media (min-width: 48rem) { .bars { font-size: 9px; } }
 .bars rect { fill: var(--accent); }
 .bars text { fill: var(--quiet); }
 .bars .name { text-anchor: middle; }
@@ -162,6 +171,7 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 
 .apart { margin-top: 2.5rem; }
 .panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
+.panel.waits { background: var(--wait-tint); border-left-color: var(--wait); }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
 .status { position: relative; padding: 1.1rem 1.25rem 1.1rem 3.75rem; border: 1px solid var(--line); border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; margin: 0 0 1.75rem; }
 .status > :last-child { margin-bottom: 0; }
@@ -197,6 +207,7 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .pages a { display: inline-flex; align-items: center; min-height: 1.75rem; font-weight: 650; }
 .pages small { display: block; color: var(--quiet); font-size: 1rem; }
 .pages strong { color: var(--ink); }
+.pages .actions { margin: .5rem 0; }
 details { margin: 0 0 1.75rem; }
 summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
 summary::before { content: "+"; width: 1.4rem; font-weight: 700; }
@@ -259,7 +270,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
   nav, button, .button, .steps, .actions, .errors, .save, .signed-in, .years, .pages, [role="search"] { display: none; }
   header, main, footer { width: auto; max-width: none; margin: 0; padding: 0 0 1rem; border: 0; border-radius: 0; }
   a { color: inherit; text-decoration: none; }
-  .bars, .area main .bars { max-width: 14cm; }
+  .bars, .area main .bars { max-width: 14cm; font-size: 9px; }
   .bars rect, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
   .scroll { overflow: visible; }

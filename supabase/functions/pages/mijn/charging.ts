@@ -19,11 +19,11 @@ export function chargingPage(frame: MijnFrame, charging: Charging, asked: Asked)
   return ownPage(frame, "/charging", charging.email, {
     title: words.charging.title(year),
     body: html`${chooseYear(frame, charging, "/charging", words.charging.years)}
-${monthBars(frame, year, months)}
 ${
   months.length === 0
-    ? html`<p>${words.months.none}</p>`
-    : html`${monthTable(frame, year, months, words.charging.table(year))}
+    ? html`<p>${words.months.none}</p>${frame.is_signatory ? "" : html`<p><a class="link" href="${frame.to("/chargers")}">${words.chargers.title}</a></p>`}`
+    : html`${monthBars(frame, year, months)}
+${monthTable(frame, year, months, words.charging.table(year))}
 <p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year) })}">${words.charging.download_months}</a></p>`
 }
 ${leftOut(frame, charging.left_out)}

@@ -3,7 +3,7 @@ import type { MijnWords } from "./nl.ts";
 export const en: MijnWords = {
   sign_in: {
     why: (service) => `Here you see what you charge, what it earns and what ${service} still needs from you.`,
-    which: "Sign in with the e-mail address that our mail reaches you at.",
+    which: "Use the e-mail address at which you receive our mail.",
     signatory:
       "Did you sign a mandate through your charging company? Then sign in with a code. You need no account for that.",
   },
@@ -33,8 +33,8 @@ export const en: MijnWords = {
 
   left_out: {
     title: "What does not count",
-    line: (kwh, month) => `Of ${month}, ${kwh} kWh do not count.`,
-    before_ere: "There are ERE from January 2026 on.",
+    line: (kwh, month) => `${kwh} kWh of ${month} do not count.`,
+    before_ere: "ERE exist since January 2026.",
     outside_mandate: "Your mandate was not in force then.",
     register: "The government did not register this.",
     reason: (reason) => `The reason: “${reason}”.`,
@@ -128,7 +128,7 @@ export const en: MijnWords = {
       paid: "paid",
     },
     steps:
-      "After its end a quarter is registered with the government, then sold, and then we pay you. Expect this to take some months.",
+      "When a quarter is over it is registered with the government, then sold, and then we pay you. That takes some months.",
     price: (price) => `${price} per ERE`,
     forecast: (ere, year) => `If you go on like this, you will have about ${ere} ERE in ${year}.`,
     paid: "What we paid you",
@@ -154,7 +154,7 @@ export const en: MijnWords = {
     via_no_iban: (cpo) =>
       `There is no account number of yours yet. Your charging counts only once we have it, although we pay nothing to it. Give it to ${cpo ?? "your charging company"}.`,
     steps_via: (cpo) =>
-      `After its end a quarter is registered with the government, then sold, and then we pay ${cpo}, which settles with you. Expect this to take some months.`,
+      `When a quarter is over it is registered with the government, then sold, and then we pay ${cpo}, which settles with you. That takes some months.`,
     net: "After our fee",
     paid_via: (cpo) => `What we paid ${cpo} for you`,
     payout_via: (amount, day, cpo) => `${amount} to ${cpo} on ${day}: statement as PDF`,
@@ -167,12 +167,11 @@ export const en: MijnWords = {
 
   account: {
     title: "Your account number",
-    now: (last4, cpo) => `The compensation for what you charge at ${cpo} goes to the account that ends in ${last4}.`,
-    none: (cpo) => `We do not know yet where the compensation may go for what you charge at ${cpo}.`,
-    why_code:
-      "Your account number can only be changed with a code that we mail you now. That is how we know that it is you.",
+    now: (last4, cpo) => `The money for what you charge at ${cpo} goes to the account that ends in ${last4}.`,
+    none: (cpo) => `We do not know yet where to send the money for what you charge at ${cpo}.`,
+    why_code: "To change your account number you need a code, which we will e-mail to you. That way we know it is you.",
     iban: "IBAN",
-    hint: (cpo) => `For the compensation of what you charge at ${cpo}. Such as NL91 ABNA 0417 1643 00`,
+    hint: (cpo) => `For the money from what you charge at ${cpo}. For example NL91 ABNA 0417 1643 00`,
     wrong: "This is not a valid IBAN. Check the number",
     submit: "Change the account number",
     back: "No, go back",
@@ -201,9 +200,9 @@ export const en: MijnWords = {
       afgekeurd: "rejected",
     },
     renew: "Read and sign again",
-    stop: "Stopping",
+    stop: "Stop",
     revoke: "Withdraw your mandate",
-    revoke_means: "You first see what that means. Then we mail you a code.",
+    revoke_means: "First you see what that means. Then we mail you a code.",
     by_mail: "Do you want to withdraw your mandate? Then mail us.",
     documents: "What you signed",
     document: (from, until) => `Mandate from ${from} to ${until}`,
@@ -230,7 +229,7 @@ export const en: MijnWords = {
       "whether your mandate is in force, and the mandate itself",
       "which charger you have",
       "what you charge each month, because the company itself tells us",
-      "how many ERE that is, and what they yield",
+      "how many ERE that is, and what they earn",
     ],
     cpo_not: (cpo) => `${cpo} does not see your account number, only that we have one.`,
     ask_title: "Change, receive or delete something",
@@ -242,12 +241,12 @@ export const en: MijnWords = {
     stop_means: (partner) => [
       `From now on ${partner} sees nothing about you any more.`,
       `What you charged before this month still counts for the fee of ${partner}. What you charge from now on does not.`,
-      "Your mandate stays in force, with the same percentage. You get your money as always.",
+      "Your mandate stays in force, with the same percentage. You are paid as before.",
       "You cannot undo this yourself.",
     ],
     yes: "Yes, stop sharing",
     no: "No, go back",
-    stopped: "You no longer share. This holds from now on.",
+    stopped: "You no longer share anything, from now on.",
     apps: "Apps you have given access",
     no_apps: "You have not given any app access.",
     by: (operator) => `by ${operator}`,
@@ -259,8 +258,8 @@ export const en: MijnWords = {
   },
 
   tokens: {
-    title: "Tokens for programs of your own",
-    what: "With a token a program of your own reads your data, such as Home Assistant. Share it with nobody: whoever has it can do what that program can.",
+    title: "Tokens for your own programs",
+    what: "With a token a program of your own, such as Home Assistant, can read your data. Share it with nobody: whoever has it can do what that program can.",
     yours: "Your tokens",
     none: "You have no tokens.",
     made: "Made on",
@@ -274,19 +273,19 @@ export const en: MijnWords = {
     revoked: "The token has been revoked and no longer works.",
     new_title: "Your new token",
     new_once: "Copy it now. We show it only once.",
-    create: "Make a token",
+    create: "Create a token",
     name: "Name",
     name_hint: "What do you use it for? For example Home Assistant.",
     scopes: "What may the program do?",
     expires: "How long does it work?",
     lasts: { "30": "30 days", "365": "1 year", never: "Until you revoke it" },
     never_hint: "Only if you signed in less than 15 minutes ago.",
-    submit: "Make the token",
+    submit: "Create token",
     errors: {
       name: "Enter a name of at most 100 characters",
       scopes: "Choose what the program may do",
       expires: "Choose how long the token works",
-      recent: "Sign in again first: a token without an end can only be made shortly after signing in",
+      recent: "Sign in again first: a token without an end date can only be created shortly after signing in",
       limit: "You already have 50 tokens. Revoke one first",
     },
   },
@@ -318,10 +317,10 @@ export const en: MijnWords = {
     add_model_action: "Choose make and model",
     add_ocpp: "Or have the charger connect by itself (OCPP)",
     add_ocpp_how:
-      "Can you set an OCPP server in your charger? Then you get an address and a password here to enter there.",
+      "Can you set an OCPP server in your charger? Then create an address and a password here, and enter them there.",
     name: "Name",
     name_hint: "What do you call this charger? For example Driveway.",
-    submit: "Make address and password",
+    submit: "Create address and password",
     new_title: "Enter this in your charger",
     new_once: "Write the password down now. We show it only once.",
     address: "Address (OCPP server)",
@@ -341,7 +340,7 @@ export const en: MijnWords = {
     download: "Download your data",
     file: "my-data",
     end_title: "End your account",
-    end_what: "Do you want to stop altogether? You first see what that means.",
+    end_what: "Do you want to stop altogether? First you see what that means.",
     end_link: "End your account",
     ask_title: "Do you want to end your account?",
     mandate_ends:

@@ -36,7 +36,7 @@ function connectionsOf(frame: MijnFrame, account: Account): Html {
   const { account_id, draft_id, cpo, connections } = account;
   const renewable = connections.some(({ may_sign_again }) => may_sign_again);
   return html`${connections.map(
-    (connection) => html`<dl class="figures">
+    (connection) => html`<dl class="sheet">
 ${cpo ? html`<div><dt>${words.cpo}</dt><dd>${cpo}</dd></div>` : ""}
 <div><dt>${words.connection}</dt><dd>${addressOf(connection)}</dd></div>
 <div><dt>${words.ean}</dt><dd>${inGroups(connection.ean_code)}</dd></div>

@@ -16,6 +16,7 @@ export type Section = (typeof SECTIONS)[number];
 const LANDINGS = [
   ...SECTIONS,
   "/settings/account",
+  "/settings/colleagues",
   "/settings/return",
   "/settings/keys",
   "/settings/webhooks",

@@ -27,9 +27,9 @@ export const branding: BrandingWords = {
     reply_to: "Address for replies",
   },
   hints: {
-    display_name: (name) => `As your customers know you. Empty: ${name}.`,
-    primary_color: "A colour code such as #0b6b4f; your house style has it. Empty: our green.",
-    reply_to: "This is where it arrives when a customer replies to a mail.",
+    display_name: (name) => `As your customers know you. Leave this empty for ${name}.`,
+    primary_color: "A colour code such as #0b6b4f, from your house style. Leave this empty for our green.",
+    reply_to: "Replies of customers to our mail go there.",
   },
   errors: {
     display_name: "Enter a name of at most 120 characters",
@@ -40,7 +40,7 @@ export const branding: BrandingWords = {
   saved: "Your name and colour were saved.",
 
   logo: "Logo",
-  no_logo: "You have no logo yet. Your name is shown in text.",
+  no_logo: "You have no logo yet. Your name is shown instead.",
   has_logo: "This is your logo.",
   file: "File",
   file_hint:
@@ -59,8 +59,8 @@ export const branding: BrandingWords = {
   removing: {
     title: "Remove the logo?",
     means: [
-      "Your customers then see your name in text.",
-      "In mail that was sent already it stays for another 90 days.",
+      "Your customers then see your name instead.",
+      "In mail that was already sent it stays for another 90 days.",
     ],
     yes: "Yes, remove it",
     no: "No, keep it",

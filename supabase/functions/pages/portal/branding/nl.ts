@@ -25,8 +25,8 @@ export const branding = {
     reply_to: "Adres voor antwoorden",
   },
   hints: {
-    display_name: (name: string) => `Zoals uw klanten u kennen. Leeg: ${name}.`,
-    primary_color: "Een kleurcode zoals #0b6b4f; die staat in uw huisstijl. Leeg: ons groen.",
+    display_name: (name: string) => `Zoals uw klanten u kennen. Laat u dit leeg, dan is het ${name}.`,
+    primary_color: "Een kleurcode zoals #0b6b4f; die staat in uw huisstijl. Laat u dit leeg, dan is het ons groen.",
     reply_to: "Hier komt het aan als een klant op een mail antwoordt.",
   },
   errors: {

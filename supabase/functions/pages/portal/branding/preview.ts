@@ -7,7 +7,7 @@ import { DARK, LIGHT } from "../../kit/style.ts";
 export function previewStyle({ light = "", dark = "" }: Record<string, string>): string {
   const accent = (color: string) => (/^#[0-9a-f]{6}$/.test(color) ? `--accent: ${color};` : "");
   return `
-.preview { margin: 0 0 1rem; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: 10px; background: var(--ground); color: var(--ink); }
+.preview { max-width: 42rem; margin: 0 0 1rem; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: 10px; background: var(--ground); color: var(--ink); }
 .preview figcaption { margin-bottom: 1rem; color: var(--quiet); font-size: 1rem; }
 .preview .letter { margin-top: 1.25rem; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); }
 .preview .letter p:first-child { padding-bottom: .75rem; border-bottom: 3px solid var(--accent); font-weight: 650; }

@@ -4,9 +4,9 @@ import { fileInput, textInput } from "../../kit/fields.ts";
 import { type Html, showLogo, showSender } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { askTwiceBody, newsOf } from "../../kit/signed_in_views.ts";
+import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Branding, Who } from "../model.ts";
-import { settingPage } from "../settings/frame.ts";
+import { askTwicePage, settingPage } from "../settings/frame.ts";
 import { PATH } from "../sql.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -85,8 +85,5 @@ function preview(frame: PortalFrame, brand: Brand, ground: "light" | "dark"): Ht
 
 export function removeLogoPage(frame: PortalFrame, who: Who): Html {
   const words = WORDS[frame.locale].branding.removing;
-  return settingPage(frame, who, {
-    title: words.title,
-    body: askTwiceBody(frame, words, `${BRANDING_PAGE}/logo/remove`, {}, BRANDING_PAGE),
-  });
+  return askTwicePage(frame, who, words, `${BRANDING_PAGE}/logo/remove`, {}, BRANDING_PAGE);
 }

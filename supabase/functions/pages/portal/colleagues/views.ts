@@ -3,10 +3,10 @@ import { codeInput, textInput } from "../../kit/fields.ts";
 import { type Html, layout } from "../../kit/frame.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { askTwiceBody, newsOf, table } from "../../kit/signed_in_views.ts";
+import { newsOf, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
 import type { Who } from "../model.ts";
-import { settingPage, signInAgain } from "../settings/frame.ts";
+import { askTwicePage, settingPage, signInAgain } from "../settings/frame.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 
@@ -63,17 +63,16 @@ ${alone ? html`<p class="quiet">${words.last_one}</p>` : ""}
 ${
   invitations.length > 0
     ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>
-${invitations.map(
-  ({
-    id,
-    email,
-    expires_at,
-  }) => html`<form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
+<ul class="pages">${invitations.map(
+        ({
+          id,
+          email,
+          expires_at,
+        }) => html`<li>${email}<small>${words.until(onDay(frame, expires_at))}</small><form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
 ${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
-<span>${email} <small class="quiet">${words.until(onDay(frame, expires_at))}</small></span>
 <button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>
-</form>`,
-)}</section>`
+</form></li>`,
+      )}</ul></section>`
     : ""
 }
 <section aria-labelledby="invite"><h2 id="invite">${words.invite}</h2>
@@ -107,12 +106,9 @@ export function removePage(
   const words = WORDS[frame.locale].colleagues;
   const email = managers.find(({ user_id }) => user_id === id)?.email ?? "";
   const asked = id === own_id ? words.leaving : { ...words.removing, title: words.removing.title(email) };
-  return settingPage(frame, who, {
-    title: asked.title,
-    body: signed_in_recently
-      ? askTwiceBody(frame, asked, `${COLLEAGUES}/${id}/remove`, {}, COLLEAGUES)
-      : signInAgain(frame, COLLEAGUES),
-  });
+  return signed_in_recently
+    ? askTwicePage(frame, who, asked, `${COLLEAGUES}/${id}/remove`, {}, COLLEAGUES)
+    : settingPage(frame, who, { title: asked.title, body: signInAgain(frame, COLLEAGUES) });
 }
 
 /** What an open invitation is, and the button that mails a code; `other`: somebody is signed in here already. */

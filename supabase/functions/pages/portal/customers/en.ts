@@ -86,7 +86,7 @@ export const customer: typeof customerNl = {
     mandate:
       "There is no valid mandate: without one, charging does not count. The customer signs on a page of their own.",
     charger: "There is no charger yet. The customer adds it on a page of their own.",
-    mid: "The newest charger has no MID meter. Only what a MID meter measures yields ERE.",
+    mid: "The newest charger has no MID meter. Only what a MID meter measures earns ERE.",
     rejected: "The registration was rejected. We mailed the customer what is needed.",
   },
   who: "Who it is",
@@ -109,6 +109,6 @@ export const customer: typeof customerNl = {
   charger: "Charger",
   unknown: "Unknown",
   earns: "What you get for it",
-  fee: (fee, share) => `We keep ${fee} of what the ERE yield as our fee; ${share} of that is yours.`,
+  fee: (fee, share) => `We keep ${fee} of what the ERE earn as our fee; ${share} of that is yours.`,
   months: "You do not see how much this customer charges. The overview has the total of all your customers.",
 };

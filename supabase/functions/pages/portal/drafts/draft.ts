@@ -19,7 +19,7 @@ export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null
     title: draft.name ?? draft.email,
     body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
 ${news === "link" ? claimLink(frame, one) : ""}
-<p class="panel"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
+<p class="panel${draft.status === "conflict" ? " waits" : ""}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
 ${draft.status === "conflict" ? html`<ul>${words.conflict_help.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
 ${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer_ref}`)}">${words.to_customer}</a></p>` : ""}
 ${details([

@@ -7,8 +7,8 @@ export const payouts: typeof payoutsNl = {
   quarter: "Quarter",
   quarter_name: (quarter, year) => `Quarter ${quarter} of ${year}`,
   nothing:
-    "Nothing has been sold yet. A quarter is listed here once its ERE are sold; expect this some months after the end of the quarter.",
-  when: "After its end a quarter is registered with the government. Then we sell the ERE, and after that we pay you your share.",
+    "Nothing has been sold yet. A quarter is listed here once its ERE are sold; that takes some months from the end of the quarter.",
+  when: "When a quarter is over it is registered with the government. Then we sell the ERE, and then we pay you your share.",
   status: "Status",
   statuses: {
     pending: "Still to be paid",
@@ -22,7 +22,7 @@ export const payouts: typeof payoutsNl = {
   yours: "Your share",
   vat: "Plus VAT",
   account: (last4) => `We pay to the account ending in ${last4}.`,
-  no_account: "There is no account yet that we can pay you on.",
+  no_account: "We have no account to pay you on yet.",
   to_account: "Enter an account",
   to_company: "Go to your company details",
   held: (moment) =>
@@ -37,9 +37,9 @@ export const payouts: typeof payoutsNl = {
   sum: "Total",
   how: "How your share is calculated",
   share: (fee, share) =>
-    `We keep ${fee} of what a customer's ERE yield as our fee. Of that fee, ${share} is yours. The rest of the proceeds goes to the customer.`,
+    `We keep ${fee} of what a customer's ERE earn as our fee. Of that fee, ${share} is yours. The rest of the proceeds goes to the customer.`,
   example: (part, amount) =>
-    `That is ${part} of the proceeds: if a customer's ERE yield €100, ${amount} is yours. It applies from the month in which the customer came to you.`,
+    `That is ${part} of the proceeds: if a customer's ERE earn €100, ${amount} is yours. It applies from the month in which the customer came to you.`,
   signed_terms:
-    "For each customer, the percentages apply that held when they signed. Your share excludes VAT, which is added if you charge it.",
+    "For each customer the percentages of the day they signed apply. Your share excludes VAT, which is added if you charge it.",
 };
