@@ -2,7 +2,6 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Surface, serve } from "#shared/http/surface.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
@@ -232,8 +231,8 @@ test("contract §1 a deployment that is not configured: 503, and the log names t
 });
 
 test("contract §1 an exception that nobody caught: 500 in the API's own form; what it quotes is in no answer and no log", async () => {
-  const routes = () => new Hono().get("/boom", () => JSON.parse('{"name": Sanne'));
-  const { fetch } = serve({ ...cpo, pages: { sql: [], routes } }, world.environment);
+  const boom = async () => JSON.parse('{"name": Sanne');
+  const { fetch } = serve({ ...cpo, endpoints: { "GET /boom": boom } }, world.environment);
   const answer = await fetch(new Request(`${BASE_URL}/boom`));
   const body = await answer.json();
   expect([answer.status, body.error]).toEqual([500, "internal_error"]);

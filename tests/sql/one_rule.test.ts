@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
-import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
+import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { CPO_SCOPES, PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { addCharger, ingest } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";

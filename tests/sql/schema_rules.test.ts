@@ -328,7 +328,7 @@ describe("functions", () => {
     const declared: { edge: string[]; edge_slow: string[] } = { edge: ["admit", "charge", "ready"], edge_slow: [] };
     for (const path of modules.filter((name) => name.endsWith("app.ts"))) {
       const { surface }: { surface?: Surface } = await import(`${ROOT}supabase/functions/${path}`);
-      declared.edge.push(...(surface?.pages?.sql ?? []));
+      declared.edge.push(...((await surface?.pages?.load())?.sql ?? []));
       for (const { sql, slow } of surface ? await endpointsOf(surface) : [])
         declared[slow ? "edge_slow" : "edge"].push(...sql);
     }

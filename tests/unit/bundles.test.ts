@@ -14,8 +14,8 @@ const STARTS: Record<string, { packages: string[]; at_most: number; whole?: numb
   "oauth-authorize": { packages: EVERY, at_most: 65 },
   "oauth-revoke": { packages: EVERY, at_most: 65 },
   "oauth-token": { packages: EVERY, at_most: 65 },
-  // at the start with the routes of every flow; whole with what reads files of customers, and logos
-  pages: { packages: ["hono", "zod"], at_most: 360, whole: 1200 },
+  // whole with what reads files of customers, and logos
+  pages: { packages: EVERY, at_most: 65, whole: 1200 },
   partner: { packages: EVERY, at_most: 65 },
   personal: { packages: EVERY, at_most: 65 },
   sandbox: { packages: EVERY, at_most: 65 },

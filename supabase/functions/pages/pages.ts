@@ -1,14 +1,15 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { html } from "hono/html";
 import { matchedRoutes } from "hono/route";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { readText } from "#shared/http/body.ts";
+import type { Pages } from "#shared/http/surface.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
 import { FONT_NAME } from "./kit/font_name.ts";
+import { html } from "./kit/html.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage, onward } from "./kit/views.ts";
 import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
@@ -18,7 +19,7 @@ import { mijn } from "./mijn/mijn.ts";
 import { portal } from "./portal/portal.ts";
 
 /** Every way through the pages. */
-export const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal, logo];
+const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal, logo];
 
 /** Bytes of a form, and of the fields beside a file. */
 const MAX_FORM = 16 * 1024;
@@ -41,7 +42,7 @@ const HEADERS = {
 };
 
 /** The pages of one environment, at /pages as the function sees them. */
-export function pages(environment: Environment): Hono {
+function routes(environment: Environment): Hono {
   const app = new Hono<PagesEnv>();
   app.use("/pages/*", observe(environment));
   // before the lock on forms
@@ -80,6 +81,8 @@ export function pages(environment: Environment): Hono {
   app.onError((error, c) => failure(error, c, environment));
   return app as unknown as Hono;
 }
+
+export const pages: Pages = { sql: FLOWS.flatMap(({ sql }) => sql), routes };
 
 /** The routes of a flow: those that take a form from anywhere, or the others. */
 function add(app: Hono<PagesEnv>, environment: Environment, flow: Flow, from_anywhere: boolean): void {

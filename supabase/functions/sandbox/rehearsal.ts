@@ -1,15 +1,8 @@
 import { hashAddress } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
-import {
-  ClaimFlow,
-  type CodePurpose,
-  type Kept,
-  REFUSALS,
-  STEP_NAMES,
-  type Stage,
-  type StepName,
-} from "#shared/domain/claim/flow.ts";
+import { ClaimFlow, type CodePurpose, type Kept, REFUSALS, type Stage } from "#shared/domain/claim/flow.ts";
 import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
+import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/ean_register/types.ts";
 import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";

@@ -38,11 +38,12 @@ export type Surface = {
   cors?: boolean;
   /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
   errors?: "oauth";
-  pages?: Pages;
+  /** Everything under a path, answered to people rather than programs, and loaded by the first of them. */
+  pages?: { under: `/${string}`; load: () => Promise<Pages> };
 };
 
-/** Routes that answer people rather than programs. They set X-Request-Id and write their log line themselves. */
-type Pages = {
+/** They set X-Request-Id and write their log line themselves. */
+export type Pages = {
   /** The api functions they may run. */
   sql: readonly string[];
   routes: (environment: Environment) => Hono;
@@ -173,7 +174,14 @@ function build(surface: Surface, environment: Environment): App {
       return handle(surface, endpoint, c.req.raw, c.req.param(), environment, c.env);
     });
   }
-  if (surface.pages) app.route("/", surface.pages.routes(environment));
+  if (surface.pages) {
+    const { under, load } = surface.pages;
+    let pages: Hono | undefined;
+    app.all(`${under}/*`, async (c) => {
+      pages ??= (await load()).routes(environment);
+      return pages.fetch(c.req.raw);
+    });
+  }
   app.notFound((c) => {
     c.env.refusal = new ApiError("not_found");
     return errorResponse(surface, c.env);

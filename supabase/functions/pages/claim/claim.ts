@@ -1,24 +1,9 @@
-import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
-import { makeLogin } from "#shared/domain/claim/login.ts";
-import { ENTER } from "../kit/claim_session.ts";
+import { STEP_NAMES } from "#shared/domain/claim/model.ts";
+import { ENTER, loadedLate } from "../kit/routes.ts";
 import type { Flow } from "../kit/visit.ts";
-import { showEnter, useEnter } from "./enter.ts";
-import { prove, sendCode, showProof, start } from "./prove.ts";
-import {
-  download,
-  downloadPdf,
-  downloadStatement,
-  revoke,
-  sendRevokeCode,
-  sendSignCode,
-  showMandate,
-  showRevoke,
-  showSign,
-  sign,
-} from "./sign.ts";
-import { saveStep, sendPayoutCode, showStep } from "./steps.ts";
-import { askOptOut, optOut } from "./unsubscribe.ts";
-import { SQL } from "./visit.ts";
+import { SQL } from "./sql.ts";
+
+const does = loadedLate(() => import("./pages.ts"));
 
 const PATH = "/claim/:token";
 const STEP = `${PATH}/:step{${STEP_NAMES.join("|")}}`;
@@ -27,29 +12,29 @@ const STEP = `${PATH}/:step{${STEP_NAMES.join("|")}}`;
 export const claim: Flow = {
   id: "the pages of a claim",
   sql: SQL,
-  next: { login: makeLogin },
+  next: { login: async (...wanted) => (await import("#shared/domain/claim/login.ts")).makeLogin(...wanted) },
   routes: [
     // mail programs post here in one click, and the token is all the credential there is
-    { method: "POST", path: "/unsubscribe/:token", run: optOut, from_anywhere: true },
-    { method: "GET", path: "/unsubscribe/:token", run: askOptOut },
-    { method: "GET", path: `${ENTER}/:token`, run: showEnter },
-    { method: "POST", path: `${ENTER}/:token`, run: useEnter },
-    { method: "GET", path: PATH, run: start },
-    { method: "POST", path: `${PATH}/code`, run: sendCode },
-    { method: "GET", path: `${PATH}/proof`, run: showProof },
-    { method: "POST", path: `${PATH}/proof`, run: prove },
-    { method: "GET", path: STEP, run: showStep },
-    { method: "POST", path: STEP, run: saveStep },
-    { method: "POST", path: `${PATH}/iban-code`, run: sendPayoutCode },
-    { method: "GET", path: `${PATH}/mandate`, run: showMandate },
-    { method: "GET", path: `${PATH}/sign`, run: showSign },
-    { method: "POST", path: `${PATH}/sign-code`, run: sendSignCode },
-    { method: "POST", path: `${PATH}/sign`, run: sign },
-    { method: "GET", path: `${PATH}/document`, run: download },
-    { method: "GET", path: `${PATH}/pdf`, run: downloadPdf },
-    { method: "GET", path: `${PATH}/statement/:line`, run: downloadStatement },
-    { method: "GET", path: `${PATH}/revoke`, run: showRevoke },
-    { method: "POST", path: `${PATH}/revoke-code`, run: sendRevokeCode },
-    { method: "POST", path: `${PATH}/revoke`, run: revoke },
+    { method: "POST", path: "/unsubscribe/:token", run: does("optOut"), from_anywhere: true },
+    { method: "GET", path: "/unsubscribe/:token", run: does("askOptOut") },
+    { method: "GET", path: `${ENTER}/:token`, run: does("showEnter") },
+    { method: "POST", path: `${ENTER}/:token`, run: does("useEnter") },
+    { method: "GET", path: PATH, run: does("start") },
+    { method: "POST", path: `${PATH}/code`, run: does("sendCode") },
+    { method: "GET", path: `${PATH}/proof`, run: does("showProof") },
+    { method: "POST", path: `${PATH}/proof`, run: does("prove") },
+    { method: "GET", path: STEP, run: does("showStep") },
+    { method: "POST", path: STEP, run: does("saveStep") },
+    { method: "POST", path: `${PATH}/iban-code`, run: does("sendPayoutCode") },
+    { method: "GET", path: `${PATH}/mandate`, run: does("showMandate") },
+    { method: "GET", path: `${PATH}/sign`, run: does("showSign") },
+    { method: "POST", path: `${PATH}/sign-code`, run: does("sendSignCode") },
+    { method: "POST", path: `${PATH}/sign`, run: does("sign") },
+    { method: "GET", path: `${PATH}/document`, run: does("download") },
+    { method: "GET", path: `${PATH}/pdf`, run: does("downloadPdf") },
+    { method: "GET", path: `${PATH}/statement/:line`, run: does("downloadStatement") },
+    { method: "GET", path: `${PATH}/revoke`, run: does("showRevoke") },
+    { method: "POST", path: `${PATH}/revoke-code`, run: does("sendRevokeCode") },
+    { method: "POST", path: `${PATH}/revoke`, run: does("revoke") },
   ],
 };

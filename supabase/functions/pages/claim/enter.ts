@@ -4,8 +4,9 @@ import type { Stage } from "#shared/domain/claim/flow.ts";
 import { isLocale, type Locale } from "#shared/values/locale.ts";
 import { claimPath, readClaimSession } from "../kit/claim_session.ts";
 import { DEAD, type Handler, Visit } from "../kit/visit.ts";
+import type { Name } from "./sql.ts";
 import { claimKindPage, enterPage } from "./start_views.ts";
-import { type Name, welcome } from "./visit.ts";
+import { welcome } from "./visit.ts";
 
 /** A sign-in link that a partner's own portal leads a customer through: it lets in, once, and until the customer signs. */
 

@@ -1,6 +1,6 @@
-import { html } from "hono/html";
-import type { StepName } from "#shared/domain/claim/flow.ts";
+import type { StepName } from "#shared/domain/claim/model.ts";
 import type { Frame, Html, Place } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { WORDS } from "./words.ts";
 
 export type ClaimFrame = Frame & {

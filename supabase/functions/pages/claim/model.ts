@@ -1,5 +1,5 @@
 import type { Brand } from "#shared/domain/brand.ts";
-import type { StepName } from "#shared/domain/claim/flow.ts";
+import type { StepName } from "#shared/domain/claim/model.ts";
 import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { AccountType } from "#shared/values/models.ts";

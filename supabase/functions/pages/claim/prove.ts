@@ -2,8 +2,9 @@ import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { type CodeError, readCode } from "../kit/code.ts";
 import type { Answer, Handler } from "../kit/visit.ts";
 import type { Claim } from "./model.ts";
+import type { Name } from "./sql.ts";
 import { proofPage, startPage } from "./start_views.ts";
-import { ClaimVisit, flowOf, type Name, onDraft, welcome } from "./visit.ts";
+import { ClaimVisit, flowOf, onDraft, welcome } from "./visit.ts";
 
 /** Whether a code can prove the address: to begin with, or to see a signed claim in another browser. */
 const provable = ({ state }: Claim) => state === "open" || state === "active";

@@ -1,9 +1,9 @@
-import { html } from "hono/html";
-import { STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
+import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMonth, showDocument } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, type Offer, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
 import { languageOf, type Signed, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";

@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { kindPage, maskEmail, onward } from "../kit/views.ts";
 import { type ClaimFrame, placeOf } from "./frame.ts";
 import type { Claim } from "./model.ts";

@@ -1,9 +1,9 @@
-import { html } from "hono/html";
-import type { StepName } from "#shared/domain/claim/flow.ts";
+import type { StepName } from "#shared/domain/claim/model.ts";
 import { inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { codeInput, radios, selectInput, textInput } from "../kit/fields.ts";
 import { type Errors, type Html, layout } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { maskEmail } from "../kit/views.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
 import { type Claim, changesIban } from "./model.ts";

@@ -1,4 +1,5 @@
-import { REFUSALS, STEP_NAMES, type StepName } from "#shared/domain/claim/flow.ts";
+import { REFUSALS } from "#shared/domain/claim/flow.ts";
+import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { readCode } from "../kit/code.ts";
 import type { Errors, Html } from "../kit/frame.ts";
 import type { Returned } from "../kit/returned.ts";

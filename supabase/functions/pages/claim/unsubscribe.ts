@@ -1,7 +1,7 @@
 import { readUnsubscribeToken } from "#shared/domain/claim/links.ts";
 import type { Handler, Visit } from "../kit/visit.ts";
+import type { Name } from "./sql.ts";
 import { claimKindPage, unsubscribePage } from "./start_views.ts";
-import type { Name } from "./visit.ts";
 
 /** The way out of a partner's mail, in the mail and in its List-Unsubscribe header. */
 const addressOf = ({ c, environment }: Visit) => readUnsubscribeToken(environment, c.req.param("token") ?? "");

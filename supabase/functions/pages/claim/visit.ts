@@ -1,11 +1,4 @@
-import {
-  CLAIM_SQL,
-  ClaimFlow,
-  type ClaimProof,
-  type CodePurpose,
-  type LaterStep,
-  REFUSALS,
-} from "#shared/domain/claim/flow.ts";
+import { ClaimFlow, type ClaimProof, type CodePurpose, type LaterStep, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { beginClaimSession, type ClaimSession, claimPath, isFormOf, readClaimSession } from "../kit/claim_session.ts";
@@ -16,22 +9,9 @@ import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
 import type { ClaimFrame } from "./frame.ts";
 import type { Claim } from "./model.ts";
 import { donePage } from "./signed_views.ts";
+import type { Name } from "./sql.ts";
 import { claimKindPage } from "./start_views.ts";
 import { WORDS } from "./words.ts";
-
-/**
- * The api functions behind a claim, and the two links into and out of it. A page is one statement, a form two; where a login is
- * made, a call of Auth between them.
- */
-export const SQL = [
-  ...CLAIM_SQL,
-  "open_sign_in_link",
-  "use_sign_in_link",
-  "opt_out",
-  "read_claim_mandate",
-  "read_claim_statement",
-] as const;
-export type Name = (typeof SQL)[number];
 
 /** Where each code is typed that is asked for at a path of its own. */
 const CODE_PAGES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import type { UserScope } from "#shared/values/scopes.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { type SignInShown, signInPage } from "../kit/sign_in_views.ts";
 import { kindPage } from "../kit/views.ts";
 import { WORDS } from "./words.ts";

@@ -1,4 +1,5 @@
-import { AuthorizationRequest, redirectUrl } from "#shared/auth/authorize.ts";
+import { AuthorizationRequest } from "#shared/auth/authorization_request.ts";
+import { redirectUrl } from "#shared/auth/authorize.ts";
 import { signOut } from "#shared/auth/supabase_auth.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { ApiError } from "#shared/foundation/errors.ts";

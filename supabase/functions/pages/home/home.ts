@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import { layout } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import type { Flow, Handler } from "../kit/visit.ts";
 import { WORDS } from "./words.ts";
 

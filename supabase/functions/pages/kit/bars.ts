@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html } from "./frame.ts";
+import { html } from "./html.ts";
 
 /**
  * Bars as SVG, made here so that they need no script, scale, print, and follow the colours of the page. They are one picture with a

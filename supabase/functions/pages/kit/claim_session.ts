@@ -4,9 +4,7 @@ import { newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import type { ClaimProof, Stage } from "#shared/domain/claim/flow.ts";
 import { claimToken, mac } from "#shared/domain/claim/links.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-
-/** Where sign-in links are, under the root. */
-export const ENTER = "/enter";
+import { ENTER } from "./routes.ts";
 
 const NAME = "claim";
 const PROOFS = ["code", "link"] as const;

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
+import { html } from "./html.ts";
 import type { KitWords } from "./words.ts";
 
 /** A moment as people in the Netherlands read it. */

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html } from "./frame.ts";
+import { html } from "./html.ts";
 
 /** The parts of a form: label above, hint under it, the message at the field, the typed value kept. */
 type Field = { id: string; label: string; hint?: string | undefined; error?: string | undefined };

@@ -1,8 +1,8 @@
-import { html } from "hono/html";
 import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
 import type { Configuration, TEST_SERVICE } from "#shared/foundation/configuration.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { FONT_NAME } from "./font_name.ts";
+import { html } from "./html.ts";
 import { STYLE_VERSION } from "./style.ts";
 import { type KitWords, LANGUAGES } from "./words.ts";
 

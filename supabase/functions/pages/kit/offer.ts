@@ -1,8 +1,8 @@
-import { html } from "hono/html";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { type Facts, longDate, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import { textInput } from "./fields.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
+import { html } from "./html.ts";
 import type { Visit } from "./visit.ts";
 
 /** What a mandate yields, as far as private.offer knows. */

@@ -10,6 +10,9 @@ const WHOLE = new RegExp(`^${UUID}$`);
 /** Whether what a form or an address says can be an id at all. */
 export const isId = (text: string): boolean => WHOLE.test(text);
 
+/** Where sign-in links of partners are, under the root. */
+export const ENTER = "/enter";
+
 /** The handlers of a flow by their names, loaded with the first of its pages that somebody asks for: most requests are for others. */
 export const loadedLate =
   <Name extends string>(load: () => Promise<{ pages: Readonly<Record<Name, Handler>> }>) =>

@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import { codeInput, textInput } from "./fields.ts";
 import { type Frame, type Html, layout } from "./frame.ts";
+import { html } from "./html.ts";
 
 export type SignInErrors = { email?: string | undefined; password?: string | undefined };
 

@@ -1,4 +1,3 @@
-import { html } from "hono/html";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { type Facts, longDate, type OpenFacts, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
@@ -8,6 +7,7 @@ import { readCode } from "./code.ts";
 import { longMoment, showDocument } from "./document.ts";
 import { codeInput, textInput, tick } from "./fields.ts";
 import { type Errors, type Frame, type Html, layout, type Place } from "./frame.ts";
+import { html } from "./html.ts";
 import type { Returned } from "./returned.ts";
 import { kindPage, maskEmail, onward } from "./views.ts";
 import type { Answer, Visit } from "./visit.ts";

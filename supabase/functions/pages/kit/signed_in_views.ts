@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { newSecret } from "#shared/auth/tokens.ts";
 import { type Bars, bars } from "./bars.ts";
 import { type Html, layout, type Page } from "./frame.ts";
+import { html } from "./html.ts";
 import { formToken } from "./sign_in_views.ts";
 import type { OwnFrame } from "./signed_in.ts";
 

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import { type Frame, type Html, layout } from "./frame.ts";
+import { html } from "./html.ts";
 import type { KitWords } from "./words.ts";
 
 export { maskEmail } from "#shared/values/mask.ts";

@@ -4,19 +4,9 @@ import { choicesOf, type SigningFrame, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
 import type { Opened } from "./model.ts";
+import type { Name } from "./sql.ts";
 import { declinedPage, signedPage } from "./views.ts";
 import { WORDS } from "./words.ts";
-
-/** The api functions behind the signing page. Opening and acting are two statements: at most two round trips a request. */
-export const SQL = [
-  "open_mandate_link",
-  "send_mandate_code",
-  "sign_mandate",
-  "decline_mandate",
-  "renew_mandate",
-  "read_link_mandate",
-] as const;
-type Name = (typeof SQL)[number];
 
 const UNKNOWN: Opened = { state: "unknown", locale: null };
 

@@ -1,4 +1,3 @@
-import { html } from "hono/html";
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
 import { composeAccountCode } from "#shared/domain/mail/mail.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
@@ -6,6 +5,7 @@ import { isIban, sealIban } from "#shared/values/iban.ts";
 import { readCode } from "../kit/code.ts";
 import { codeInput, textInput } from "../kit/fields.ts";
 import type { Errors, Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { isId } from "../kit/routes.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { maskEmail } from "../kit/views.ts";

@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { longMoment } from "../kit/document.ts";
 import { textInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import type { Returned } from "../kit/returned.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { inNumbers, newsOf, onceField } from "../kit/signed_in_views.ts";

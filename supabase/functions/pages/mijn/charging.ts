@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Charging, ChargingSession } from "./model.ts";

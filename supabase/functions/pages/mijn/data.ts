@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { doButton, inNumbers, newsOf } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { End, Ending } from "./model.ts";

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html, Page } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { type AskedTwice, areaPage, askTwiceBody } from "../kit/signed_in_views.ts";
 import type { MijnFrame, Section } from "./visit.ts";

@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { showDocument } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { languageOf, showSignature } from "../kit/signature.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Connection, Mandates } from "./model.ts";

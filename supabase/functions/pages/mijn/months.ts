@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import type { LeftOut, Month } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";

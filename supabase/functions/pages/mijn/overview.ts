@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Overview, Position, Prices } from "./model.ts";

@@ -1,5 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { STEP_NAMES } from "#shared/domain/claim/flow.ts";
+import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { composeManagersChanged, managersChanged } from "#shared/domain/mail/mail.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";

@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { doButton, newsOf } from "../kit/signed_in_views.ts";
 import { askTwice, ownPage } from "./frame.ts";
 import type { Application, Sharing } from "./model.ts";

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { type Area, entrances, type OwnFrame, SESSION_SECONDS, SignedInVisit } from "../kit/signed_in.ts";
 import type { Answer, Handler, Visit } from "../kit/visit.ts";
 import { OWN_SQL, PATH } from "./sql.ts";

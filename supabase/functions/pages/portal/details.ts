@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 
 /** Terms and what they are, those that are known. */
 export function details(rows: readonly (readonly [term: string, value: Html | string | null | undefined])[]): Html {

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import { type Html, layout } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import type { OwnFrame } from "../kit/signed_in.ts";
 import { WORDS } from "./words.ts";

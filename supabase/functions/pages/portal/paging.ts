@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 
 /** Ways on from a page of a list; nothing where there is none. */
 export function waysOn(label: string, ways: readonly { href: string; label: string }[]): Html {

@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import { compareIbans } from "#shared/values/iban.ts";
 import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { type Area, entrances, type OwnFrame, SignedInVisit } from "../kit/signed_in.ts";
 import { kindPage, onward } from "../kit/views.ts";
 import type { Answer, Visit } from "../kit/visit.ts";

@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import type { Brand } from "#shared/domain/brand.ts";
 import { fileInput, textInput } from "../../kit/fields.ts";
 import { type Html, showLogo, showSender } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf } from "../../kit/signed_in_views.ts";

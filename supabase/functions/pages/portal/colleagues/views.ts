@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import { codeInput, textInput } from "../../kit/fields.ts";
 import { type Html, layout } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf, table } from "../../kit/signed_in_views.ts";

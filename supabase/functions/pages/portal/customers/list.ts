@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { longMonth } from "../../kit/document.ts";
 import { selectInput, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";

@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import { askTwiceBody, doButton, newsOf } from "../../kit/signed_in_views.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";

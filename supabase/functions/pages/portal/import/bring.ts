@@ -1,6 +1,5 @@
 // What customers are brought by: a file, a form for one, a list of e-mail addresses. Each is kept, and then looked at.
 
-import { html } from "hono/html";
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { RawRow } from "#shared/domain/import/rows.ts";
 import { linesOf } from "#shared/values/fields.ts";
@@ -8,6 +7,7 @@ import { AccountType } from "#shared/values/models.ts";
 import { toCsv } from "../../kit/csv.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Errors, Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";

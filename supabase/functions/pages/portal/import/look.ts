@@ -1,11 +1,11 @@
 // What somebody brought, row by row: what would happen, the confirmation, and what then happened.
 
-import { html } from "hono/html";
 import { type Imported, MAX_ROWS } from "#shared/domain/import/model.ts";
 import type { DraftRow } from "#shared/domain/import/rows.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import { tick } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";

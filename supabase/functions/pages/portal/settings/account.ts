@@ -1,8 +1,8 @@
-import { html } from "hono/html";
 import { ACCOUNT_HOLDER, payoutAccount } from "#shared/domain/partner_settings.ts";
 import { longMoment } from "../../kit/document.ts";
 import { textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf } from "../../kit/signed_in_views.ts";

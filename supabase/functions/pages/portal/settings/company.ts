@@ -1,8 +1,8 @@
-import { html } from "hono/html";
 import * as z from "zod";
 import { COMPANY } from "#shared/domain/partner_settings.ts";
 import { textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf } from "../../kit/signed_in_views.ts";

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html, Page } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import { type AskedTwice, askTwiceBody } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";

@@ -1,7 +1,7 @@
-import { html } from "hono/html";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { doButton, newOnce, newsOf, shownOnce } from "../../kit/signed_in_views.ts";
 import type { Partner, Settings } from "../model.ts";

@@ -1,6 +1,6 @@
-import { html } from "hono/html";
 import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Change, Log } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";

@@ -1,5 +1,5 @@
-import { html } from "hono/html";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import { portalPage } from "../frame.ts";
 import type { Settings } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";

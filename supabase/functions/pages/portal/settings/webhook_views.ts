@@ -1,8 +1,8 @@
-import { html } from "hono/html";
 import { typesOf } from "#shared/domain/events.ts";
 import { longMoment } from "../../kit/document.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
