@@ -78,7 +78,7 @@ describe("contract §7 an invitation to manage a partner", () => {
     expect((await browser(portal(world, PAGE))).text).toContain(email);
     const login = await world.row("select * from auth.users where email = $1", email);
     expect(login.email_confirmed_at).not.toBeNull();
-    expect(login.raw_app_meta_data).not.toHaveProperty("claimed_for");
+    expect(login.raw_app_meta_data, "on the sandbox").toMatchObject({ claimed_for: world.partnerA.id });
     const audited = await world.row(
       "select details from core.audit_log where action = 'partner.manager_added' and subject_id = $1",
       login.id,
@@ -210,6 +210,12 @@ test("contract §5 on the sandbox a partner reads an invitation of its own where
   const nobodys = newAddress();
   await code(nobodys);
   expect(await mails(nobodys, world.keyA)).toEqual(["manager_invitation", "sign_in"]);
+  expect(await mails(nobodys, world.keyB)).toEqual([]);
+  // the login that accepting makes is the partner's to try out: its later codes are shown to it, and to nobody else
+  await accept(nobodys);
+  const later = newBrowser(world);
+  expect((await signInToPortal(world, later, nobodys)).status).toBe(303);
+  expect((await mails(nobodys, world.keyA)).filter((template: string) => template === "sign_in")).toHaveLength(3);
   expect(await mails(nobodys, world.keyB)).toEqual([]);
   // with the code somebody would be signed in as them, on their own pages too
   const login = await newManager(world, null);

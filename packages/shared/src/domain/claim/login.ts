@@ -7,7 +7,7 @@ import { ApiError } from "#shared/foundation/errors.ts";
 type LoginWanted = {
   email: string;
   unconfirmed_user: string | null;
-  /** Whose draft was claimed: kept with the login, where only we can write it. Null where no draft was. */
+  /** Whose draft was claimed, and on the sandbox who invited: kept with the login, where only we can write it. Else null. */
   partner_id: string | null;
 };
 
