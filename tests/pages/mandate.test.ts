@@ -512,8 +512,8 @@ describe("§2 requests", () => {
     }
   });
 
-  test("the front page leads to the description of the API", async () => {
+  test("the front page leads to the documentation of the API", async () => {
     const { text } = await ask("/pages");
-    expect(text).toContain(`href="${world.environment.config.BASE_URL}/docs/openapi.json"`);
+    expect(text).toContain(`href="${world.environment.config.BASE_URL}/docs"`);
   });
 });

@@ -98,6 +98,14 @@ describe("contract §2 a refused form", () => {
     expect(text).not.toMatch(/98765|geheim/);
   });
 
+  test("keeps a code that was not used, because something else was wrong, for who typed it", async () => {
+    const { cookie, show } = await refused({ code: "987654", name: "" });
+    expect(Buffer.from(cookie.slice(5).split(".")[1] ?? "", "base64url").toString("latin1")).not.toContain("987654");
+    const { text } = await show(cookie);
+    expect(text).toContain('<a href="#name">');
+    expect(text).toMatch(/<input type="text" id="code" name="code" value="987654"/);
+  });
+
   test("is forged by nobody: a changed cookie, another page's and an old one show nothing", async () => {
     const mine = await refused();
     const [nonce, sealed = "", tag] = mine.cookie.slice(5).split(".");

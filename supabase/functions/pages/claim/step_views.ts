@@ -161,7 +161,12 @@ const payout: StepView = (frame, claim, value, errors) => {
   });
   const given = iban_last4 ? html`<p>${frame.signed ? words.now(iban_last4) : words.keep(iban_last4)}</p>` : "";
   const proof = changesIban(claim)
-    ? codeInput({ label: code.label, hint: code.hint(maskEmail(claim.email ?? "")), error: errors.code })
+    ? codeInput({
+        label: code.label,
+        hint: code.hint(maskEmail(claim.email ?? "")),
+        error: errors.code,
+        value: value("code"),
+      })
     : "";
   const fields = [html`${given}${iban}${proof}<p class="quiet">${words.safe}</p>`];
   const below = changesIban(claim)

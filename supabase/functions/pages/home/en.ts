@@ -8,5 +8,5 @@ export const en: HomeWords = {
   mine: "My pages, for people who charge",
   portal: "For partners",
   developers: "For developers",
-  openapi: "Description of the API (OpenAPI)",
+  docs: "Documentation of the API",
 };

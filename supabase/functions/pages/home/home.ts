@@ -17,7 +17,7 @@ const show: Handler = (visit) => {
 <li><a href="${frame.to("/portal")}">${words.portal}</a></li>
 </ul>
 <h2>${words.developers}</h2>
-<p><a class="link" href="${frame.config.BASE_URL}/docs/openapi.json">${words.openapi}</a></p>`,
+<p><a class="link" href="${frame.config.BASE_URL}/docs">${words.docs}</a></p>`,
     }),
   );
 };

@@ -7,7 +7,7 @@ export const nl = {
   mine: "Mijn pagina's, voor wie laadt",
   portal: "Voor partners",
   developers: "Voor ontwikkelaars",
-  openapi: "Beschrijving van de API (OpenAPI)",
+  docs: "Documentatie van de API",
 };
 
 export type HomeWords = typeof nl;

@@ -33,13 +33,14 @@ ${notes(field)}
 </div>`;
 }
 
-/** Where a one-time code is typed; kit/code.ts reads it. */
-export function codeInput({ label, hint, error }: Omit<Field, "id">): Html {
+/** Where a one-time code is typed; kit/code.ts reads it. `value` is one that was typed, where something else of its form was wrong. */
+export function codeInput({ label, hint, error, value }: Omit<Field, "id"> & { value?: string | null }): Html {
   return textInput({
     id: "code",
     label,
     hint,
     error,
+    ...(value ? { value } : {}),
     required: true,
     attributes: html` class="code" autocomplete="one-time-code" inputmode="numeric" maxlength="9" spellcheck="false"`,
   });

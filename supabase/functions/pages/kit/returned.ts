@@ -36,11 +36,15 @@ const keyOf = oncePerEnvironment(({ config }) =>
 );
 
 /** What is asked again, and not put in a cookie even encrypted; and what the page itself makes anew. */
-const NEVER_KEPT = ["password", "code", "form_token"];
+const NEVER_KEPT = ["password", "form_token"];
 
-/** The fields of a form that its page may show again. */
-export function kept(form: URLSearchParams): URLSearchParams {
-  const fields = [...form].filter(([name]) => !NEVER_KEPT.includes(name));
+/**
+ * The fields of a form that its page may show again to who typed them. A one-time code only where nothing is wrong with it and
+ * something else is: it was not used then, and would have to be looked up once more.
+ */
+export function kept(form: URLSearchParams, errors: Errors): URLSearchParams {
+  const dropped = errors.code ? [...NEVER_KEPT, "code"] : NEVER_KEPT;
+  const fields = [...form].filter(([name]) => !dropped.includes(name));
   return new URLSearchParams(fields.map(([name, value]) => [name, value.slice(0, MAX_VALUE)]));
 }
 

@@ -89,7 +89,7 @@ ${showDocument(document, words.lang)}
 </details>
 <form method="post" action="${to("/sign")}" novalidate>
 ${hiddenFields(frame, seen)}
-${facts.email === null ? "" : codeInput({ label: code.label, hint: code.hint(maskEmail(facts.email)), error: errors.code })}
+${facts.email === null ? "" : codeInput({ label: code.label, hint: code.hint(maskEmail(facts.email)), error: errors.code, value: typed.get("code") })}
 ${textInput({
   id: "name",
   label: sign.name,

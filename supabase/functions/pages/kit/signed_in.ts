@@ -166,7 +166,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** Back to the page of a form, which says what is wrong. */
   refuse(page: string, errors: Errors): Response {
-    return this.#leave(page, { typed: kept(this.form), errors });
+    return this.#leave(page, { typed: kept(this.form, errors), errors });
   }
 
   #leave(page: string, returned: Returned): Response {

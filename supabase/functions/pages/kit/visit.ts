@@ -159,7 +159,7 @@ export class Visit<Name extends string = string> {
    */
   again(to: string, errors: Errors, show: (returned: Returned) => Html): Answer {
     const { c, environment } = this;
-    const returned = { typed: kept(this.form), errors };
+    const returned = { typed: kept(this.form, errors), errors };
     if (!this.browser) return this.page(show(returned), 422);
     leave(c, environment, to.split("?")[0] ?? "", returned);
     return c.redirect(to, 303);
