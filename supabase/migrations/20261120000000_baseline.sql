@@ -1604,7 +1604,8 @@ begin
   insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
   select p.id, person, claim_customer.source, claim_customer.external_ref, date_trunc('month', private.today())::date
     from core.partners p where p.id = partner and p.is_active
-  on conflict on constraint attributions_user_id_key do nothing;
+  -- whoever came a moment ago: of this partner, or of another one
+  on conflict do nothing;
   return case when found then 'new'
               when exists (select from core.attributions a where a.user_id = person and a.partner_id = partner) then 'own' end;
 end $$;
@@ -9369,226 +9370,6 @@ comment on function private.offer(uuid, text) is
   'What a mandate yields, as far as it is known: the latest factor, the last average price of the tenant (null while there is none), and who pays.';
 grant execute on function private.offer(uuid, text) to api_owner;
 
--- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many
--- things do not agree, and the first of them. They read all that a tenant has: hash joins, whatever the planner believes.
-
-create function private.check_units(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
-language sql stable
-set search_path = '' set enable_nestloop = off
-as $$
-  select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
-    from core.ledger_balances b where b.partner_id = tenant group by b.unit
-$$;
-
-create function private.check_kwh(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
-language sql stable
-set search_path = '' set enable_nestloop = off
-as $$
-  with booked as materialized (
-    select r.*, c.accepted_kwh
-      from core.booking_rows r
-      left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
-     where r.partner_id = tenant and r.live
-  ), month as materialized (
-    select coalesce(d.connection_id, r.connection_id) as connection_id, coalesce(d.period, r.period) as period, d.total_kwh,
-           case when d.locked then 0 else d.total_kwh end as left_out, r.kwh as booked,
-           -- a locked month has a live row that says the same, and an open one has none
-           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status as is_wrong
-      from (select * from core.delivered_months where partner_id = tenant) d
-      full join booked r on r.connection_id = d.connection_id and r.period = d.period
-  ), ledger as (
-    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind not in ('delivered', 'closed')
-  ), booking as (
-    select r.booking_id as owner, k.kind, sum(k.kwh) as kwh
-      from booked r
-      cross join lateral (values ('submitted', case r.status when 'submitted' then r.kwh end), ('registered', r.accepted_kwh),
-                                 ('written_off', r.kwh - r.accepted_kwh)) k (kind, kwh)
-     group by r.booking_id, k.kind
-  ), account as (
-    select coalesce(l.owner, b.owner) as owner, coalesce(l.balance, 0) as balance, coalesce(b.kwh, 0) as kwh
-      from ledger l full join booking b on b.owner = l.owner and b.kind = l.kind
-  )
-  select 'kWh booked and left out are those delivered', coalesce(sum(m.total_kwh), 0), coalesce(sum(m.left_out), 0) + coalesce(sum(m.booked), 0),
-         count(*) filter (where m.is_wrong), min(m.connection_id || ' ' || to_char(m.period, 'YYYY-MM')) filter (where m.is_wrong)
-    from month m
-  union all
-  select 'kWh in the ledger are those booked', coalesce(sum(a.kwh), 0), coalesce(sum(a.balance), 0),
-         count(*) filter (where a.kwh <> a.balance), min('booking ' || a.owner) filter (where a.kwh <> a.balance)
-    from account a
-$$;
-
-create function private.check_ere(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
-language sql stable
-set search_path = '' set enable_nestloop = off
-as $$
-  with credited as materialized (
-    select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
-      from core.booking_rows r
-      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
-     where r.partner_id = tenant
-  ), sold as materialized (
-    select a.row_id, sum(a.ere) as ere from core.allocations a where a.partner_id = tenant and a.reversal_id is null group by a.row_id
-  ), booking as materialized (
-    select b.id, b.granted_ere, coalesce(sum(c.ere), 0) as credited, coalesce(sum(s.ere), 0) as sold
-      from core.bookings b
-      left join credited c on c.booking_id = b.id
-      left join sold s on s.row_id = c.id
-     where b.partner_id = tenant group by b.id, b.granted_ere
-  ), ledger as materialized (
-    select b.owner, coalesce(sum(b.balance) filter (where b.kind = 'unsold'), 0) as unsold, coalesce(sum(b.balance) filter (where b.kind = 'sold'), 0) as sold,
-           coalesce(-sum(b.balance) filter (where b.kind = 'register'), 0) as granted
-      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' and b.kind <> 'closed'
-     -- of a booking that retention deleted its accounts stay, with nothing in them
-     group by b.owner having bool_or(b.balance <> 0)
-  ), judged as materialized (
-    select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
-      from booking b full join ledger l on l.owner = b.id
-  )
-  select 'ERE credited are kWh by the factor', coalesce(sum(c.by_factor), 0), coalesce(sum(c.ere), 0),
-         count(*) filter (where c.ere <> c.by_factor), min('row ' || c.id) filter (where c.ere <> c.by_factor)
-    from credited c
-  union all
-  select 'ERE in the ledger are those credited', coalesce(sum(j.credited), 0), coalesce(sum(j.in_unsold + j.in_sold), 0),
-         count(*) filter (where j.credited is distinct from j.in_unsold + j.in_sold),
-         min('booking ' || j.id) filter (where j.credited is distinct from j.in_unsold + j.in_sold)
-    from judged j
-  union all
-  select 'ERE sold are those allocated', coalesce(sum(j.sold), 0), coalesce(sum(j.in_sold), 0),
-         count(*) filter (where j.sold is distinct from j.in_sold), min('booking ' || j.id) filter (where j.sold is distinct from j.in_sold)
-    from judged j
-  union all
-  select 'ERE from the register are those granted', coalesce(sum(coalesce(j.granted_ere, j.credited)), 0), coalesce(sum(j.in_granted), 0),
-         count(*) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted),
-         min('booking ' || j.id) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted)
-    from judged j
-$$;
-
-create function private.check_money(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
-language sql stable
-set search_path = '' set enable_nestloop = off
-as $$
-  with moved as materialized (
-    -- what was moved for each part, less what was moved back
-    select k.allocation_id, sum(k.amount) filter (where k.what = 'net') as net, sum(k.amount) filter (where k.what = 'share') as share,
-           sum(k.amount) filter (where k.what = 'fee') as fee
-      from (select split_part(e.cause, ':', 2) as allocation_id, split_part(e.cause, ':', 3) as what,
-                   case split_part(e.cause, ':', 4) when 'reversed' then -e.amount else e.amount end as amount
-              from core.ledger_entries e
-             where e.partner_id = tenant and e.cause > 'allocation:' and e.cause < 'allocation;') k
-     group by k.allocation_id
-  ), part as materialized (
-    select a.*, a.reversal_id is null as stands, coalesce(m.net, 0) as in_net, coalesce(m.share, 0) as in_share, coalesce(m.fee, 0) as in_fee
-      from (select * from core.allocations where partner_id = tenant) a
-      left join moved m on m.allocation_id = a.id::text
-  ), sale as materialized (
-    select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
-           -private.balance(tenant, 'EUR', 'buyer', s.id) as owed
-      from core.sales s left join part p on p.sale_id = s.id
-     where s.partner_id = tenant group by s.id, s.reference, s.gross, s.ere
-  )
-  select 'parts of sales add up to them', coalesce(sum(s.gross), 0), coalesce(sum(s.parts), 0),
-         count(*) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere)),
-         min('sale ' || s.reference) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere))
-    from sale s
-  union all
-  select 'buyers owe what was sold', coalesce(sum(s.stands), 0), coalesce(sum(s.owed), 0),
-         count(*) filter (where s.stands <> s.owed), min('sale ' || s.reference) filter (where s.stands <> s.owed)
-    from sale s
-  union all
-  select 'customers, partners and the service got what was sold', coalesce(sum(p.gross) filter (where p.stands), 0),
-         coalesce(sum(p.in_net + p.in_share + p.in_fee), 0), count(*) filter (where k.is_wrong), min('row ' || p.row_id) filter (where k.is_wrong)
-    from part p
-    cross join lateral (
-      select (p.in_net, p.in_share, p.in_fee) is distinct from
-             case when p.stands then row(p.net, p.partner_share, p.fee - p.partner_share) else row(0.00, 0.00, 0.00) end as is_wrong) k
-$$;
-
-create function private.check_ledger(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
-language sql stable
-set search_path = ''
-as $$
-  select * from private.check_units(tenant)
-  union all select * from private.check_kwh(tenant)
-  union all select * from private.check_ere(tenant)
-  union all select * from private.check_money(tenant)
-  union all select * from private.check_payouts(tenant)
-  union all select * from private.check_invoices(tenant)
-$$;
-comment on function private.check_ledger(uuid) is
-  'What must hold of a tenant''s ledger, months, bookings, sales and payouts: what should be, what is, how many things are wrong, and the first of them.';
-
--- Each tenant's books are checked once a day, one tenant in each run of the worker: to read all that a large one has takes seconds.
-
-create table core.ledger_checks (
-  partner_id uuid        not null,
-  begun_at   timestamptz not null default private.now(),
-  checked_at timestamptz,
-  wrong      bigint      not null default 0,
-  constraint ledger_checks_pkey primary key (partner_id),
-  constraint ledger_checks_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.ledger_checks is
-  'When a tenant''s books were last checked, and how many things did not agree then. A check that was begun and not finished leaves the last result. No personal data.';
-select private.isolate('core.ledger_checks', 'select');
-
-create function private.begin_ledger_check() returns uuid
-language sql security definer
-set search_path = ''
-as $$
-  insert into core.ledger_checks as k (partner_id)
-  select p.id
-    from core.partners p left join core.ledger_checks c on c.partner_id = p.id
-   where c.begun_at is null or c.begun_at <= private.now() - interval '1 day'
-   order by c.begun_at nulls first, p.id limit 1
-  on conflict on constraint ledger_checks_pkey do update set begun_at = excluded.begun_at
-   where k.begun_at <= excluded.begun_at - interval '1 day'
-  returning k.partner_id
-$$;
-comment on function private.begin_ledger_check() is
-  'A tenant whose books are due to be checked, who is then not due for a day; null where none is. Definer: every tenant''s turn comes.';
-grant execute on function private.begin_ledger_check() to api_owner;
-
-create function private.finish_ledger_check(tenant uuid) returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  update core.ledger_checks c
-     set checked_at = private.now(), wrong = (select coalesce(sum(k.wrong), 0) from private.check_ledger(tenant) k)
-   where c.partner_id = tenant
-  returning c.wrong
-$$;
-comment on function private.finish_ledger_check(uuid) is
-  'Checks a tenant''s books and keeps how many things do not agree. Definer, because nobody else reads all that a tenant has.';
-grant execute on function private.finish_ledger_check(uuid) to api_owner;
-
-create function api.begin_ledger_check(caller jsonb) returns json
-language plpgsql security definer
-set search_path = ''
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return json_build_object('partner_id', private.begin_ledger_check());
-end $$;
-comment on function api.begin_ledger_check(jsonb) is
-  'Whose books are to be checked now: {partner_id}, null where nobody''s are. Claimed for a day, so that a check which does not end is not begun again at once.';
-select private.expose('api.begin_ledger_check(jsonb)', 'edge_slow');
-
-create function api.finish_ledger_check(caller jsonb, due jsonb) returns json
-language plpgsql security definer
-set search_path = ''
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
-end $$;
-comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things do not agree.';
-select private.expose('api.finish_ledger_check(jsonb, jsonb)', 'edge_slow');
-
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
 create table core.mail_outbox (
@@ -10248,6 +10029,8 @@ create unique index drafts_id on core.drafts (id);
 create index drafts_user on core.drafts (user_id) where user_id is not null;
 -- serves: expiry and reminders
 create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
+-- serves: those of a partner that have expired and are not noted yet
+create index drafts_overdue on core.drafts (partner_id, expires_at) where status = 'invited';
 -- serves: the purge
 create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
 -- serves: the operator's search
@@ -13697,6 +13480,724 @@ end $$;
 comment on function api.get_partner(jsonb) is 'GET /partner/me: {partner}. The IBAN by its last four, the API key by its prefix and last four.';
 select private.expose('api.get_partner(jsonb)');
 
+-- What a partner's customers come to, kept as sums: to add up a hundred thousand customers took seconds.
+-- Whatever changes a row that counts leaves a mark (core.recounts). As its transaction commits, the marked people are counted again from
+-- their rows, each by one transaction at a time, and what they counted for before is replaced (core.customer_totals,
+-- core.customer_months). The triggers of these two write each difference as a new row of core.partner_sums, so that nobody waits for a
+-- sum that others write too; the worker folds such rows into one. None of the three has a foreign key: whoever writes them as a
+-- transaction commits must wait for nobody who waits for them. With the attribution, or the login, their rows go in the same way.
+
+create table core.customer_totals (
+  partner_id uuid           not null,
+  user_id    uuid           not null,
+  chargers   int            not null,
+  signed     datemultirange not null,
+  constraint customer_totals_pkey primary key (partner_id, user_id)
+);
+comment on table core.customer_totals is
+  'What a customer counts for in core.partner_sums, but for the months: one row for each attribution. signed: the days on which a mandate of an active connection holds. As long as the attribution.';
+-- serves: for which partner a person counts
+create index customer_totals_user on core.customer_totals (user_id);
+select private.isolate('core.customer_totals', 'select');
+select private.keep_to_owner('core.customer_totals', 'user_id');
+
+create table core.customer_months (
+  partner_id  uuid           not null,
+  user_id     uuid           not null,
+  period      date           not null,
+  kwh         numeric        not null,
+  counted_kwh numeric        not null,
+  agreed_kwh  numeric        not null,
+  sold_ere    numeric        not null,
+  constraint customer_months_pkey primary key (partner_id, user_id, period)
+);
+comment on table core.customer_months is
+  'What a month of a customer counts for in core.partner_sums, from the month of attachment on: all kWh, those that count toward ERE, and times fee and share in percent the kWh that earn the partner ERE, and the ERE of them that are sold. As long as the attribution.';
+select private.isolate('core.customer_months', 'select');
+select private.keep_to_owner('core.customer_months', 'user_id');
+
+create table core.partner_sums (
+  partner_id  uuid    not null,
+  id          bigint  not null generated always as identity,
+  what        text    not null,
+  day         date,
+  folded      boolean not null default false,
+  amount      bigint  not null,
+  active      bigint  not null default 0,
+  kwh         numeric not null default 0,
+  counted_kwh numeric not null default 0,
+  agreed_kwh  numeric not null default 0,
+  sold_ere    numeric not null default 0,
+  constraint partner_sums_pkey primary key (partner_id, id),
+  constraint partner_sums_what_known check (what in ('customers', 'chargers', 'signed', 'month', 'draft:invited', 'draft:claimed', 'draft:expired', 'draft:conflict', 'draft:active')),
+  constraint partner_sums_day check ((day is not null) = (what in ('signed', 'month')))
+);
+comment on table core.partner_sums is
+  'What a partner''s customers and drafts come to: the sum of all rows with the same what and day, always that of core.customer_totals, core.customer_months and core.drafts. No personal data. As long as the partner.';
+comment on column core.partner_sums.day is 'Of a month its first day; of signed the day from which on so many more customers have a mandate.';
+comment on column core.partner_sums.amount is 'How many; of a month how many customers have one.';
+comment on column core.partner_sums.active is 'How many of the customers of a month charged in it.';
+-- serves: the job that folds new rows
+create index partner_sums_new on core.partner_sums (partner_id, what, day) where not folded;
+select private.isolate('core.partner_sums', 'select');
+
+create function private.counts_of(total core.customer_totals) returns table (what text, day date, amount bigint)
+language sql immutable
+set search_path = ''
+as $$
+  select 'customers', null::date, 1
+  union all select 'chargers', null, total.chargers
+  -- from the day it holds one more, from the day after its last one less
+  union all select 'signed', lower(r), 1 from unnest(total.signed) r
+  union all select 'signed', upper(r), -1 from unnest(total.signed) r
+$$;
+comment on function private.counts_of(core.customer_totals) is 'What a customer adds to the sums of its partner.';
+
+create function private.sum_customer_totals() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into core.partner_sums (partner_id, what, day, amount)
+    select t.partner_id, k.what, k.day, sum(k.amount) from added t cross join lateral private.counts_of(t) k
+     group by t.partner_id, k.what, k.day having sum(k.amount) <> 0;
+  elsif tg_op = 'DELETE' then
+    insert into core.partner_sums (partner_id, what, day, amount)
+    select t.partner_id, k.what, k.day, -sum(k.amount) from gone t cross join lateral private.counts_of(t) k
+     group by t.partner_id, k.what, k.day having sum(k.amount) <> 0;
+  else
+    insert into core.partner_sums (partner_id, what, day, amount)
+    select c.partner_id, c.what, c.day, sum(c.amount)
+      from (select t.partner_id, k.what, k.day, k.amount from added t cross join lateral private.counts_of(t) k
+            union all select t.partner_id, k.what, k.day, -k.amount from gone t cross join lateral private.counts_of(t) k) c
+     group by c.partner_id, c.what, c.day having sum(c.amount) <> 0;
+  end if;
+  return null;
+end $$;
+comment on function private.sum_customer_totals() is 'Adds what changed in core.customer_totals to core.partner_sums. Definer, because sums are otherwise only read.';
+create trigger sum_added after insert on core.customer_totals referencing new table as added
+  for each statement execute function private.sum_customer_totals();
+create trigger sum_changed after update on core.customer_totals referencing old table as gone new table as added
+  for each statement execute function private.sum_customer_totals();
+create trigger sum_gone after delete on core.customer_totals referencing old table as gone
+  for each statement execute function private.sum_customer_totals();
+
+create function private.sum_customer_months() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into core.partner_sums (partner_id, what, day, amount, active, kwh, counted_kwh, agreed_kwh, sold_ere)
+    select m.partner_id, 'month', m.period, count(*), count(*) filter (where m.kwh > 0), sum(m.kwh), sum(m.counted_kwh), sum(m.agreed_kwh), sum(m.sold_ere)
+      from added m group by m.partner_id, m.period;
+  elsif tg_op = 'DELETE' then
+    insert into core.partner_sums (partner_id, what, day, amount, active, kwh, counted_kwh, agreed_kwh, sold_ere)
+    select m.partner_id, 'month', m.period, -count(*), -count(*) filter (where m.kwh > 0), -sum(m.kwh), -sum(m.counted_kwh), -sum(m.agreed_kwh), -sum(m.sold_ere)
+      from gone m group by m.partner_id, m.period;
+  else
+    insert into core.partner_sums (partner_id, what, day, amount, active, kwh, counted_kwh, agreed_kwh, sold_ere)
+    select m.partner_id, 'month', m.period, 0, sum(m.sign) filter (where m.kwh > 0), sum(m.sign * m.kwh), sum(m.sign * m.counted_kwh),
+           sum(m.sign * m.agreed_kwh), sum(m.sign * m.sold_ere)
+      from (select 1 as sign, a.* from added a union all select -1, g.* from gone g) m group by m.partner_id, m.period;
+  end if;
+  return null;
+end $$;
+comment on function private.sum_customer_months() is 'Adds what changed in core.customer_months to core.partner_sums. Definer, because sums are otherwise only read.';
+create trigger sum_added after insert on core.customer_months referencing new table as added
+  for each statement execute function private.sum_customer_months();
+create trigger sum_changed after update on core.customer_months referencing old table as gone new table as added
+  for each statement execute function private.sum_customer_months();
+create trigger sum_gone after delete on core.customer_months referencing old table as gone
+  for each statement execute function private.sum_customer_months();
+
+create function private.sum_drafts() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into core.partner_sums (partner_id, what, amount)
+    select d.partner_id, 'draft:' || d.status, count(*) from added d group by d.partner_id, d.status;
+  elsif tg_op = 'DELETE' then
+    insert into core.partner_sums (partner_id, what, amount)
+    select d.partner_id, 'draft:' || d.status, -count(*) from gone d group by d.partner_id, d.status;
+  else
+    insert into core.partner_sums (partner_id, what, amount)
+    values (new.partner_id, 'draft:' || old.status, -1), (new.partner_id, 'draft:' || new.status, 1);
+  end if;
+  return null;
+end $$;
+comment on function private.sum_drafts() is 'Adds what changed in core.drafts to core.partner_sums. Definer, because sums are otherwise only read.';
+create trigger sum_added after insert on core.drafts referencing new table as added
+  for each statement execute function private.sum_drafts();
+create trigger sum_changed after update of status on core.drafts
+  for each row when (old.status <> new.status) execute function private.sum_drafts();
+create trigger sum_gone after delete on core.drafts referencing old table as gone
+  for each statement execute function private.sum_drafts();
+
+create function private.fold_partner_sums() returns bigint
+language plpgsql security definer
+set search_path = '' set enable_seqscan = off
+as $$
+declare
+  folded bigint;
+begin
+  with fresh as (
+    delete from core.partner_sums s where not s.folded returning s.*
+  ), kind as materialized (
+    select f.partner_id, f.what, f.day from fresh f group by f.partner_id, f.what, f.day
+  ), stale as (
+    delete from core.partner_sums s using kind k
+     where s.folded and s.partner_id = k.partner_id and s.what = k.what and s.day is not distinct from k.day returning s.*
+  ), sums as (
+    insert into core.partner_sums (partner_id, what, day, folded, amount, active, kwh, counted_kwh, agreed_kwh, sold_ere)
+    select s.partner_id, s.what, s.day, true, sum(s.amount), sum(s.active), sum(s.kwh), sum(s.counted_kwh), sum(s.agreed_kwh), sum(s.sold_ere)
+      from (select * from fresh union all select * from stale) s
+     group by s.partner_id, s.what, s.day
+    having (sum(s.amount), sum(s.active), sum(s.kwh), sum(s.counted_kwh), sum(s.agreed_kwh), sum(s.sold_ere)) is distinct from (0, 0, 0, 0, 0, 0)
+  )
+  select count(*) into folded from fresh;
+  return folded;
+end $$;
+comment on function private.fold_partner_sums() is
+  'Makes one row of the new rows of each sum, and says how many those were; no sum changes by it. Of two at once each takes the rows that the other has not. Definer, because sums are of every tenant.';
+grant execute on function private.fold_partner_sums() to api_owner;
+
+-- What each customer counts for, from the rows of whatever they have; and who is to be counted again.
+
+create function private.months_of_customers(people uuid[], since date[], until date[]) returns setof core.customer_months
+language plpgsql stable security definer
+-- planned once, person by person and by their keys: a plan that was made while a table was empty would else read it whole
+set search_path = '' set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  house constant uuid := private.house();
+begin
+  return query
+  select k.partner_id, k.user_id, d.period, sum(d.total_kwh), coalesce(sum(d.total_kwh) filter (where d.locked or m.covered), 0),
+         -- a booked month by what its row says, any other by the mandate that covers it
+         coalesce(sum(case when r.id is null then d.total_kwh * m.agreed else coalesce(r.accepted_kwh, d.total_kwh) * r.agreed end), 0),
+         coalesce(sum(r.sold), 0)
+    from unnest(people, since, until) as p (user_id, since, until)
+   cross join lateral (select * from core.attributions t where t.user_id = p.user_id offset 0) k
+   cross join lateral (select a.id from core.accounts a where a.user_id = p.user_id and a.partner_id = house offset 0) a
+   cross join lateral (select c.id from core.connections c where c.partner_id = house and c.account_id = a.id offset 0) c
+   cross join lateral (
+     -- what a customer charged before the partner brought them does not concern the partner
+     select * from core.delivered_months d
+      where d.partner_id = house and d.connection_id = c.id and d.period between greatest(p.since, k.attached_month) and p.until
+        and (d.status = 'staged' or d.locked) offset 0) d
+    left join lateral (
+      select true as covered, m.fee_pct * m.partner_share_pct as agreed from core.mandates m
+       where m.partner_id = house and m.connection_id = c.id and d.period between m.valid_from and m.covered_until
+       order by m.signed_at desc, m.id limit 1) m on true
+    left join lateral (
+      select r.id, b.accepted_kwh, s.agreed, s.agreed * (
+               select coalesce(sum(a.ere), 0) from core.allocations a where a.partner_id = house and a.row_id = r.id and a.reversal_id is null) as sold
+        from core.booking_rows r
+       cross join lateral (
+         select case when r.share_partner_id = k.partner_id then r.fee_pct * r.partner_share_pct else 0 end as agreed) s
+        left join core.credits b on b.partner_id = house and b.row_id = r.id and b.reversed_at is null
+       where r.partner_id = house and r.connection_id = c.id and r.period = d.period and r.live) r on true
+   group by k.partner_id, k.user_id, d.period;
+end $$;
+comment on function private.months_of_customers(uuid[], date[], date[]) is
+  'What the months of people count for, of each from one month to another, from their rows. Definer, because people own what they have in the house.';
+
+create function private.totals_of_customers(people uuid[]) returns setof core.customer_totals
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+declare
+  house constant uuid := private.house();
+begin
+  return query
+  select k.partner_id, k.user_id, h.chargers, coalesce(s.signed, '{}')
+    from unnest(people) as p (user_id)
+   cross join lateral (select * from core.attributions t where t.user_id = p.user_id offset 0) k
+   cross join lateral (
+     select count(*)::int as chargers from core.chargers h where h.partner_id = house and h.user_id = p.user_id and h.status = 'active') h
+   cross join lateral (
+     select range_agg(daterange(m.valid_from, m.valid_until, '[]')) as signed
+       from core.accounts a
+      cross join lateral (
+        select c.id from core.connections c where c.partner_id = house and c.account_id = a.id and c.status = 'active' offset 0) c
+      cross join lateral (
+        -- one that ran out held until then, whether the job has noted its end or not
+        select * from core.mandates m where m.partner_id = house and m.connection_id = c.id and m.status in ('signed', 'expired') offset 0) m
+      where a.user_id = p.user_id and a.partner_id = house) s;
+end $$;
+comment on function private.totals_of_customers(uuid[]) is
+  'What people count for but for their months, from their rows. Definer, as private.months_of_customers.';
+
+create function private.count_customers(people uuid[], since date[], until date[]) returns void
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off
+as $$
+declare
+  lane int;
+begin
+  -- Each person is counted by one transaction at a time, which then sees what all before it did. By lanes, in one order: a lock for each
+  -- person would be more than Postgres has room for.
+  for lane in select distinct hashtext(p.user_id::text) & 255 as lane from unnest(people) as p (user_id) order by lane loop
+    perform pg_advisory_xact_lock(hashtext('customers are counted'), lane);
+  end loop;
+  with wanted as materialized (
+    select * from private.months_of_customers(people, since, until)
+  ), kept as (
+    select m.* from unnest(people, since, until) as p (user_id, since, until)
+      join core.customer_totals t on t.user_id = p.user_id
+      join core.customer_months m on m.partner_id = t.partner_id and m.user_id = t.user_id and m.period between p.since and p.until
+  ), removed as (
+    delete from core.customer_months m using kept k
+     where m.partner_id = k.partner_id and m.user_id = k.user_id and m.period = k.period
+       and not exists (select from wanted w where w.partner_id = k.partner_id and w.user_id = k.user_id and w.period = k.period)
+  )
+  insert into core.customer_months as m select * from wanted
+  on conflict on constraint customer_months_pkey do update
+     set kwh = excluded.kwh, counted_kwh = excluded.counted_kwh, agreed_kwh = excluded.agreed_kwh, sold_ere = excluded.sold_ere
+   where (m.kwh, m.counted_kwh, m.agreed_kwh, m.sold_ere) is distinct from (excluded.kwh, excluded.counted_kwh, excluded.agreed_kwh, excluded.sold_ere);
+
+  people := array(select p.user_id from unnest(people, since) as p (user_id, since) where p.since = '-infinity');
+  if cardinality(people) > 0 then
+    -- after the months, which are found by whom a person is kept to count for
+    with wanted as materialized (
+      select * from private.totals_of_customers(people)
+    ), removed as (
+      delete from core.customer_totals t using unnest(people) as p (user_id)
+       where t.user_id = p.user_id and not exists (select from wanted w where w.partner_id = t.partner_id and w.user_id = t.user_id)
+    )
+    insert into core.customer_totals as t select * from wanted
+    on conflict on constraint customer_totals_pkey do update set chargers = excluded.chargers, signed = excluded.signed
+     where (t.chargers, t.signed) is distinct from (excluded.chargers, excluded.signed);
+  end if;
+end $$;
+comment on function private.count_customers(uuid[], date[], date[]) is
+  'Counts people again, each person''s months from one to another; with all of them the rest too. At the end of a transaction only, since who waits here for another holds locks. Definer, because customers are of every tenant.';
+
+create table core.recounts (
+  tx      xid8   not null default pg_current_xact_id(),
+  id      bigint not null generated always as identity,
+  user_id uuid   not null,
+  month   date,
+  constraint recounts_pkey primary key (tx, id)
+);
+comment on table core.recounts is 'Who is to be counted again when a transaction commits, of which month or (null) of all. Gone by then: nobody but that transaction ever sees a row.';
+alter table core.recounts enable row level security;
+
+create function private.recount_customers() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  people uuid[];
+  since  date[];
+  until  date[];
+begin
+  -- the first row of a transaction finds all of them, the others none
+  with marked as (
+    delete from core.recounts r where r.tx = pg_current_xact_id() returning r.user_id, r.month
+  ), person as (
+    select m.user_id, case when bool_or(m.month is null) then '-infinity' else min(m.month) end as since,
+           case when bool_or(m.month is null) then 'infinity' else max(m.month) end as until
+      from marked m group by m.user_id
+  )
+  select array_agg(p.user_id), array_agg(p.since), array_agg(p.until) into people, since, until from person p;
+  if people is not null then
+    perform private.count_customers(people, since, until);
+  end if;
+  return null;
+end $$;
+comment on function private.recount_customers() is 'Counts again whom this transaction marked, as it commits. Definer, as private.count_customers.';
+create constraint trigger recount_customers after insert on core.recounts deferrable initially deferred
+  for each row execute function private.recount_customers();
+
+create function private.mark_month() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if tg_op = 'DELETE' then
+    insert into core.recounts (user_id, month) values (old.owner_id, old.period);
+  else
+    insert into core.recounts (user_id, month) values (new.owner_id, new.period);
+  end if;
+  return null;
+end $$;
+comment on function private.mark_month() is 'Marks the month of the person that a row is about. Definer, because marks are nobody else''s.';
+
+create function private.mark_month_of_row() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  change record := case tg_op when 'DELETE' then old else new end;
+begin
+  insert into core.recounts (user_id, month)
+  values (change.owner_id, (select r.period from core.booking_rows r where r.partner_id = change.partner_id and r.id = change.row_id));
+  return null;
+end $$;
+comment on function private.mark_month_of_row() is 'Marks the month of the person that a row of a booking is about. Definer, because marks are nobody else''s.';
+
+create function private.mark_person() returns trigger
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  insert into core.recounts (user_id)
+  select p.id from (values (((case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end) ->> tg_argv[0])::uuid)) as p (id) where p.id is not null;
+  return null;
+end $$;
+comment on function private.mark_person() is 'Marks the person in the column that is its argument. Definer, because marks are nobody else''s.';
+
+-- What the functions above read. People are in the house: what a CPO delivers costs it nothing.
+create trigger mark_added after insert on core.delivered_months
+  for each row when (new.partner_id = private.house()) execute function private.mark_month();
+create trigger mark_changed after update on core.delivered_months
+  for each row when (new.partner_id = private.house() and (old.total_kwh, old.status) is distinct from (new.total_kwh, new.status)) execute function private.mark_month();
+create trigger mark_gone after delete on core.delivered_months
+  for each row when (old.partner_id = private.house()) execute function private.mark_month();
+create trigger mark_added after insert on core.booking_rows
+  for each row when (new.partner_id = private.house()) execute function private.mark_month();
+create trigger mark_changed after update of status on core.booking_rows
+  for each row when (new.partner_id = private.house() and old.live <> new.live) execute function private.mark_month();
+create trigger mark_gone after delete on core.booking_rows
+  for each row when (old.partner_id = private.house()) execute function private.mark_month();
+create trigger mark_added after insert on core.credits
+  for each row when (new.partner_id = private.house()) execute function private.mark_month_of_row();
+create trigger mark_changed after update of reversed_at on core.credits
+  for each row when (new.partner_id = private.house()) execute function private.mark_month_of_row();
+create trigger mark_gone after delete on core.credits
+  for each row when (old.partner_id = private.house()) execute function private.mark_month_of_row();
+create trigger mark_added after insert on core.allocations
+  for each row when (new.partner_id = private.house()) execute function private.mark_month_of_row();
+create trigger mark_changed after update of reversal_id on core.allocations
+  for each row when (new.partner_id = private.house()) execute function private.mark_month_of_row();
+create trigger mark_gone after delete on core.allocations
+  for each row when (old.partner_id = private.house()) execute function private.mark_month_of_row();
+create trigger mark_added after insert on core.mandates
+  for each row when (new.partner_id = private.house()) execute function private.mark_person('owner_id');
+-- that one has run out is in its dates already
+create trigger mark_changed after update on core.mandates
+  for each row when (new.partner_id = private.house()
+                     and (old.valid_from, old.valid_until, old.covered_until, old.status in ('signed', 'expired'))
+                         is distinct from (new.valid_from, new.valid_until, new.covered_until, new.status in ('signed', 'expired')))
+  execute function private.mark_person('owner_id');
+create trigger mark_gone after delete on core.mandates
+  for each row when (old.partner_id = private.house()) execute function private.mark_person('owner_id');
+create trigger mark_changed after update of status on core.connections
+  for each row when (new.partner_id = private.house() and old.status <> new.status) execute function private.mark_person('owner_id');
+create trigger mark_added after insert on core.chargers
+  for each row when (new.partner_id = private.house()) execute function private.mark_person('user_id');
+create trigger mark_changed after update of status on core.chargers
+  for each row when (new.partner_id = private.house() and old.status <> new.status) execute function private.mark_person('user_id');
+create trigger mark_gone after delete on core.chargers
+  for each row when (old.partner_id = private.house()) execute function private.mark_person('user_id');
+create trigger mark_added after insert on core.attributions for each row execute function private.mark_person('user_id');
+create trigger mark_changed after update on core.attributions for each row execute function private.mark_person('user_id');
+create trigger mark_gone after delete on core.attributions for each row execute function private.mark_person('user_id');
+
+-- Whether the kept sums of a partner are those of its customers and drafts, and what makes them so again.
+
+create function private.people_of_partner(partner uuid, after uuid default private.house(), size int default null) returns uuid[]
+language sql stable
+set search_path = ''
+as $$
+  select array(
+    select p.user_id
+      from (select a.user_id from core.attributions a where a.partner_id = people_of_partner.partner
+            union select t.user_id from core.customer_totals t where t.partner_id = people_of_partner.partner) p
+     where p.user_id > after order by p.user_id limit size)
+$$;
+comment on function private.people_of_partner(uuid, uuid, int) is 'Whom a partner brought, or is kept to have brought, after one of them.';
+
+create function private.wrong_customers(partner uuid, people uuid[]) returns table (user_id uuid, period date, kwh numeric)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  select coalesce(w.user_id, k.user_id), coalesce(w.period, k.period), coalesce(w.kwh, 0) - coalesce(k.kwh, 0)
+    from private.months_of_customers(people, array_fill(date '-infinity', array[cardinality(people)]), array_fill(date 'infinity', array[cardinality(people)])) w
+    full join (select m.* from core.customer_months m where m.partner_id = wrong_customers.partner and m.user_id = any (people)) k
+      on k.user_id = w.user_id and k.period = w.period and k.partner_id = w.partner_id
+   where (w.kwh, w.counted_kwh, w.agreed_kwh, w.sold_ere) is distinct from (k.kwh, k.counted_kwh, k.agreed_kwh, k.sold_ere)
+  union all
+  select coalesce(w.user_id, k.user_id), null, 0
+    from private.totals_of_customers(people) w
+    full join (select t.* from core.customer_totals t where t.partner_id = wrong_customers.partner and t.user_id = any (people)) k on k.user_id = w.user_id and k.partner_id = w.partner_id
+   where (w.chargers, w.signed) is distinct from (k.chargers, k.signed);
+end $$;
+comment on function private.wrong_customers(uuid, uuid[]) is
+  'What is not kept of people whom a partner brought as their rows say: a month and by how many kWh, or (null) the rest. All of one snapshot, so that a transaction under way shows in neither.';
+
+create function private.wrong_sums(partner uuid) returns setof core.partner_sums
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  select wrong_sums.partner, null::bigint, s.what, s.day, false, sum(s.amount)::bigint, sum(s.active)::bigint, sum(s.kwh), sum(s.counted_kwh),
+         sum(s.agreed_kwh), sum(s.sold_ere)
+    from (select k.what, k.day, k.amount, 0 as active, 0 as kwh, 0 as counted_kwh, 0 as agreed_kwh, 0 as sold_ere
+            from core.customer_totals t cross join lateral private.counts_of(t) k where t.partner_id = wrong_sums.partner
+          union all
+          select 'month', m.period, 1, (m.kwh > 0)::int, m.kwh, m.counted_kwh, m.agreed_kwh, m.sold_ere
+            from core.customer_months m where m.partner_id = wrong_sums.partner
+          union all
+          select 'draft:' || d.status, null, 1, 0, 0, 0, 0, 0 from core.drafts d where d.partner_id = wrong_sums.partner
+          union all
+          select p.what, p.day, -p.amount, -p.active, -p.kwh, -p.counted_kwh, -p.agreed_kwh, -p.sold_ere
+            from core.partner_sums p where p.partner_id = wrong_sums.partner) s
+   group by s.what, s.day
+  having (sum(s.amount), sum(s.active), sum(s.kwh), sum(s.counted_kwh), sum(s.agreed_kwh), sum(s.sold_ere)) is distinct from (0, 0, 0, 0, 0, 0);
+end $$;
+comment on function private.wrong_sums(uuid) is 'What each kept sum of a partner lacks to be that of what is kept of its customers, and of its drafts. Of one snapshot.';
+
+create function private.check_partner_sums(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with thing as (
+    select c.kwh, 'customer ' || c.user_id || coalesce(to_char(c.period, ' YYYY-MM'), '') as name
+      from private.wrong_customers(tenant, private.people_of_partner(tenant)) c
+    union all
+    select s.kwh, s.what || coalesce(' ' || s.day, '') from private.wrong_sums(tenant) s
+  ), kept as (
+    select coalesce(sum(s.kwh), 0) as kwh from core.partner_sums s where s.partner_id = tenant
+  )
+  select 'kept sums are those of customers and drafts', k.kwh + coalesce((select sum(t.kwh) from thing t), 0), k.kwh,
+         (select count(*) from thing), (select min(t.name) from thing t)
+    from kept k;
+end $$;
+comment on function private.check_partner_sums(uuid) is 'What the dashboard of a partner is made of, beside the rows it is about: in kWh, and how many customers, months and sums are wrong.';
+
+-- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many
+-- things do not agree, and the first of them. They read all that a tenant has: hash joins, whatever the planner believes.
+
+create function private.check_units(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = '' set enable_nestloop = off
+as $$
+  select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
+    from core.ledger_balances b where b.partner_id = tenant group by b.unit
+$$;
+
+create function private.check_kwh(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = '' set enable_nestloop = off
+as $$
+  with booked as materialized (
+    select r.*, c.accepted_kwh
+      from core.booking_rows r
+      left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+     where r.partner_id = tenant and r.live
+  ), month as materialized (
+    select coalesce(d.connection_id, r.connection_id) as connection_id, coalesce(d.period, r.period) as period, d.total_kwh,
+           case when d.locked then 0 else d.total_kwh end as left_out, r.kwh as booked,
+           -- a locked month has a live row that says the same, and an open one has none
+           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status as is_wrong
+      from (select * from core.delivered_months where partner_id = tenant) d
+      full join booked r on r.connection_id = d.connection_id and r.period = d.period
+  ), ledger as (
+    select b.owner, b.kind, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'kWh' and b.kind not in ('delivered', 'closed')
+  ), booking as (
+    select r.booking_id as owner, k.kind, sum(k.kwh) as kwh
+      from booked r
+      cross join lateral (values ('submitted', case r.status when 'submitted' then r.kwh end), ('registered', r.accepted_kwh),
+                                 ('written_off', r.kwh - r.accepted_kwh)) k (kind, kwh)
+     group by r.booking_id, k.kind
+  ), account as (
+    select coalesce(l.owner, b.owner) as owner, coalesce(l.balance, 0) as balance, coalesce(b.kwh, 0) as kwh
+      from ledger l full join booking b on b.owner = l.owner and b.kind = l.kind
+  )
+  select 'kWh booked and left out are those delivered', coalesce(sum(m.total_kwh), 0), coalesce(sum(m.left_out), 0) + coalesce(sum(m.booked), 0),
+         count(*) filter (where m.is_wrong), min(m.connection_id || ' ' || to_char(m.period, 'YYYY-MM')) filter (where m.is_wrong)
+    from month m
+  union all
+  select 'kWh in the ledger are those booked', coalesce(sum(a.kwh), 0), coalesce(sum(a.balance), 0),
+         count(*) filter (where a.kwh <> a.balance), min('booking ' || a.owner) filter (where a.kwh <> a.balance)
+    from account a
+$$;
+
+create function private.check_ere(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = '' set enable_nestloop = off
+as $$
+  with credited as materialized (
+    select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
+      from core.booking_rows r
+      join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
+     where r.partner_id = tenant
+  ), sold as materialized (
+    select a.row_id, sum(a.ere) as ere from core.allocations a where a.partner_id = tenant and a.reversal_id is null group by a.row_id
+  ), booking as materialized (
+    select b.id, b.granted_ere, coalesce(sum(c.ere), 0) as credited, coalesce(sum(s.ere), 0) as sold
+      from core.bookings b
+      left join credited c on c.booking_id = b.id
+      left join sold s on s.row_id = c.id
+     where b.partner_id = tenant group by b.id, b.granted_ere
+  ), ledger as materialized (
+    select b.owner, coalesce(sum(b.balance) filter (where b.kind = 'unsold'), 0) as unsold, coalesce(sum(b.balance) filter (where b.kind = 'sold'), 0) as sold,
+           coalesce(-sum(b.balance) filter (where b.kind = 'register'), 0) as granted
+      from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' and b.kind <> 'closed'
+     -- of a booking that retention deleted its accounts stay, with nothing in them
+     group by b.owner having bool_or(b.balance <> 0)
+  ), judged as materialized (
+    select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
+      from booking b full join ledger l on l.owner = b.id
+  )
+  select 'ERE credited are kWh by the factor', coalesce(sum(c.by_factor), 0), coalesce(sum(c.ere), 0),
+         count(*) filter (where c.ere <> c.by_factor), min('row ' || c.id) filter (where c.ere <> c.by_factor)
+    from credited c
+  union all
+  select 'ERE in the ledger are those credited', coalesce(sum(j.credited), 0), coalesce(sum(j.in_unsold + j.in_sold), 0),
+         count(*) filter (where j.credited is distinct from j.in_unsold + j.in_sold),
+         min('booking ' || j.id) filter (where j.credited is distinct from j.in_unsold + j.in_sold)
+    from judged j
+  union all
+  select 'ERE sold are those allocated', coalesce(sum(j.sold), 0), coalesce(sum(j.in_sold), 0),
+         count(*) filter (where j.sold is distinct from j.in_sold), min('booking ' || j.id) filter (where j.sold is distinct from j.in_sold)
+    from judged j
+  union all
+  select 'ERE from the register are those granted', coalesce(sum(coalesce(j.granted_ere, j.credited)), 0), coalesce(sum(j.in_granted), 0),
+         count(*) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted),
+         min('booking ' || j.id) filter (where coalesce(j.granted_ere, j.credited) is distinct from j.in_granted or j.in_sold > j.in_granted)
+    from judged j
+$$;
+
+create function private.check_money(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = '' set enable_nestloop = off
+as $$
+  with moved as materialized (
+    -- what was moved for each part, less what was moved back
+    select k.allocation_id, sum(k.amount) filter (where k.what = 'net') as net, sum(k.amount) filter (where k.what = 'share') as share,
+           sum(k.amount) filter (where k.what = 'fee') as fee
+      from (select split_part(e.cause, ':', 2) as allocation_id, split_part(e.cause, ':', 3) as what,
+                   case split_part(e.cause, ':', 4) when 'reversed' then -e.amount else e.amount end as amount
+              from core.ledger_entries e
+             where e.partner_id = tenant and e.cause > 'allocation:' and e.cause < 'allocation;') k
+     group by k.allocation_id
+  ), part as materialized (
+    select a.*, a.reversal_id is null as stands, coalesce(m.net, 0) as in_net, coalesce(m.share, 0) as in_share, coalesce(m.fee, 0) as in_fee
+      from (select * from core.allocations where partner_id = tenant) a
+      left join moved m on m.allocation_id = a.id::text
+  ), sale as materialized (
+    select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
+           -private.balance(tenant, 'EUR', 'buyer', s.id) as owed
+      from core.sales s left join part p on p.sale_id = s.id
+     where s.partner_id = tenant group by s.id, s.reference, s.gross, s.ere
+  )
+  select 'parts of sales add up to them', coalesce(sum(s.gross), 0), coalesce(sum(s.parts), 0),
+         count(*) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere)),
+         min('sale ' || s.reference) filter (where (s.gross, s.ere) is distinct from (s.parts, s.parts_ere))
+    from sale s
+  union all
+  select 'buyers owe what was sold', coalesce(sum(s.stands), 0), coalesce(sum(s.owed), 0),
+         count(*) filter (where s.stands <> s.owed), min('sale ' || s.reference) filter (where s.stands <> s.owed)
+    from sale s
+  union all
+  select 'customers, partners and the service got what was sold', coalesce(sum(p.gross) filter (where p.stands), 0),
+         coalesce(sum(p.in_net + p.in_share + p.in_fee), 0), count(*) filter (where k.is_wrong), min('row ' || p.row_id) filter (where k.is_wrong)
+    from part p
+    cross join lateral (
+      select (p.in_net, p.in_share, p.in_fee) is distinct from
+             case when p.stands then row(p.net, p.partner_share, p.fee - p.partner_share) else row(0.00, 0.00, 0.00) end as is_wrong) k
+$$;
+
+create function private.check_ledger(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  select * from private.check_units(tenant)
+  union all select * from private.check_kwh(tenant)
+  union all select * from private.check_ere(tenant)
+  union all select * from private.check_money(tenant)
+  union all select * from private.check_payouts(tenant)
+  union all select * from private.check_invoices(tenant)
+  union all select * from private.check_partner_sums(tenant)
+$$;
+comment on function private.check_ledger(uuid) is
+  'What must hold of a tenant''s ledger, months, bookings, sales, payouts and kept sums: what should be, what is, how many things are wrong, and the first of them.';
+
+-- Each tenant's books are checked once a day, one tenant in each run of the worker: to read all that a large one has takes seconds.
+
+create table core.ledger_checks (
+  partner_id uuid        not null,
+  begun_at   timestamptz not null default private.now(),
+  checked_at timestamptz,
+  wrong      bigint      not null default 0,
+  constraint ledger_checks_pkey primary key (partner_id),
+  constraint ledger_checks_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.ledger_checks is
+  'When a tenant''s books were last checked, and how many things did not agree then. A check that was begun and not finished leaves the last result. No personal data.';
+select private.isolate('core.ledger_checks', 'select');
+
+create function private.begin_ledger_check() returns uuid
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.ledger_checks as k (partner_id)
+  select p.id
+    from core.partners p left join core.ledger_checks c on c.partner_id = p.id
+   where c.begun_at is null or c.begun_at <= private.now() - interval '1 day'
+   order by c.begun_at nulls first, p.id limit 1
+  on conflict on constraint ledger_checks_pkey do update set begun_at = excluded.begun_at
+   where k.begun_at <= excluded.begun_at - interval '1 day'
+  returning k.partner_id
+$$;
+comment on function private.begin_ledger_check() is
+  'A tenant whose books are due to be checked, who is then not due for a day; null where none is. Definer: every tenant''s turn comes.';
+grant execute on function private.begin_ledger_check() to api_owner;
+
+create function private.finish_ledger_check(tenant uuid) returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  update core.ledger_checks c
+     set checked_at = private.now(), wrong = (select coalesce(sum(k.wrong), 0) from private.check_ledger(tenant) k)
+   where c.partner_id = tenant
+  returning c.wrong
+$$;
+comment on function private.finish_ledger_check(uuid) is
+  'Checks a tenant''s books and keeps how many things do not agree. Definer, because nobody else reads all that a tenant has.';
+grant execute on function private.finish_ledger_check(uuid) to api_owner;
+
+create function api.begin_ledger_check(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('partner_id', private.begin_ledger_check());
+end $$;
+comment on function api.begin_ledger_check(jsonb) is
+  'Whose books are to be checked now: {partner_id}, null where nobody''s are. Claimed for a day, so that a check which does not end is not begun again at once.';
+select private.expose('api.begin_ledger_check(jsonb)', 'edge_slow');
+
+create function api.finish_ledger_check(caller jsonb, due jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
+end $$;
+comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things do not agree.';
+select private.expose('api.finish_ledger_check(jsonb, jsonb)', 'edge_slow');
+
 -- GET /partner/payouts, GET /partner/dashboard.
 
 create function private.payout_id(partner uuid, quarter date) returns uuid
@@ -13760,58 +14261,45 @@ select private.expose('api.list_payouts(jsonb)');
 
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql stable security definer
--- planned for the partner at hand: a plan for any partner joins a hundred thousand customers with nested loops, and ran out of time
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+-- planned once: it takes little, and to plan it would take more
+set search_path = '' set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off
 as $$
 declare
-  house   constant uuid := private.house();
-  figures json;
+  today constant date := private.today();
 begin
-  with customers as materialized (
-    select a.user_id, a.attached_month from core.attributions a where a.partner_id = partner.id
-  ), connected as materialized (
-    select k.user_id, k.attached_month, c.connection_id, c.mandate_id, c.status = 'active' and c.mandate_status = 'signed' as signed
-      from customers k
-      join core.accounts b on b.partner_id = house and b.user_id = k.user_id
-      join core.connection_mandates c on c.partner_id = b.partner_id and c.account_id = b.id
-  ), months as materialized (
-    select d.period, sum(d.total_kwh) as kwh, coalesce(sum(m.ere), 0) as ere, count(distinct k.user_id) filter (where d.total_kwh > 0) as active,
-           -- the partner's part of its ERE, sold or not: a booked month by what its row says, any other by the mandate
-           sum(coalesce(c.accepted_kwh * m.ere_per_kwh, m.ere)
-               * case when r.id is null then coalesce(g.fee_pct * g.partner_share_pct, partner.default_fee_pct * partner.partner_share_pct)
-                      when r.share_partner_id = partner.id then r.fee_pct * r.partner_share_pct end) / 10000 as shared_ere
-      from connected k
-      -- what a customer charged before the partner brought them does not concern the partner
-      join core.delivered_months d on d.partner_id = house and d.connection_id = k.connection_id and d.period >= k.attached_month
-      left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
-      left join core.mandates g on g.partner_id = house and g.id = k.mandate_id
-      left join core.booking_rows r on r.partner_id = house and r.connection_id = d.connection_id and r.period = d.period and r.live
-      left join core.credits c on c.partner_id = house and c.row_id = r.id and c.reversed_at is null
-     where d.status = 'staged' or d.locked
-     group by d.period
-  ), unsold as (
-    select coalesce((select sum(m.shared_ere) from months m), 0) - coalesce(sum(a.ere * a.fee_pct * a.partner_share_pct) / 10000, 0) as ere
-      from core.allocations a where a.partner_id = house and a.share_partner_id = partner.id and a.reversal_id is null
-  )
-  select json_build_object(
-    'customers_total', (select count(*) from customers),
-    'customers_active', (select count(distinct k.user_id) from connected k where k.signed),
-    'drafts', (select json_object_agg(s.status, coalesce(n.drafts, 0) order by s.place)
-                 from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) with ordinality as s (status, place)
-                 left join (select private.draft_status(d) as status, count(*) as drafts from core.drafts d where d.partner_id = partner.id group by 1) n
-                   on n.status = s.status),
-    'chargers_total', (select count(*) from customers k join core.chargers h on h.partner_id = house and h.user_id = k.user_id and h.status = 'active'),
-    'kwh_total', (select round(coalesce(sum(kwh), 0), 2) from months),
-    'kwh_this_month', (select round(coalesce(sum(kwh), 0), 2) from months where period = date_trunc('month', private.today())),
-    'ere_estimated', (select round(coalesce(sum(ere), 0), 2) from months),
-    'partner_share_estimated_eur', (select trunc(greatest(u.ere, 0) * coalesce(private.last_price(house), 0), 2) from unsold u),
-    'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
-                                                          'active_customers', m.active) order by m.period desc), '[]') from months m))
-    into figures;
-  return figures;
+  return (
+    with sums as materialized (
+      select s.what, s.day, sum(s.amount) as amount, sum(s.active) as active, sum(s.kwh) as kwh, sum(s.counted_kwh) as counted_kwh,
+             sum(s.agreed_kwh) as agreed_kwh, sum(s.sold_ere) as sold_ere
+        from core.partner_sums s where s.partner_id = partner.id group by s.what, s.day
+    ), months as materialized (
+      select s.day as period, s.active, s.kwh, s.counted_kwh * coalesce(f.ere_per_kwh, 0) as ere,
+             -- the partner's part of what is not sold yet
+             (s.agreed_kwh * coalesce(f.ere_per_kwh, 0) - s.sold_ere) / 10000 as unsold_ere
+        from sums s left join core.ere_factors f on f.delivery_year = extract(year from s.day)
+       where s.what = 'month' and s.amount > 0
+    ), overdue as materialized (
+      -- expired by their last moment, which the job has not noted yet
+      select count(*) as drafts from core.drafts d where d.partner_id = partner.id and d.status = 'invited' and d.expires_at <= private.now()
+    )
+    select json_build_object(
+      'customers_total', (select coalesce(sum(s.amount), 0) from sums s where s.what = 'customers'),
+      'customers_active', (select coalesce(sum(s.amount), 0) from sums s where s.what = 'signed' and s.day <= today),
+      'drafts', (select json_object_agg(k.status, coalesce(s.amount, 0) + case k.status when 'invited' then -o.drafts when 'expired' then o.drafts else 0 end
+                                        order by k.place)
+                   from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) with ordinality as k (status, place)
+                  cross join overdue o
+                   left join sums s on s.what = 'draft:' || k.status),
+      'chargers_total', (select coalesce(sum(s.amount), 0) from sums s where s.what = 'chargers'),
+      'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from months m),
+      'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from months m where m.period = date_trunc('month', today)),
+      'ere_estimated', (select round(coalesce(sum(m.ere), 0), 2) from months m),
+      'partner_share_estimated_eur', (select trunc(greatest(coalesce(sum(m.unsold_ere), 0), 0) * coalesce(private.last_price(private.house()), 0), 2) from months m),
+      'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
+                                                            'active_customers', m.active) order by m.period desc), '[]') from months m)));
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'Sums over a partner''s customers and drafts, from the month each was attached. Definer, because the customers'' rows are in the house; the sums disclose nothing about a customer that the list does not.';
+  'Sums over a partner''s customers and drafts, from the month each was attached, out of core.partner_sums: what depends on the day alone is decided here. Definer, because the last price is the house''s; the sums disclose nothing about a customer that the list does not.';
 grant execute on function private.partner_figures(core.partners) to api_owner;
 
 create function api.get_dashboard(caller jsonb) returns json
@@ -14589,28 +15077,18 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of the newest customers of a partner lack what, as far as it may see that: {examined, all, without_charger, without_mid, rejected}; all where those were all.';
 grant execute on function private.customers_in_need(core.partners, boolean, text) to api_owner;
 
-create function private.customers_summed() returns int
-language sql immutable
-return 10000;
-comment on function private.customers_summed() is 'Of so many customers the first page of the portal shows the figures at once: a sum over all of them takes as long as there are customers.';
-grant execute on function private.customers_summed() to api_owner;
-
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner   core.partners;
-  customers bigint;
+  partner core.partners;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
-  select count(*) into customers
-    from (select from core.attributions a where a.partner_id = partner.id limit private.customers_summed() + 1) a;
   return json_build_object(
     'who', private.portal_who(),
-    'figures', case when customers <= private.customers_summed() or (query ->> 'with_figures')::boolean then private.partner_figures(partner) end,
-    'summed_at_once', private.customers_summed(),
+    'figures', private.partner_figures(partner),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
       'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
@@ -14623,7 +15101,7 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.read_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {with_figures, key} to {who, figures, summed_at_once, attention}, figures as GET /partner/dashboard, null of more than summed_at_once customers unless they are asked for; attention {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+  'What the people who manage a partner see first: {key} to {who, figures, attention}, figures as GET /partner/dashboard; attention {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
 select private.expose('api.read_portal_start(jsonb, jsonb)');
 
 -- Who manages a partner, in its pages: colleagues come by invitation and are removed by each other.
@@ -17040,6 +17518,7 @@ begin
     'events_swept', private.sweep_events(),
     'webhook_attempts_swept', private.sweep_webhook_attempts(),
     'job_runs_swept', private.sweep_job_runs(),
+    'sums_folded', private.fold_partner_sums(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;
@@ -20723,6 +21202,40 @@ end $$;
 comment on function ops.partner_show(jsonb) is
   'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. Leaves an audit row, for it shows who manages it.';
 select private.expose_ops('ops.partner_show(jsonb)');
+
+-- The operator on the kept sums of a partner: recount.
+
+create function ops.partner_recount(input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  partner core.partners;
+  people  uuid[];
+  wrong   uuid[];
+  sums    bigint := 0;
+begin
+  perform private.act_as_operator(input);
+  partner := private.partner_named(input ->> 'partner');
+  -- of two at once the second finds what the first put right
+  perform pg_advisory_xact_lock(hashtextextended('sums of ' || partner.id, 0));
+  people := private.people_of_partner(partner.id, coalesce((input ->> 'after')::uuid, private.house()), 1000);
+  if cardinality(people) > 0 then
+    wrong := array(select distinct w.user_id from private.wrong_customers(partner.id, people) w);
+    insert into core.recounts (user_id) select unnest(wrong);
+  else
+    insert into core.partner_sums (partner_id, what, day, amount, active, kwh, counted_kwh, agreed_kwh, sold_ere)
+    select w.partner_id, w.what, w.day, w.amount, w.active, w.kwh, w.counted_kwh, w.agreed_kwh, w.sold_ere from private.wrong_sums(partner.id) w;
+    get diagnostics sums = row_count;
+  end if;
+  if sums > 0 or cardinality(wrong) > 0 then
+    perform private.audit('partner.recounted', partner.id, jsonb_build_object('customers', coalesce(cardinality(wrong), 0), 'sums', sums));
+  end if;
+  return json_build_object('counted', cardinality(people), 'customers', coalesce(cardinality(wrong), 0), 'sums', sums, 'after', people[cardinality(people)]);
+end $$;
+comment on function ops.partner_recount(jsonb) is
+  'Counts a thousand customers of a partner again, and once there are none left its sums: {partner, after?} to {counted, customers, sums, after}, how many were looked at, how many customers and sums were wrong and no longer are, and after whom to go on.';
+select private.expose_ops('ops.partner_recount(jsonb)');
 
 -- The operator on everything at once: what waits, how much there is, what was sold. No personal data.
 -- It answers as quickly of a million accounts as of ten: what waits is counted by the index that serves it and no further than

@@ -47,6 +47,7 @@ const DIRECTORY: Record<string, string> = {
   suppressions_pkey: "an address that opted out of mail, of whichever partner",
   rate_limit_state_pkey: "of a client, person or address, before the tenant is known",
   rate_limit_overrides_pkey: "of a client, before its tenant is known",
+  recounts_pkey: "of people, and gone before anybody else could look",
 };
 
 /** What no two tenants may have at once. Each is taken by one function, which alone would have to ask a directory. */

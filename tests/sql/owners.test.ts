@@ -77,6 +77,10 @@ async function person(): Promise<Owner> {
     [partner.id, id],
   );
   await admin.query(
+    "insert into core.customer_months (partner_id, user_id, period, kwh, counted_kwh, agreed_kwh, sold_ere) values ($1, $2, '2026-03-01', 1, 1, 1, 1)",
+    [partner.id, id],
+  );
+  await admin.query(
     `with draft as (
        insert into core.drafts (partner_id, batch_id, source, type, email, ean_status, send_invite, status, user_id, expires_at)
        values ($1, gen_random_uuid(), 'api', 'particulier', $2, 'no_address', false, 'claimed', $3, private.now() + interval '60 days') returning partner_id, id)
@@ -125,6 +129,7 @@ const SHARED: Record<string, string> = {
   "core.oauth_clients": "shows a client itself alone, and nobody else anything",
   "core.partner_keys": "belongs to the partner itself",
   "core.partner_logos": "belongs to the partner itself",
+  "core.partner_sums": "is sums over all customers, and names none",
   "core.sale_reversals": "is about a sale of everybody's",
   "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
   "core.told_payouts": "is what the partner was told of its own payouts",

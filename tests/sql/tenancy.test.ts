@@ -54,6 +54,10 @@ async function live(partner: Partner) {
     "insert into core.ended_attributions (partner_id, user_id, attached_month, last_month) values ($1, $2, '2026-01-01', '2026-02-01')",
     [partner.id, person],
   );
+  await admin.query(
+    "insert into core.customer_months (partner_id, user_id, period, kwh, counted_kwh, agreed_kwh, sold_ere) values ($1, $2, '2026-03-01', 1, 1, 1, 1)",
+    [partner.id, person],
+  );
   const { api_key, stored } = newPartnerKey(world.environment.config);
   await admin.query(
     "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",

@@ -82,6 +82,8 @@ create unique index drafts_id on core.drafts (id);
 create index drafts_user on core.drafts (user_id) where user_id is not null;
 -- serves: expiry and reminders
 create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
+-- serves: those of a partner that have expired and are not noted yet
+create index drafts_overdue on core.drafts (partner_id, expires_at) where status = 'invited';
 -- serves: the purge
 create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
 -- serves: the operator's search

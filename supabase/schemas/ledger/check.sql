@@ -147,6 +147,7 @@ as $$
   union all select * from private.check_money(tenant)
   union all select * from private.check_payouts(tenant)
   union all select * from private.check_invoices(tenant)
+  union all select * from private.check_partner_sums(tenant)
 $$;
 comment on function private.check_ledger(uuid) is
-  'What must hold of a tenant''s ledger, months, bookings, sales and payouts: what should be, what is, how many things are wrong, and the first of them.';
+  'What must hold of a tenant''s ledger, months, bookings, sales, payouts and kept sums: what should be, what is, how many things are wrong, and the first of them.';

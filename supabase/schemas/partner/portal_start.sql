@@ -31,28 +31,18 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of the newest customers of a partner lack what, as far as it may see that: {examined, all, without_charger, without_mid, rejected}; all where those were all.';
 grant execute on function private.customers_in_need(core.partners, boolean, text) to api_owner;
 
-create function private.customers_summed() returns int
-language sql immutable
-return 10000;
-comment on function private.customers_summed() is 'Of so many customers the first page of the portal shows the figures at once: a sum over all of them takes as long as there are customers.';
-grant execute on function private.customers_summed() to api_owner;
-
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 declare
-  partner   core.partners;
-  customers bigint;
+  partner core.partners;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
-  select count(*) into customers
-    from (select from core.attributions a where a.partner_id = partner.id limit private.customers_summed() + 1) a;
   return json_build_object(
     'who', private.portal_who(),
-    'figures', case when customers <= private.customers_summed() or (query ->> 'with_figures')::boolean then private.partner_figures(partner) end,
-    'summed_at_once', private.customers_summed(),
+    'figures', private.partner_figures(partner),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
       'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
@@ -65,5 +55,5 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.read_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {with_figures, key} to {who, figures, summed_at_once, attention}, figures as GET /partner/dashboard, null of more than summed_at_once customers unless they are asked for; attention {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+  'What the people who manage a partner see first: {key} to {who, figures, attention}, figures as GET /partner/dashboard; attention {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
 select private.expose('api.read_portal_start(jsonb, jsonb)');

@@ -85,7 +85,8 @@ begin
   insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
   select p.id, person, claim_customer.source, claim_customer.external_ref, date_trunc('month', private.today())::date
     from core.partners p where p.id = partner and p.is_active
-  on conflict on constraint attributions_user_id_key do nothing;
+  -- whoever came a moment ago: of this partner, or of another one
+  on conflict do nothing;
   return case when found then 'new'
               when exists (select from core.attributions a where a.user_id = person and a.partner_id = partner) then 'own' end;
 end $$;

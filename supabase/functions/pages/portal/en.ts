@@ -56,8 +56,6 @@ export const en: PortalWords = {
     },
     customers: "Customers",
     customers_active: (active) => `${active} with a signed mandate`,
-    customers_many: (count) => `You have more than ${count} customers.`,
-    sum: "Show what they charged and what that earned (this takes a moment)",
     months_ere_title: "ERE of your customers by month",
     months_ere_description: (total) => `${total} ERE in total.`,
     chargers: "Chargers",

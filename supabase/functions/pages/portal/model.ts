@@ -33,7 +33,7 @@ export type Attention = {
 };
 
 /** Without figures where there are more customers than are summed at once, and nobody asked for them. */
-export type Start = { who: Who; figures: Figures | null; summed_at_once: number; attention: Attention };
+export type Start = { who: Who; figures: Figures; attention: Attention };
 
 export type Company = Record<
   "name" | "kvk" | "vat" | "street" | "house_number" | "postal_code" | "city",

@@ -60,8 +60,6 @@ export const nl = {
     },
     customers: "Klanten",
     customers_active: (active: string) => `${active} met een getekende machtiging`,
-    customers_many: (count: string) => `U heeft meer dan ${count} klanten.`,
-    sum: "Toon wat zij laadden en wat dat opleverde (dit duurt even)",
     months_ere_title: "ERE van uw klanten per maand",
     months_ere_description: (total: string) => `In totaal ${total} ERE.`,
     chargers: "Laadpalen",

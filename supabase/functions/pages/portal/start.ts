@@ -13,26 +13,17 @@ import { WORDS } from "./words.ts";
 const SHOWN = 12;
 
 export const showStart = signedIn(async (visit) => {
-  const start = await visit.own<Start>("read_portal_start", {
-    with_figures: visit.c.req.query("figures") === "all",
-    key: claimKey(visit.environment),
-  });
+  const start = await visit.own<Start>("read_portal_start", { key: claimKey(visit.environment) });
   return visit.page(startPage(visit.frame, start));
 });
 
 /** What a partner sees first: what needs attention, how many customers, what they charge, what it earns. */
-function startPage(frame: PortalFrame, { who, figures, summed_at_once, attention }: Start): Html {
+function startPage(frame: PortalFrame, { who, figures, attention }: Start): Html {
   const words = WORDS[frame.locale].start;
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
     body: html`${attentionTo(frame, attention)}
-${
-  figures
-    ? allFigures(frame, figures)
-    : html`<section aria-labelledby="figures"><h2 id="figures">${words.customers}</h2>
-<p>${words.customers_many(inNumbers(frame, summed_at_once))}</p>
-<p><a class="link" href="${frame.to("", { figures: "all" })}">${words.sum}</a></p></section>`
-}`,
+${allFigures(frame, figures)}`,
   });
 }
 
