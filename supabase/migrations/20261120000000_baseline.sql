@@ -13795,19 +13795,22 @@ declare
   people uuid[];
   since  date[];
   until  date[];
+  last   bigint := coalesce(nullif(current_setting('app.recounted_to', true), ''), '0')::bigint;
 begin
-  -- the first row of a transaction finds all of them, the others none
+  -- the first row of a transaction finds all of them; the others are not to look through what was deleted for them
+  if new.id <= last then
+    return null;
+  end if;
+  perform set_config('app.recounted_to', (select max(r.id) from core.recounts r where r.tx = new.tx)::text, true);
   with marked as (
-    delete from core.recounts r where r.tx = pg_current_xact_id() returning r.user_id, r.month
+    delete from core.recounts r where r.tx = new.tx and r.id > last returning r.user_id, r.month
   ), person as (
     select m.user_id, case when bool_or(m.month is null) then '-infinity' else min(m.month) end as since,
            case when bool_or(m.month is null) then 'infinity' else max(m.month) end as until
       from marked m group by m.user_id
   )
   select array_agg(p.user_id), array_agg(p.since), array_agg(p.until) into people, since, until from person p;
-  if people is not null then
-    perform private.count_customers(people, since, until);
-  end if;
+  perform private.count_customers(people, since, until);
   return null;
 end $$;
 comment on function private.recount_customers() is 'Counts again whom this transaction marked, as it commits. Definer, as private.count_customers.';
