@@ -13555,7 +13555,7 @@ comment on function private.counts_of(core.customer_totals) is 'What a customer 
 
 create function private.sum_customer_totals() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'INSERT' then
@@ -13585,7 +13585,7 @@ create trigger sum_gone after delete on core.customer_totals referencing old tab
 
 create function private.sum_customer_months() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'INSERT' then
@@ -13614,7 +13614,7 @@ create trigger sum_gone after delete on core.customer_months referencing old tab
 
 create function private.sum_drafts() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'INSERT' then
@@ -13789,7 +13789,7 @@ alter table core.recounts enable row level security;
 
 create function private.recount_customers() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   people uuid[];
@@ -13817,9 +13817,10 @@ comment on function private.recount_customers() is 'Counts again whom this trans
 create constraint trigger recount_customers after insert on core.recounts deferrable initially deferred
   for each row execute function private.recount_customers();
 
+-- Called for each row, of functions too that have each statement planned for what it is given: not these.
 create function private.mark_month() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'DELETE' then
@@ -13833,7 +13834,7 @@ comment on function private.mark_month() is 'Marks the month of the person that 
 
 create function private.mark_month_of_row() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   change record := case tg_op when 'DELETE' then old else new end;
@@ -13846,7 +13847,7 @@ comment on function private.mark_month_of_row() is 'Marks the month of the perso
 
 create function private.mark_person() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   insert into core.recounts (user_id)

@@ -122,7 +122,7 @@ alter table core.recounts enable row level security;
 
 create function private.recount_customers() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   people uuid[];
@@ -150,9 +150,10 @@ comment on function private.recount_customers() is 'Counts again whom this trans
 create constraint trigger recount_customers after insert on core.recounts deferrable initially deferred
   for each row execute function private.recount_customers();
 
+-- Called for each row, of functions too that have each statement planned for what it is given: not these.
 create function private.mark_month() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'DELETE' then
@@ -166,7 +167,7 @@ comment on function private.mark_month() is 'Marks the month of the person that 
 
 create function private.mark_month_of_row() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 declare
   change record := case tg_op when 'DELETE' then old else new end;
@@ -179,7 +180,7 @@ comment on function private.mark_month_of_row() is 'Marks the month of the perso
 
 create function private.mark_person() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   insert into core.recounts (user_id)

@@ -73,7 +73,7 @@ comment on function private.counts_of(core.customer_totals) is 'What a customer 
 
 create function private.sum_customer_totals() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'INSERT' then
@@ -103,7 +103,7 @@ create trigger sum_gone after delete on core.customer_totals referencing old tab
 
 create function private.sum_customer_months() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'INSERT' then
@@ -132,7 +132,7 @@ create trigger sum_gone after delete on core.customer_months referencing old tab
 
 create function private.sum_drafts() returns trigger
 language plpgsql security definer
-set search_path = ''
+set search_path = '' set plan_cache_mode = 'auto'
 as $$
 begin
   if tg_op = 'INSERT' then
