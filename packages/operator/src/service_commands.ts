@@ -106,7 +106,7 @@ export const SERVICE_COMMANDS: Command[] = [
     name: "partner recount",
     summary: "Count a partner's customers and drafts again, and put right what is kept of them for its dashboard",
     details:
-      "Says what was wrong, which nothing should ever be: `ledger check` looks every day. A thousand customers at a time: interrupted, the same command goes on.",
+      "Says what was wrong, which nothing should ever be: `ledger check` looks every day, at 10,000 of many. A thousand customers at a time: interrupted, the same command goes on.",
     example: "partner recount laadpunt-zuid",
     takes: [partner()],
     ops: "partner_recount",
