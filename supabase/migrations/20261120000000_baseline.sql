@@ -5603,6 +5603,14 @@ select private.expose('api.register_charger(jsonb, jsonb)');
 
 -- Delivered months: one total a connection and month, with the raw deliveries and every replaced value kept for audit.
 
+create type core.replaced_total as (
+  period        date,
+  total_kwh     numeric(12, 3),
+  session_count int,
+  delivery_id   uuid,
+  received_at   timestamptz);
+comment on type core.replaced_total is 'What a month held before: by which delivery, null where it was the sum of charging sessions, and since when.';
+
 create table core.deliveries (
   partner_id    uuid        not null,
   id            uuid        not null default gen_random_uuid(),
@@ -5613,10 +5621,13 @@ create table core.deliveries (
   body          text        not null,
   body_sha256   text        not null,
   received_at   timestamptz not null default private.now(),
+  replaced      core.replaced_total[],
   constraint deliveries_pkey primary key (partner_id, id),
   constraint deliveries_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
+comment on column core.deliveries.replaced is
+  'Each total that it replaced by another; null where none. Part of the row, because rows of their own, with their indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.isolate('core.deliveries', 'select, insert');
@@ -5651,25 +5662,11 @@ comment on column core.delivered_months.delivery_id is 'Null where the month is 
 select private.isolate('core.delivered_months', 'select, insert, update');
 select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');
 
-create table core.replaced_months (
-  partner_id    uuid           not null,
-  id            bigint generated always as identity,
-  connection_id uuid           not null,
-  owner_id      uuid           not null default private.owner_id(),
-  period        date           not null,
-  total_kwh     numeric(12, 3) not null,
-  session_count int            not null,
-  delivery_id   uuid,
-  received_at   timestamptz    not null,
-  replaced_at   timestamptz    not null default private.now(),
-  constraint replaced_months_pkey primary key (partner_id, id),
-  constraint replaced_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
-);
-comment on table core.replaced_months is 'Each total that a later delivery replaced by another. Append-only, kept seven years.';
--- serves: the history of one month
-create index replaced_months_month on core.replaced_months (partner_id, connection_id, period);
-select private.isolate('core.replaced_months', 'select, insert');
-select private.belong_with('core.replaced_months', 'core.connections', 'connection_id');
+create view core.replaced_months with (security_invoker = true) as
+select d.partner_id, d.connection_id, r.period, r.total_kwh, r.session_count, r.delivery_id, r.received_at, d.id as replaced_by, d.received_at as replaced_at
+  from core.deliveries d
+  cross join unnest(d.replaced) r;
+comment on view core.replaced_months is 'Each total that a later delivery replaced by another: which delivery brought it, and which replaced it.';
 
 create function private.first_delivery_month() returns date
 language sql immutable
@@ -5766,39 +5763,6 @@ grant select on core.counted_months to api_owner;
 
 -- POST /v1/sessions:batch.
 
-create type private.batch_item as (
-  place         int,
-  period_sent   text,
-  period        date,
-  total_kwh     numeric,
-  session_count numeric,
-  reason        text);
-
-create function private.read_batch(months jsonb) returns setof private.batch_item
-language sql stable
-begin atomic
-  -- read once: written into the rest, each of these expressions would be evaluated four times over
-  with sent as materialized (
-    select m.place,
-           m.period as period_sent,
-           case when m.period ~ '^[12][0-9]{3}-(0[1-9]|1[0-2])(-01)?$' then to_date(left(m.period, 7), 'YYYY-MM') end as period,
-           case when jsonb_typeof(m.total_kwh) = 'number' and m.total_kwh::numeric between 0 and 1000000 then round(m.total_kwh::numeric, 3) end as total_kwh,
-           case when coalesce(jsonb_typeof(m.session_count), 'null') = 'null' then 0
-                when jsonb_typeof(m.session_count) = 'number' and m.session_count::numeric between 0 and 1000000 then m.session_count::numeric end as session_count
-      from rows from (jsonb_to_recordset(months) as (period text, total_kwh jsonb, session_count jsonb)) with ordinality as m (period, total_kwh, session_count, place)
-  )
-  select place::int, period_sent, period, total_kwh, session_count,
-         case when period is null then 'bad_period'
-              when count(*) over (partition by period) > 1 then 'duplicate_in_batch'
-              when period > private.today() then 'future_period'
-              when total_kwh is null then 'bad_kwh'
-              when session_count is null or session_count <> trunc(session_count) then 'bad_session_count' end
-    from sent;
-end;
-comment on function private.read_batch(jsonb) is
-  'The items of a batch in their order, each read on its own: reason is null, bad_period, duplicate_in_batch, future_period, bad_kwh or bad_session_count. kWh, three decimals.';
-grant execute on function private.read_batch(jsonb) to api_owner;
-
 create function private.lock_for_delivery(account uuid, wanted uuid) returns uuid
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
@@ -5830,65 +5794,49 @@ set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   delivery   constant uuid := gen_random_uuid();
-  account    constant uuid := (input ->> 'account_id')::uuid;
+  source     constant text := input ->> 'source';
+  today      constant date := private.today();
   tenant     uuid;
   owner      uuid;
   connection uuid;
   coverage   core.connection_coverage;
-  answer     json;
+  verdicts   text[];
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
   owner := private.owner_id();
-  connection := private.lock_for_delivery(account, (input ->> 'connection_id')::uuid);
+  connection := private.lock_for_delivery((input ->> 'account_id')::uuid, (input ->> 'connection_id')::uuid);
   coverage := private.coverage_of(connection);
 
-  with delivered as (
-    insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256)
-    values (tenant, delivery, connection, owner, private.client_id(), caller ->> 'request_id', input ->> 'body', input ->> 'body_sha256')
-  ), judged as materialized (
-    select b.*, coalesce(d.locked, false) as locked,
+  with judged as materialized (
+    select m.place, m.period, m.total_kwh, m.session_count,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
-           private.judge_month(coverage, b.period) as new_status
-      from private.read_batch(input -> 'months') b
-      left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = b.period and b.reason is null
-  ), kept as (
-    insert into core.replaced_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, delivery_id, received_at)
-    select tenant, connection, owner, j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at
+           case when m.period > today then 'future_period'
+                when m.total_kwh is null then 'bad_kwh'
+                when m.session_count is null then 'bad_session_count'
+                when d.locked then 'locked'
+                else private.judge_month(coverage, m.period) end as verdict
+      from unnest((input ->> 'periods')::date[], (input ->> 'total_kwh')::numeric(12, 3)[], (input ->> 'session_count')::int[])
+           with ordinality as m (period, total_kwh, session_count, place)
+      left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = m.period
+  ), delivered as (
+    insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256, replaced)
+    select tenant, delivery, connection, owner, private.client_id(), caller ->> 'request_id', input ->> 'body', input ->> 'body_sha256',
+           array_agg((j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at)::core.replaced_total order by j.period)
       from judged j
-     where j.reason is null and not j.locked and (j.old_kwh, j.old_count) is distinct from (j.total_kwh, j.session_count::int)
-       and j.old_kwh is not null
+     where j.verdict in ('staged', 'outside_mandate') and j.old_kwh is not null and (j.old_kwh, j.old_count) <> (j.total_kwh, j.session_count)
   ), stored as (
     insert into core.delivered_months as d
       (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
-    select tenant, connection, owner, j.period, j.total_kwh, j.session_count::int, input ->> 'source', j.new_status, delivery, private.now()
-      from judged j where j.reason is null and not j.locked
+    select tenant, connection, owner, j.period, j.total_kwh, j.session_count, source, j.verdict, delivery, private.now()
+      from judged j where j.verdict in ('staged', 'outside_mandate')
     on conflict on constraint delivered_months_pkey do update
        set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
      where not d.locked
-  ), results as (
-    select j.place, j.period_sent as period, j.reason,
-           case when j.reason is not null then 'invalid'
-                when j.locked then 'locked'
-                when j.new_status = 'outside_mandate' then 'outside_mandate'
-                else 'ingested' end as status
-      from judged j
   )
-  select json_build_object(
-    'ok', true,
-    'account_id', account,
-    'connection_id', connection,
-    'accepted', count(*) filter (where r.status = 'ingested'),
-    'outside_mandate', count(*) filter (where r.status = 'outside_mandate'),
-    'locked', count(*) filter (where r.status = 'locked'),
-    'invalid', count(*) filter (where r.status = 'invalid'),
-    'results', json_agg(case when r.reason is null then row_to_json(stored) else row_to_json(invalid) end order by r.place))
-  into answer
-  from results r
-  cross join lateral (select r.period, r.status) stored
-  cross join lateral (select r.period, r.status, r.reason) invalid;
-  return answer;
+  select array_agg(case j.verdict when 'staged' then 'ingested' else j.verdict end order by j.place) into verdicts from judged j;
+  return json_build_object('connection_id', connection, 'verdicts', verdicts);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, months, body, body_sha256}. One set-based statement; a bad item is a result, never an exception.';
@@ -11027,7 +10975,6 @@ as $$
 declare
   deleted int;
 begin
-  delete from core.replaced_months r where r.period < border;
   with old as (
     select d.partner_id, d.connection_id, d.period from core.delivered_months d
      where d.period < border
@@ -11139,7 +11086,6 @@ begin
   delete from core.charger_months m using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id and h.account_id = a.id
    where m.partner_id = h.partner_id and m.charger_id = h.id;
   delete from core.chargers h using unnest(gone) a where h.partner_id = a.partner_id and h.account_id = a.id;
-  delete from core.replaced_months r using unnest(connections) c where r.partner_id = c.partner_id and r.connection_id = c.id;
   delete from core.ean_checks e using unnest(connections) c where e.partner_id = c.partner_id and e.connection_id = c.id;
   delete from core.mandate_links l using unnest(connections) c where l.partner_id = c.partner_id and l.connection_id = c.id;
   delete from core.connections d using unnest(connections) c where d.partner_id = c.partner_id and d.id = c.id;
@@ -17109,7 +17055,6 @@ begin
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
   delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
-  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
   delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
   delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
   delete from core.documents d where d.partner_id = house and d.account_id = any (accounts);
@@ -20314,7 +20259,8 @@ as $$
                 'ean_code', e.ean_code, 'source', e.source, 'outcome', e.outcome, 'reason', e.reason, 'checked_at', private.iso(e.checked_at)) order by e.id), '[]')
               from core.ean_checks e where e.partner_id = booking.partner_id and e.connection_id = k.connection_id),
            'replaced_months', (select coalesce(json_agg(json_build_object(
-                'period', to_char(r.period, 'YYYY-MM'), 'total_kwh', r.total_kwh, 'delivery_id', r.delivery_id, 'replaced_at', private.iso(r.replaced_at)) order by r.id), '[]')
+                'period', to_char(r.period, 'YYYY-MM'), 'total_kwh', r.total_kwh, 'delivery_id', r.delivery_id, 'replaced_by', r.replaced_by,
+                'replaced_at', private.iso(r.replaced_at)) order by r.period, r.replaced_at, r.received_at, r.replaced_by), '[]')
               from core.replaced_months r
              where r.partner_id = booking.partner_id and r.connection_id = k.connection_id
                and r.period >= booking.quarter and r.period < booking.quarter + interval '3 months'),

@@ -5,7 +5,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { storable } from "#shared/values/text.ts";
 
-/** An item of `months`, for the document only: SQL judges each on its own, so that a malformed one fails nothing but itself. */
+/** An item of `months`, for the document only: each is judged on its own, so that a malformed one fails nothing but itself. */
 const MONTH: oas31.SchemaObject = {
   type: "object",
   required: ["period", "total_kwh"],
@@ -33,15 +33,29 @@ const MonthResult = z
   })
   .meta({ id: "MonthResult" });
 
-/** An item on its way to SQL, which judges it: text that cannot be stored makes that item invalid, and no other. */
-function readable(item: unknown): object {
+type Verdict = z.output<typeof MonthResult>["status"] | NonNullable<z.output<typeof MonthResult>["reason"]>;
+
+/** What can be said of an item by itself. `period` is as it was sent, `month` the first day of it, each number null where it is none. */
+type Item = { period: string | null; month: string | null; total_kwh: number | null; session_count: number | null };
+
+function read(item: unknown): Item {
   const { period, total_kwh, session_count } = (item ?? {}) as Record<string, unknown>;
+  const sent = typeof period === "string" ? storable(period.slice(0, 40)) : null;
+  const sessions = within(session_count ?? 0);
   return {
-    period: typeof period === "string" ? storable(period.slice(0, 40)) : null,
-    total_kwh: typeof total_kwh === "number" ? total_kwh : "invalid",
-    session_count: session_count == null || typeof session_count === "number" ? (session_count ?? null) : "invalid",
+    period: sent,
+    month: sent !== null && /^[12]\d{3}-(0[1-9]|1[0-2])(-01)?$/.test(sent) ? `${sent.slice(0, 7)}-01` : null,
+    total_kwh: within(total_kwh),
+    session_count: Number.isInteger(sessions) ? sessions : null,
   };
 }
+
+const within = (value: unknown): number | null =>
+  typeof value === "number" && value >= 0 && value <= 1_000_000 ? value : null;
+
+/** An array as Postgres writes it, of values that have no comma or quote in them: it reads that in a quarter of the time of JSON. */
+const array = (values: readonly (string | number | null)[]): string =>
+  `{${values.map((value) => value ?? "NULL").join()}}`;
 
 export const deliverMonths = endpoint(
   {
@@ -85,11 +99,40 @@ export const deliverMonths = endpoint(
     errors: ["account_not_found", "no_connection"],
     failure: "ingest_failed",
   },
-  ({ body, rawBody, call }) =>
-    call("ingest_months", {
-      ...body,
-      months: body.months.map(readable),
-      body: rawBody,
-      body_sha256: createHash("sha256").update(rawBody).digest("hex"),
-    }),
+  async ({ body: { months, ...about }, rawBody, call }) => {
+    const items = months.map(read);
+    const times = new Map<string | null, number>();
+    for (const { month } of items) times.set(month, (times.get(month) ?? 0) + 1);
+    const judged = items.filter(({ month }) => month !== null && times.get(month) === 1);
+    const { connection_id, verdicts } = JSON.parse(
+      await call("ingest_months", {
+        ...about,
+        periods: array(judged.map(({ month }) => month)),
+        total_kwh: array(judged.map(({ total_kwh }) => total_kwh)),
+        session_count: array(judged.map(({ session_count }) => session_count)),
+        body: rawBody,
+        body_sha256: createHash("sha256").update(rawBody).digest("hex"),
+      }),
+    ) as { connection_id: string; verdicts: Verdict[] };
+
+    const counts = { accepted: 0, outside_mandate: 0, locked: 0, invalid: 0 };
+    let at = 0;
+    const results = items.map(({ period, month }) => {
+      const verdict =
+        month === null ? "bad_period" : times.get(month) === 1 ? (verdicts[at++] as Verdict) : "duplicate_in_batch";
+      switch (verdict) {
+        case "ingested":
+          counts.accepted += 1;
+          return { period, status: verdict };
+        case "outside_mandate":
+        case "locked":
+          counts[verdict] += 1;
+          return { period, status: verdict };
+        default:
+          counts.invalid += 1;
+          return { period, status: "invalid", reason: verdict };
+      }
+    });
+    return { ok: true, account_id: about.account_id, connection_id, ...counts, results };
+  },
 );

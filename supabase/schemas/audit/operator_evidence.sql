@@ -92,7 +92,8 @@ as $$
                 'ean_code', e.ean_code, 'source', e.source, 'outcome', e.outcome, 'reason', e.reason, 'checked_at', private.iso(e.checked_at)) order by e.id), '[]')
               from core.ean_checks e where e.partner_id = booking.partner_id and e.connection_id = k.connection_id),
            'replaced_months', (select coalesce(json_agg(json_build_object(
-                'period', to_char(r.period, 'YYYY-MM'), 'total_kwh', r.total_kwh, 'delivery_id', r.delivery_id, 'replaced_at', private.iso(r.replaced_at)) order by r.id), '[]')
+                'period', to_char(r.period, 'YYYY-MM'), 'total_kwh', r.total_kwh, 'delivery_id', r.delivery_id, 'replaced_by', r.replaced_by,
+                'replaced_at', private.iso(r.replaced_at)) order by r.period, r.replaced_at, r.received_at, r.replaced_by), '[]')
               from core.replaced_months r
              where r.partner_id = booking.partner_id and r.connection_id = k.connection_id
                and r.period >= booking.quarter and r.period < booking.quarter + interval '3 months'),

@@ -127,7 +127,6 @@ as $$
 declare
   deleted int;
 begin
-  delete from core.replaced_months r where r.period < border;
   with old as (
     select d.partner_id, d.connection_id, d.period from core.delivered_months d
      where d.period < border
@@ -239,7 +238,6 @@ begin
   delete from core.charger_months m using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id and h.account_id = a.id
    where m.partner_id = h.partner_id and m.charger_id = h.id;
   delete from core.chargers h using unnest(gone) a where h.partner_id = a.partner_id and h.account_id = a.id;
-  delete from core.replaced_months r using unnest(connections) c where r.partner_id = c.partner_id and r.connection_id = c.id;
   delete from core.ean_checks e using unnest(connections) c where e.partner_id = c.partner_id and e.connection_id = c.id;
   delete from core.mandate_links l using unnest(connections) c where l.partner_id = c.partner_id and l.connection_id = c.id;
   delete from core.connections d using unnest(connections) c where d.partner_id = c.partner_id and d.id = c.id;

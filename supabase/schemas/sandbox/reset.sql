@@ -14,7 +14,6 @@ begin
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
   delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
-  delete from core.replaced_months r where r.partner_id = house and r.connection_id = any (connections);
   delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
   delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
   delete from core.documents d where d.partner_id = house and d.account_id = any (accounts);
