@@ -321,7 +321,7 @@ describe("contract §2 history", () => {
   const replaced = async () =>
     (
       await world.database.admin.query(
-        "select total_kwh::float, session_count from core.replaced_months where connection_id = $1 order by id",
+        "select total_kwh::float, session_count from core.replaced_months where connection_id = $1 order by total_kwh",
         [account.connection_id],
       )
     ).rows;
@@ -342,6 +342,46 @@ describe("contract §2 history", () => {
       { total_kwh: 1, session_count: 1 },
       { total_kwh: 2, session_count: 1 },
     ]);
+  });
+
+  test("contract §2 each total leads to the delivery that brought it, and each replaced one to that which replaced it too", async () => {
+    await deliver([month("2026-03", 1), month("2026-04", 5)]);
+    await deliver([month("2026-03", 2), month("2026-04", 5)]);
+    await deliver([month("2026-03", 3)]);
+    const chain = await world.database.admin.query(
+      `select r.total_kwh::int as kwh, (b.body::json #>> '{months,0,total_kwh}')::int as brought, (a.body::json #>> '{months,0,total_kwh}')::int as replaced_by
+         from core.replaced_months r
+         join core.deliveries b on b.partner_id = r.partner_id and b.id = r.delivery_id
+         join core.deliveries a on a.partner_id = r.partner_id and a.id = r.replaced_by
+        where r.connection_id = $1 order by 1`,
+      [account.connection_id],
+    );
+    expect(chain.rows).toEqual([
+      { kwh: 1, brought: 1, replaced_by: 2 },
+      { kwh: 2, brought: 2, replaced_by: 3 },
+    ]);
+  });
+
+  test("contract §2 no month refers to a delivery that is not there, whoever writes it, and none is deleted that a month refers to", async () => {
+    await deliver([month("2026-03", 1)]);
+    const [{ partner_id, id }] = await deliveries();
+    for (const [statement, ...values] of [
+      [
+        "update core.delivered_months set delivery_id = gen_random_uuid() where connection_id = $1",
+        account.connection_id,
+      ],
+      [
+        `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
+         select partner_id, connection_id, owner_id, '2026-04-01', 1, 1, source, status, gen_random_uuid(), received_at from core.delivered_months where connection_id = $1`,
+        account.connection_id,
+      ],
+      ["delete from core.deliveries where partner_id = $1 and id = $2", partner_id, id],
+    ] as const)
+      await expect(world.row(statement, ...values)).rejects.toMatchObject({ code: "23503" });
+    expect(await stored()).toHaveLength(1);
+    await world.row("delete from core.delivered_months where connection_id = $1", account.connection_id);
+    await world.row("delete from core.deliveries where partner_id = $1 and id = $2", partner_id, id);
+    expect(await deliveries()).toEqual([]);
   });
 
   test("§3 a locked month is untouched: value, source and history", async () => {

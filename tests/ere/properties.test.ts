@@ -197,16 +197,12 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
   switch (act.what) {
     case "deliver": {
       const { account_id } = await world.row("select account_id from core.connections where id = $1", connection);
-      const month = {
-        period: pick(MONTHS, act.month as number),
-        total_kwh: (act.kwh as number) / 1000,
-        session_count: 1,
-      };
       const input = {
         account_id,
         connection_id: connection,
         source: "test",
-        months: [month],
+        periods: `{${pick(MONTHS, act.month as number)}-01}`,
+        ...{ total_kwh: `{${(act.kwh as number) / 1000}}`, session_count: "{1}" },
         body: "x",
         body_sha256: "x",
       };

@@ -72,9 +72,9 @@ async function fill(partner: Partner): Promise<void> {
       `$2, ${id("connection")}, '2026-01-01', 100, 1, 'test', 'staged', now()`,
     ],
     [
-      "replaced_months",
-      "owner_id, connection_id, period, total_kwh, session_count, received_at",
-      `$2, ${id("connection")}, '2026-01-01', 90, 1, now()`,
+      "deliveries",
+      "owner_id, connection_id, client_id, request_id, body, body_sha256, replaced",
+      `$2, ${id("connection")}, $2, 'x', '', '', array[('2026-01-01', 90, 1, null, now())::core.replaced_total]`,
     ],
     [
       "mail_outbox",
@@ -127,7 +127,7 @@ const FILLED = [
     "charging_sessions",
     "delivered_months",
   ],
-  ...["replaced_months", "mail_outbox", "drafts", "audit_log_2026"],
+  ...["deliveries", "mail_outbox", "drafts", "audit_log_2026"],
 ];
 
 const cpo = () => ({
@@ -164,13 +164,16 @@ test("the months of a connection that a client delivers again", async () => {
     source: "test",
     body: "",
     body_sha256: "",
-    months: [{ period: "2026-01", total_kwh: 95 }],
+    ...{ periods: "{2026-01-01}", total_kwh: "{95}", session_count: "{0}" },
   };
   const caller = { ...cpo(), request_id: "1" };
   const { whole, asked } = await planOf("select api.ingest_months($1, $2)", caller, input);
   expect(whole).toEqual([]);
   expect(asked).toEqual(
-    expect.arrayContaining([expect.stringMatching(/^delivered_months_pkey by partner_id, connection_id/)]),
+    expect.arrayContaining([
+      expect.stringMatching(/^delivered_months_pkey by partner_id, connection_id/),
+      "deliveries_pkey by partner_id, id",
+    ]),
   );
 });
 

@@ -113,13 +113,11 @@ export const deliverMonths = endpoint(
         body: rawBody,
         body_sha256: createHash("sha256").update(rawBody).digest("hex"),
       }),
-    ) as { connection_id: string; verdicts: Verdict[] };
+    ) as { connection_id: string; verdicts: Record<string, Verdict> | null };
 
     const counts = { accepted: 0, outside_mandate: 0, locked: 0, invalid: 0 };
-    let at = 0;
     const results = items.map(({ period, month }) => {
-      const verdict =
-        month === null ? "bad_period" : times.get(month) === 1 ? (verdicts[at++] as Verdict) : "duplicate_in_batch";
+      const verdict = month === null ? "bad_period" : (verdicts?.[month] ?? "duplicate_in_batch");
       switch (verdict) {
         case "ingested":
           counts.accepted += 1;

@@ -7,12 +7,12 @@ as $$
 declare
   connection uuid;
 begin
+  -- a connection belongs to whom its account belongs to, which is not read here
   select c.id into connection
-    from core.accounts a
-    join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active' and (wanted is null or c.id = wanted)
-   where a.partner_id = private.partner_id() and a.id = account
+    from core.connections c
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' and (wanted is null or c.id = wanted)
    order by c.created_at, c.id limit 1
-     for no key update of c;
+     for no key update;
   if not found then
     -- these know why not, in the words of the API
     perform private.find_account(json_build_object('account_id', account)::jsonb);
@@ -37,7 +37,7 @@ declare
   owner      uuid;
   connection uuid;
   coverage   core.connection_coverage;
-  verdicts   text[];
+  verdicts   json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
@@ -46,7 +46,7 @@ begin
   coverage := private.coverage_of(connection);
 
   with judged as materialized (
-    select m.place, m.period, m.total_kwh, m.session_count,
+    select m.period, m.total_kwh, m.session_count,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
            case when m.period > today then 'future_period'
                 when m.total_kwh is null then 'bad_kwh'
@@ -54,12 +54,12 @@ begin
                 when d.locked then 'locked'
                 else private.judge_month(coverage, m.period) end as verdict
       from unnest((input ->> 'periods')::date[], (input ->> 'total_kwh')::numeric(12, 3)[], (input ->> 'session_count')::int[])
-           with ordinality as m (period, total_kwh, session_count, place)
+           as m (period, total_kwh, session_count)
       left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = m.period
   ), delivered as (
     insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256, replaced)
     select tenant, delivery, connection, owner, private.client_id(), caller ->> 'request_id', input ->> 'body', input ->> 'body_sha256',
-           array_agg((j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at)::core.replaced_total order by j.period)
+           array_agg((j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at)::core.replaced_total)
       from judged j
      where j.verdict in ('staged', 'outside_mandate') and j.old_kwh is not null and (j.old_kwh, j.old_count) <> (j.total_kwh, j.session_count)
   ), stored as (
@@ -72,9 +72,11 @@ begin
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
      where not d.locked
   )
-  select array_agg(case j.verdict when 'staged' then 'ingested' else j.verdict end order by j.place) into verdicts from judged j;
+  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end) into verdicts from judged j;
   return json_build_object('connection_id', connection, 'verdicts', verdicts);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
-  'POST /v1/sessions:batch: {account_id, connection_id, source, months, body, body_sha256}. One set-based statement; a bad item is a result, never an exception.';
+  'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, body, body_sha256} to {connection_id, verdicts: {period: verdict}}. '
+  'Three arrays as Postgres writes them, an entry each month: its first day, none twice; kWh and sessions, null where they are none. '
+  'A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or bad_session_count: a bad item is a result, never an exception. One set-based statement.';
 select private.expose('api.ingest_months(jsonb, jsonb)');
