@@ -5678,7 +5678,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function private.require_delivery() is 'Refuses months that refer to a delivery of their tenant that is not there.';
+comment on function private.require_delivery() is 'Refuses months that refer to a delivery of their tenant that is not there. Definer, because, like a foreign key, it looks past row-level security.';
 create trigger require_delivery_inserted after insert on core.delivered_months
   referencing new table as written for each statement execute function private.require_delivery();
 create trigger require_delivery_updated after update on core.delivered_months
@@ -5694,7 +5694,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function private.keep_delivery() is 'Refuses to delete a delivery that months refer to. Nothing changes the key of one.';
+comment on function private.keep_delivery() is 'Refuses to delete a delivery that months refer to. Nothing changes the key of one. Definer, because, like a foreign key, it looks past row-level security.';
 create trigger keep_delivery after delete on core.deliveries
   referencing old table as deleted for each statement execute function private.keep_delivery();
 
