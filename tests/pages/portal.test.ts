@@ -24,13 +24,13 @@ async function nameOf({ id }: { id: string }): Promise<string> {
 }
 
 describe("contract §7 signing in to the pages of a partner", () => {
-  test("by a mailed code, in twelve hours' cookie of these pages alone; the first page shows the partner's figures", async () => {
+  test("by a mailed code, in a cookie of these pages alone; the first page shows the partner's figures", async () => {
     const ask = newBrowser(world);
     expect((await ask(portal(world))).location).toMatch(/\/portal\/sign-in\?lang=nl$/);
     const answer = await signInToPortal(world, ask, manager.email);
     expect([answer.status, answer.location]).toEqual([303, "/pages/portal?lang=nl"]);
     const [cookie = ""] = answer.headers.getSetCookie().filter((set) => set.startsWith("portal="));
-    expect(cookie).toMatch(/^portal=[0-9A-Za-z]{43}; Max-Age=43200; Path=\/pages\/portal; HttpOnly; SameSite=Lax$/);
+    expect(cookie).toMatch(/^portal=[0-9A-Za-z]{43}; Max-Age=86400; Path=\/pages\/portal; HttpOnly; SameSite=Lax$/);
     const secret = /^portal=([^;]*)/.exec(cookie)?.[1] ?? "";
     const stored = await world.row("select * from core.page_sessions where user_id = $1", manager.user_id);
     expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));

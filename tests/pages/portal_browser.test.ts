@@ -5,7 +5,7 @@ import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/br
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, signInOn } from "./customer.ts";
+import { createCustomerWorld, signInCode, signInOn } from "./customer.ts";
 import { earningPartner, keepLogo, type Manager, newManager, portal } from "./manager.ts";
 
 const WEBHOOK = "8c0f9a4e-53d1-4a08-9a0e-6d1c8c3f0b11";
@@ -187,6 +187,31 @@ describe.skipIf(noBrowser)(
         await page.goBack();
         await page.goto(portal(world, "/settings/log"));
         expect(await page.locator(".pages li").count()).toBe(1);
+      }));
+
+    test("a session that ends in the middle of a form: after signing in again, what was typed is there, once", () =>
+      onPage(browser, { viewport: { width: 390, height: 844 }, javaScriptEnabled: false }, async (page) => {
+        await signIn(page, empty);
+        for (const [path, field, value] of [
+          ["/import/customer", "#naam", "Jan-Willem van der Meulen"],
+          ["/settings/company", "#street", "Havenkade"],
+          ["/import/invite", "#emails", "eva@voorbeeld.nl\nbram@voorbeeld.nl\n".repeat(20)],
+        ] as const) {
+          await page.goto(portal(world, path));
+          await page.locator(field).fill(value);
+          await world.row("delete from core.page_sessions where user_id = $1 returning 1", empty.user_id);
+          await page.locator("main form .button").first().click();
+          expect(await page.getByRole("status").textContent()).toContain("Wat u invulde, staat daarna weer klaar");
+          await page.locator("#email").fill(empty.email);
+          await page.locator("[formaction]").click();
+          await page.locator("#code").fill(await signInCode(world, empty.email));
+          await page.locator(".actions .button").click();
+          await page.locator(".signed-in").waitFor();
+          expect(new URL(page.url()).pathname).toMatch(new RegExp(`${path}$`));
+          expect(await page.locator(field).inputValue()).toBe(value);
+          await page.reload();
+          expect(await page.locator(field).inputValue(), "told once").not.toBe(value);
+        }
       }));
 
     test.each(["nl", "en"])(

@@ -160,15 +160,19 @@ describe("contract §4 the settings in a partner's pages", () => {
       expect(text).toContain(`/portal/sign-in?lang=nl&amp;to=${encodeURIComponent(page)}`);
       expect(text.match(/<form/g)).toHaveLength(1);
       const form = { form_token: formToken(shown), once: once(shown), ...ACCOUNT, return_url: "https://dief.example" };
-      const { location } = await late(portal(world, page), { form });
-      expect(location).toBe(`/pages/portal${page}?lang=nl`);
+      const sent = await late(portal(world, page), { form });
+      if (page === "/settings/keys")
+        expect(sent.location, "nothing is typed there").toBe(`/pages/portal${page}?lang=nl`);
+      else expect(sent.text).toContain("Log eerst opnieuw in. Wat u invulde, staat daarna weer klaar");
     }
     expect(
       await world.row("select return_url, iban_last4 from core.partners where id = $1", world.partnerA.id),
     ).toMatchObject({ iban_last4: "4300", return_url: "https://zonneveld.example/klaar" });
     const { location } = await signInToPortal(world, late, manager.email, "?to=%2Fsettings%2Freturn");
     expect(location).toBe("/pages/portal/settings/return?lang=nl");
-    expect((await late(location ?? "")).text).toContain('id="return_url"');
+    const waiting = (await late(location ?? "")).text;
+    expect(waiting, "what was typed waits there, once").toContain('value="https://dief.example"');
+    expect((await late(location ?? "")).text).not.toContain("dief.example");
     const again = await signInToPortal(world, late, manager.email, "?to=%2Fsettings%2Fcolleagues");
     expect(again.location).toBe("/pages/portal/settings/colleagues?lang=nl");
     await signedIn(0);

@@ -228,7 +228,7 @@ describe("§6 webhooks in a partner's pages", () => {
       "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1",
       manager.user_id,
     );
-    expect((await ask(portal(world, PAGE), { form: forms.add })).location).toContain(PAGE);
+    expect((await ask(portal(world, PAGE), { form: forms.add })).text).toContain("Log eerst opnieuw in.");
     expect((await ask(portal(world, `${page}/rotate`), { form: forms.rotate })).location).toContain(`${page}/rotate`);
     for (const path of [PAGE, `${page}/rotate`])
       expect((await ask(portal(world, path))).text).toContain("Log opnieuw in");

@@ -39,6 +39,7 @@ export const en: KitWords = {
     password: "Password",
     sign_out: "Sign out",
     signed_out: "You are signed out.",
+    kept: "Sign in again first. What you filled in will be there again: check it, and then send it.",
     submit: "Sign in",
     no_password: "No password?",
     no_password_help: "Enter your e-mail address above. We will mail you a code with which you can sign in once.",

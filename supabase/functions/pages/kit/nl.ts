@@ -39,6 +39,7 @@ export const nl = {
     password: "Wachtwoord",
     sign_out: "Log uit",
     signed_out: "U bent uitgelogd.",
+    kept: "Log eerst opnieuw in. Wat u invulde, staat daarna weer klaar: controleer het en verstuur het dan.",
     submit: "Log in",
     no_password: "Geen wachtwoord?",
     no_password_help: "Vul hierboven uw e-mailadres in. Wij mailen u een code waarmee u één keer kunt inloggen.",

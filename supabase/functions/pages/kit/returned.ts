@@ -42,10 +42,10 @@ const NEVER_KEPT = ["password", "form_token"];
  * The fields of a form that its page may show again to who typed them. A one-time code only where nothing is wrong with it and
  * something else is: it was not used then, and would have to be looked up once more.
  */
-export function kept(form: URLSearchParams, errors: Errors): URLSearchParams {
+export function kept(form: URLSearchParams, errors: Errors, longest = MAX_VALUE): URLSearchParams {
   const dropped = errors.code ? [...NEVER_KEPT, "code"] : NEVER_KEPT;
   const fields = [...form].filter(([name]) => !dropped.includes(name));
-  return new URLSearchParams(fields.map(([name, value]) => [name, value.slice(0, MAX_VALUE)]));
+  return new URLSearchParams(fields.map(([name, value]) => [name, value.slice(0, longest)]));
 }
 
 /** Asks the browser to show, with the form that it sends next, that it keeps cookies. */
@@ -60,14 +60,24 @@ export function browserOf(c: Context, environment: Environment): string | undefi
   return getCookie(c, cookieOf(environment, KEEPS, "/").name);
 }
 
-/** Leaves a form for the page at `path`. What does not fit is typed again; what is wrong is said all the same. */
-export function leave(c: Context, environment: Environment, path: string, { typed, errors }: Returned): void {
-  const until = environment.now().getTime() + SECONDS * 1000;
+/**
+ * Leaves a form for the page at `path`, and answers whether what was typed is in it. What does not fit is typed again; what is wrong is
+ * said all the same.
+ */
+export function leave(
+  c: Context,
+  environment: Environment,
+  path: string,
+  { typed, errors }: Returned,
+  seconds = SECONDS,
+): boolean {
+  const until = environment.now().getTime() + seconds * 1000;
   const whole = seal(environment, path, JSON.stringify({ until, typed: [...typed], errors }));
-  const value =
-    whole.length <= MAX_LENGTH ? whole : seal(environment, path, JSON.stringify({ until, typed: [], errors }));
+  const fits = whole.length <= MAX_LENGTH;
+  const value = fits ? whole : seal(environment, path, JSON.stringify({ until, typed: [], errors }));
   const { name, attributes } = cookieOf(environment, NAME, path);
-  setCookie(c, name, value, { ...attributes, maxAge: SECONDS });
+  setCookie(c, name, value, { ...attributes, maxAge: seconds });
+  return fits;
 }
 
 /** The form that was left for the page at `path`, once; null where there is none, or one that we did not leave there. */

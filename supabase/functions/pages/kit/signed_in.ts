@@ -33,6 +33,12 @@ const SESSION = {
 /** Twelve hours, as long as the row of core.page_sessions. */
 export const SESSION_SECONDS = 12 * 3600;
 
+/** The cookie outlives its session: it opens nothing then, but tells that a form that comes too late is this browser's own. */
+const COOKIE_SECONDS = 2 * SESSION_SECONDS;
+
+/** What was typed waits this long for somebody to sign in. */
+const SIGN_IN_SECONDS = 15 * 60;
+
 /** A page of somebody who is signed in: what each form of it sends along, by which it is known whose it is and for which tenant. */
 export type OwnFrame = Frame & { form_token: string };
 
@@ -93,7 +99,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
       signatory_hash: signatory && hashSecret(signatory),
     };
     await callFor(SESSION, this.environment, visitor)("begin_page_session", request);
-    this.keep("session", secret, SESSION_SECONDS);
+    this.keep("session", secret, COOKIE_SECONDS);
   }
 
   protected override landing(): Response {
@@ -175,6 +181,22 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return this.c.redirect(to, 303);
   }
 
+  /** A form of theirs that only somebody who has just signed in may send: to where they do, and then back to it, with what was typed. */
+  signInFirst(page: Section): Response {
+    return this.#signInBefore(page, this.#sent());
+  }
+
+  /** What was typed in their form: whole, or not at all, for nothing says that a text was cut off. */
+  #sent(): Returned {
+    return { typed: kept(this.form, {}, Number.POSITIVE_INFINITY), errors: {} };
+  }
+
+  #signInBefore(page: Section, returned: Returned): Response {
+    const path = `${this.frame.root}${this.home}${page}`;
+    const fits = leave(this.c, this.environment, path, returned, SIGN_IN_SECONDS);
+    return this.go("/sign-in", { to: page, ...(fits ? { out: "kept" } : {}) });
+  }
+
   /** What a form did, or what is wrong with it. */
   news(): Returned {
     return this.returned() ?? { typed: new URLSearchParams(), errors: {} };
@@ -207,13 +229,15 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return this.unknown();
   }
 
-  /** Nobody is signed in here: to where they can, and then on to this page. */
+  /** Nobody is signed in here, or no longer: to where they can, and then on to this page. A form of theirs waits for them there. */
   toSignIn(): Response {
     this.became("signed_out");
     this.forget("session");
     const here = this.c.req.path.replace(/^\/pages/, "").slice(this.home.length);
     const to = this.area.sections.find((section) => section !== "" && section === here);
-    return this.go("/sign-in", to ? { to } : {});
+    if (!to) return this.go("/sign-in");
+    const form = this.c.req.method === "GET" ? this.returned() : this.isOwn() ? this.#sent() : null;
+    return form ? this.#signInBefore(to, form) : this.go("/sign-in", { to });
   }
 }
 

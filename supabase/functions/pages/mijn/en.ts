@@ -285,7 +285,6 @@ export const en: MijnWords = {
       name: "Enter a name of at most 100 characters",
       scopes: "Choose what the program may do",
       expires: "Choose how long the token works",
-      recent: "Sign in again first: a token without an end date can only be created shortly after signing in",
       limit: "You already have 50 tokens. Revoke one first",
     },
   },

@@ -288,7 +288,6 @@ export const nl = {
       name: "Vul een naam in van hoogstens 100 tekens",
       scopes: "Kies wat het programma mag",
       expires: "Kies hoe lang het token werkt",
-      recent: "Log eerst opnieuw in: een token zonder einde kan alleen kort na het inloggen",
       limit: "U heeft al 50 tokens. Trek er eerst een in",
     },
   },

@@ -223,7 +223,7 @@ const createToken = withLogin(async (visit) => {
     last4: secret.slice(-4),
   });
   const { refused } = await visit.attempt(creating, ["token_limit_reached", "recent_sign_in_required"]);
-  if (refused?.code === "recent_sign_in_required") return visit.refuse("/tokens", { expires: words.recent });
+  if (refused?.code === "recent_sign_in_required") return visit.signInFirst("/tokens");
   if (refused) return visit.refuse("/tokens", { name: words.limit });
   return visit.told("/tokens", "created", { secret });
 });

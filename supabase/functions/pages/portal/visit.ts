@@ -12,11 +12,15 @@ import { WORDS } from "./words.ts";
 export const SECTIONS = ["", "/customers", "/drafts", "/import", "/payouts", "/settings"] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** Where signing in leads on to: the sections, and pages of the settings that ask somebody to sign in again. */
+/** Where signing in leads on to: the sections, and the pages with a form of their own. */
 const LANDINGS = [
   ...SECTIONS,
+  "/import/customer",
+  "/import/invite",
   "/settings/account",
+  "/settings/branding",
   "/settings/colleagues",
+  "/settings/company",
   "/settings/return",
   "/settings/keys",
   "/settings/webhooks",
@@ -47,7 +51,7 @@ export class PortalVisit extends SignedInVisit<Landing, Name> {
   protected why(out: string | null): Html {
     const { config, words: kit } = this.frame;
     const words = WORDS[this.locale].sign_in;
-    return html`${out === null ? "" : html`<p class="panel" role="status">${kit.sign_in.signed_out}</p>`}
+    return html`${out === null ? "" : html`<p class="panel" role="status">${kit.sign_in[out === "kept" ? out : "signed_out"]}</p>`}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
 <p>${words.which}</p>`;
   }

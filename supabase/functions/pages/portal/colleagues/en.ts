@@ -27,7 +27,6 @@ export const colleagues: ColleaguesWords = {
     email: "Enter an e-mail address, such as name@company.com",
     there: "This colleague can already sign in here",
     limit: "You have invited many colleagues today. Try again tomorrow",
-    recent: "You signed in more than a quarter of an hour ago. Sign in again, and then invite",
   },
   news: {
     invited: "The invitation was mailed.",

@@ -25,7 +25,7 @@ const inviteColleague = signedIn(async (visit) => {
     told: managersChanged(config, "invited"),
   });
   const { answer, refused } = await visit.attempt(inviting, ["recent_sign_in_required"]);
-  if (refused) return visit.refuse(COLLEAGUES, { email: errors.recent });
+  if (refused) return visit.signInFirst(COLLEAGUES);
   if (!answer.invited)
     return visit.refuse(COLLEAGUES, { email: answer.invited === null ? errors.limit : errors.there });
   return visit.told(COLLEAGUES, "invited");

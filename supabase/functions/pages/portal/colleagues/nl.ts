@@ -25,7 +25,6 @@ export const colleagues = {
     email: "Vul een e-mailadres in, zoals naam@bedrijf.nl",
     there: "Deze collega kan hier al inloggen",
     limit: "U heeft vandaag al veel collega's uitgenodigd. Probeer het morgen weer",
-    recent: "U bent langer dan een kwartier geleden ingelogd. Log opnieuw in en nodig dan uit",
   },
   news: {
     invited: "De uitnodiging is gemaild.",

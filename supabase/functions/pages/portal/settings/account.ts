@@ -31,7 +31,7 @@ export const saveAccount = signedIn(async (visit) => {
     });
   }
   const { refused } = await visit.attempt(visit.own("set_partner_iban", account), ["recent_sign_in_required"]);
-  return refused ? visit.go(PAGE) : visit.told(PAGE, "saved");
+  return refused ? visit.signInFirst(PAGE) : visit.told(PAGE, "saved");
 });
 
 function accountPage(frame: PortalFrame, settings: Settings, { typed, errors }: Returned): Html {

@@ -22,7 +22,7 @@ export const saveReturn = signedIn(async (visit) => {
   const return_url = inAsciiHost(storable((visit.form.get("return_url") ?? "").trim()));
   const setting = visit.own<{ ok: boolean }>("set_partner_return_url", { return_url });
   const { answer, refused } = await visit.attempt(setting, ["recent_sign_in_required"]);
-  if (refused) return visit.go(PAGE);
+  if (refused) return visit.signInFirst(PAGE);
   if (answer.ok) return visit.told(PAGE, return_url ? "saved" : "cleared");
   return visit.refuse(PAGE, { return_url: WORDS[visit.locale].settings.return_url.errors.return_url });
 });

@@ -67,7 +67,7 @@ export const addWebhook = signedIn(async (visit) => {
     secret_id,
   });
   const { refused } = await visit.attempt(creating, ["endpoint_limit", "recent_sign_in_required"]);
-  if (refused?.code === "recent_sign_in_required") return visit.go(PAGE);
+  if (refused?.code === "recent_sign_in_required") return visit.signInFirst(PAGE);
   if (refused) return visit.refuse(PAGE, { url: words.limit });
   return visit.told(`${PAGE}/${secret_id}`, "added", { secret });
 });
