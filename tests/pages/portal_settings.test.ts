@@ -122,7 +122,7 @@ describe("contract §4 the settings in a partner's pages", () => {
     expect(text).toContain("maken wij er niets naar over tot 22 november 2026 om 13:00.");
     expect(text).not.toMatch(/0123/);
     expect(await mails()).toHaveLength(2);
-    await world.freeze(later(60));
+    await world.travel(later(60));
     const again = await send("/settings/account", ACCOUNT);
     expect(again.text).toContain("tot 22 november 2026 om 13:00.");
     expect(await mails()).toHaveLength(2);
@@ -134,7 +134,7 @@ describe("contract §4 the settings in a partner's pages", () => {
     expect(other.text).toContain("tot 22 november 2026 om 13:01.");
     expect((await stranger(portal(world, "/settings/account"))).text).not.toContain("****");
     expect((await ask(portal(world, "/settings"))).text).toContain("**** 4300, op naam van Laadpunt Zuid B.V.");
-    await world.freeze(START);
+    await world.travel(START);
   });
 
   test.each([
