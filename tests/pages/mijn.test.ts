@@ -94,7 +94,7 @@ describe("contract §7 signing in to one's own pages", () => {
       () =>
         world.row("update auth.users set banned_until = private.now() + interval '1 day' where id = $1", paid.user_id),
     ],
-    ["twelve hours", () => world.freeze("2026-11-21T00:00:01Z")],
+    ["twelve hours", () => world.travel("2026-11-21T00:00:01Z")],
   ])("%s ends it at once, on every page and form", async (_name, end) => {
     const ask = await browserOf(world, paid);
     const page = await ask(mijn(world));
@@ -109,7 +109,7 @@ describe("contract §7 signing in to one's own pages", () => {
     const posted = await newBrowser(world)(mijn(world, "/open"), { form, headers: { cookie: kept } });
     expect(posted.location).toContain("/mijn/sign-in");
     await world.row("update auth.users set banned_until = null where id = $1", paid.user_id);
-    await world.freeze("2026-11-20T12:00:00Z");
+    await world.travel("2026-11-20T12:00:00Z");
   });
 
   const leave = async (ask: ReturnType<typeof newBrowser>) =>
@@ -157,10 +157,10 @@ describe("contract §7 signing in to one's own pages", () => {
 
   test("the clean-up takes what has ended", async () => {
     await browserOf(world, paid);
-    await world.freeze("2026-11-21T12:00:00Z");
+    await world.travel("2026-11-21T12:00:00Z");
     await world.row("select private.purge_oauth()");
     expect(await rowCounts(world, "page_sessions")).toEqual({ page_sessions: 0 });
-    await world.freeze("2026-11-20T12:00:00Z");
+    await world.travel("2026-11-20T12:00:00Z");
   });
 });
 

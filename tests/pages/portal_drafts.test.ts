@@ -103,13 +103,13 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     // the form of before, sent again
     expect((await send(ask, draft_id, "invite")).text).toContain("De uitnodiging is niet gemaild.");
     for (const days of [1, 2, 3]) {
-      await world.freeze(later(days * DAY + 60));
+      await world.travel(later(days * DAY + 60));
       const browser = await portalBrowser(world, manager);
       await send(browser, draft_id, "invite");
       expect(await mailsTo(email)).toHaveLength(Math.min(days + 1, 3));
       if (days === 3) expect((await browser(page(`/${draft_id}`))).text).toContain("al drie keer");
     }
-    await world.freeze(START);
+    await world.travel(START);
     const audit = await world.rows(
       "select details ->> 'manager_id' as manager from core.audit_log where action = 'draft.invited_again' and subject_id = $1",
       draft_id,

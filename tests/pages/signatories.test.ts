@@ -182,7 +182,7 @@ describe("contract §7 a signatory of a CPO's customer signs in", () => {
       "a partner that is deactivated",
       ({ partner }) => world.row("update core.partners set is_active = false where id = $1 returning 1", partner.id),
     ],
-    ["twelve hours", () => world.freeze("2026-11-21T00:00:01Z")],
+    ["twelve hours", () => world.travel("2026-11-21T00:00:01Z")],
   ])("%s ends it at once, on every page and form", async (_name, end) => {
     const customer = await signedCustomer(world, { partner: world.partnerB });
     const ask = await browserAt(customer.email);
@@ -198,7 +198,7 @@ describe("contract §7 a signatory of a CPO's customer signs in", () => {
     expect(posted.location).toContain("/mijn/sign-in");
     await world.row("update core.partners set is_active = true where id = $1", world.partnerB.id);
     await world.row("update core.oauth_clients set disabled_at = null where id = $1", world.partnerB.client.id);
-    await world.freeze("2026-11-20T12:00:00Z");
+    await world.travel("2026-11-20T12:00:00Z");
   });
 
   test("its secret is none for the partner's pages, and without its mark none at all", async () => {
