@@ -8,6 +8,7 @@ import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading, newBrowser } from "./claimant.ts";
 import { createCustomerWorld, mijn, signIn, signInCode } from "./customer.ts";
+import { newManager } from "./manager.ts";
 import { newAddress, type SignedCustomer, signedCustomer } from "./signatory_customer.ts";
 
 let world: SandboxWorld;
@@ -427,6 +428,140 @@ describe("contract §6 a signatory changes the account number", () => {
     const page = (await ask(mijn(world, "/earnings"))).text;
     expect(page).toContain("rekent met u af");
     expect(page).toContain("Er is nog geen rekeningnummer van u");
+  });
+});
+
+describe("contract §2 a signatory withdraws the mandate they gave", () => {
+  const codeTo = async (email: string) => {
+    const row = await world.row(
+      "select subject from core.mail_outbox where recipient = $1 and template = 'claim_code' order by created_at desc, ctid desc limit 1",
+      email,
+    );
+    return row.subject.slice(0, 6);
+  };
+  const mandateOf = async ({ connection_id }: SignedCustomer) =>
+    (await world.row("select mandate_status from core.connection_mandates where connection_id = $1", connection_id))
+      .mandate_status;
+  const statusOf = async ({ connection_id }: SignedCustomer) =>
+    Object.fromEntries(
+      (
+        await world.rows(
+          "select to_char(period, 'YYYY-MM') as month, status from core.delivered_months where connection_id = $1",
+          connection_id,
+        )
+      ).map(({ month, status }) => [month, status]),
+    );
+
+  test("by a code that was mailed for it, in this browser, after the page said what it means; signatory, CPO and log are told", async () => {
+    const customer = await signedCustomer(world, {
+      months: { "2026-05": 100, "2026-11": 40 },
+      fields: { cpo_external_ref: "KLANT-STOP" },
+    });
+    const manager = await newManager(world, customer.partner);
+    const ask = await browserAt(customer.email);
+    const mandates = await ask(mijn(world, "/mandate"));
+    expect(mandates.text).toContain(`/mijn/withdraw/${customer.connection_id}`);
+    const path = mijn(world, `/withdraw/${customer.connection_id}`);
+    const { connection_id } = customer;
+    const become = (status: string) =>
+      world.row(
+        "update core.connections set registration_status = $2 where id = $1 returning 1",
+        connection_id,
+        status,
+      );
+    await become("afgekeurd");
+    expect((await ask(`${path}?lang=nl`)).text).toContain("dan telt ook niet mee wat u eerder laadde");
+    await become("ingediend");
+    expect((await ask(`${path}?lang=nl`)).text).toContain("dit geldt als die wordt goedgekeurd");
+    await become("goedgekeurd");
+    const asked = await ask(`${path}?lang=nl`);
+    for (const said of [
+      "Wat u tot en met 31 oktober 2026 laadde, telt nog mee",
+      "U verliest de 40 kWh van november 2026",
+    ])
+      expect(asked.text).toContain(said);
+    expect((await ask(`${path}?lang=en`)).text).toContain("You lose the 40 kWh of November 2026");
+    const form_token = formToken(asked.text);
+    expect((await ask(path, { form: { form_token, code: "123456" } })).text, "before any code").toContain("Fout: ");
+    await ask(`${path}/code`, { form: { form_token } });
+    const right = await codeTo(customer.email);
+    const wrong = right === "000000" ? "000001" : "000000";
+    expect((await ask(path, { form: { form_token, code: wrong } })).text).toContain("Deze code klopt niet");
+    expect((await ask(path, { form: { form_token: "x", code: right } })).status, "a form of elsewhere").toBe(403);
+    const other = await browserAt(customer.email);
+    const elsewhere = { form_token: formToken((await other(path)).text), code: right };
+    expect((await other(path, { form: elsewhere })).text, "in another browser").toContain("Fout: ");
+    expect(await mandateOf(customer)).toBe("signed");
+
+    const done = await ask(path, { form: { form_token, code: right } });
+    expect(done.text).toContain("Uw machtiging is ingetrokken");
+    expect(await mandateOf(customer)).toBe("revoked");
+    expect(await statusOf(customer)).toEqual({ "2026-05": "staged", "2026-11": "outside_mandate" });
+    const told = await world.row("select subject, text from core.mail_outbox where recipient = $1", manager.email);
+    expect(told.subject).toBe("Klant KLANT-STOP heeft de machtiging ingetrokken");
+    expect(told.text).not.toContain("{{");
+    await world.work();
+    const own = await world.row(
+      "select text from core.mail_outbox where recipient = $1 and template = 'mandate_withdrawn'",
+      customer.email,
+    );
+    expect(own.text).toContain("31 oktober 2026");
+    const event = await world.row(
+      "select partner_id from core.events where type = 'mandate.revoked' and data ->> 'connection_id' = $1",
+      customer.connection_id,
+    );
+    expect(event).toEqual({ partner_id: customer.partner.id });
+    const audited = await world.row(
+      "select actor from core.audit_log where action = 'mandate.revoked' and subject_id = $1",
+      customer.connection_id,
+    );
+    expect(audited).toEqual({ actor: "signatory" });
+
+    // what a second click, and the page afterwards, find
+    expect((await ask(path, { form: { form_token, code: right } })).location).toContain("/mijn/mandate");
+    expect((await ask(path)).location).toContain("/mijn/mandate");
+    expect((await ask(mijn(world, "/mandate"))).text).not.toContain("/mijn/withdraw/");
+    await world.row("delete from core.partner_managers where user_id = $1 returning 1", manager.user_id);
+  });
+
+  test("once, of ten tabs that send the code at once", async () => {
+    const customer = await signedCustomer(world, { months: { "2026-05": 100 } });
+    const ask = await browserAt(customer.email);
+    const path = mijn(world, `/withdraw/${customer.connection_id}`);
+    const form_token = formToken((await ask(path)).text);
+    await ask(`${path}/code`, { form: { form_token } });
+    const form = { form_token, code: await codeTo(customer.email) };
+    const cookie = ask.jar("mijn");
+    const tabs = Array.from({ length: 10 }, () => newBrowser(world)(path, { form, headers: { cookie } }));
+    expect((await Promise.all(tabs)).every(({ status }) => status < 500)).toBe(true);
+    const { ended } = await world.row(
+      "select count(*)::int as ended from core.audit_log where action = 'mandate.revoked' and subject_id = $1",
+      customer.connection_id,
+    );
+    expect(ended).toBe(1);
+  });
+
+  test("nobody else's: a neighbour's, a person's own claim, what is no connection, and none without signing in", async () => {
+    const customer = await signedCustomer(world);
+    const ask = await browserAt(customer.email);
+    const form_token = formToken((await ask(mijn(world, "/mandate"))).text);
+    for (const id of [neighbour.connection_id, customer.account_id, randomUUID()]) {
+      const path = mijn(world, `/withdraw/${id}`);
+      expect((await ask(path)).status).toBe(404);
+      expect((await ask(`${path}/code`, { form: { form_token } })).status).toBe(404);
+      expect((await ask(path, { form: { form_token, code: "123456" } })).status).toBe(404);
+    }
+    expect(await mandateOf(neighbour)).toBe("signed");
+    const path = mijn(world, `/withdraw/${customer.connection_id}`);
+    expect((await newBrowser(world)(path)).location).toContain("/mijn/sign-in");
+    // five guesses, ten codes a day
+    const own = formToken((await ask(path)).text);
+    await ask(`${path}/code`, { form: { form_token: own } });
+    const right = await codeTo(customer.email);
+    const wrong = right === "000000" ? "000001" : "000000";
+    for (let guess = 0; guess < 5; guess += 1) await ask(path, { form: { form_token: own, code: wrong } });
+    expect((await ask(path, { form: { form_token: own, code: right } })).text).toContain("Fout: ");
+    expect(await mandateOf(customer)).toBe("signed");
   });
 });
 

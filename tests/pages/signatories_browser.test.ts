@@ -91,6 +91,11 @@ describe.skipIf(noBrowser)(
               await ask.click();
               await page.locator("#iban").waitFor();
               await look(page, "signatory-account-change", lang, EVERY_LOOK);
+              await page.goto(`${mijn(world, `/withdraw/${who.connection_id}`)}?lang=${lang}`);
+              await look(page, "signatory-withdraw", lang, EVERY_LOOK);
+              await page.locator("main form[action*='/code'] .button").first().click();
+              await page.locator("#code").waitFor();
+              await look(page, "signatory-withdraw-code", lang, EVERY_LOOK);
             }
           });
       },

@@ -222,3 +222,112 @@ end $$;
 comment on function api.renew_signed_mandate(jsonb, jsonb) is
   'A signatory gets a link to sign again, from 1 November of the last year on and after it: {account_id, connection_id, new_token_hash}. Ten a day. Refused with link_not_open before.';
 select private.expose('api.renew_signed_mandate(jsonb, jsonb)');
+
+create function private.enter_signed_connection(connection uuid) returns core.accounts
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  return private.enter_signed_account((
+    select a.id from private.signed_accounts(private.signatory()) a
+      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+     where c.id = enter_signed_connection.connection));
+end $$;
+comment on function private.enter_signed_connection(uuid) is
+  'As private.enter_signed_account, by one of its connections. Definer, because it looks across tenants.';
+grant execute on function private.enter_signed_connection(uuid) to api_owner;
+
+create function private.enter_signed_mandate(caller jsonb, request jsonb, out account core.accounts, out address text)
+language plpgsql
+set search_path = ''
+as $$
+declare
+  connection constant uuid := (request ->> 'connection_id')::uuid;
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  address := private.signatory();
+  account := private.enter_signed_connection(connection);
+  -- of two clicks the second finds it ended
+  perform from core.connections c where c.partner_id = account.partner_id and c.id = connection for update;
+  if not exists (select from core.connection_mandates c
+                  where c.partner_id = account.partner_id and c.connection_id = connection and c.status = 'active' and c.mandate_status = 'signed') then
+    perform private.refuse('link_not_open');
+  end if;
+end $$;
+comment on function private.enter_signed_mandate(jsonb, jsonb) is
+  'The account and the address of a signatory whose mandate for a connection, {connection_id}, holds: in its tenant from here, one request at a time. Refused with account_not_found where it is none of theirs, link_not_open where nothing is signed.';
+grant execute on function private.enter_signed_mandate(jsonb, jsonb) to api_owner;
+
+create function api.read_signed_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  entered    record;
+  connection constant uuid := (request ->> 'connection_id')::uuid;
+begin
+  select * into entered from private.enter_signed_mandate(caller, request);
+  return (
+    select json_build_object(
+      'email', entered.address,
+      'partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id),
+      'ean_code', c.ean_code, 'registration_status', c.registration_status, 'renewed_until', c.renewed_until,
+      'withdrawal', private.withdrawal_means(connection),
+      'code_sent', private.account_code_sent(request ->> 'token_hash'))
+      from core.connection_mandates c where c.partner_id = (entered.account).partner_id and c.connection_id = connection);
+end $$;
+comment on function api.read_signed_mandate(jsonb, jsonb) is
+  'What it would mean that a signatory withdraws the mandate for a connection: {connection_id, token_hash} to {email, partner_name, ean_code, registration_status, renewed_until, withdrawal, code_sent}; withdrawal as private.withdrawal_means.';
+select private.expose('api.read_signed_mandate(jsonb, jsonb)');
+
+create function api.send_withdrawal_code(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  entered record;
+  rate    jsonb;
+begin
+  select * into entered from private.enter_signed_mandate(caller, request);
+  rate := private.debit('mandate_withdrawal:' || (request ->> 'connection_id'), 'mandate_code');
+  if not (rate ->> 'allowed')::boolean then
+    return private.refusal('too_many_codes', json_build_object('rate', rate));
+  end if;
+  perform private.keep_account_code(request, entered.address);
+  perform private.enqueue_mail(request -> 'mail', entered.address, 'account_code:' || (request ->> 'code_hash'),
+                               jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id)));
+  return json_build_object('ok', true);
+end $$;
+comment on function api.send_withdrawal_code(jsonb, jsonb) is
+  'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, ten codes a day; a newer one takes the place of the older.';
+select private.expose('api.send_withdrawal_code(jsonb, jsonb)');
+
+create function api.withdraw_signed_mandate(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  entered record;
+  partner core.partners;
+  used    record;
+begin
+  select * into entered from private.enter_signed_mandate(caller, request);
+  select * into used from private.redeem_sign_in_code(request);
+  if used.refused is not null then
+    return private.refusal(used.refused);  -- a wrong code was counted
+  elsif used.email is distinct from entered.address then
+    perform private.refuse('account_not_found');
+  end if;
+  perform private.end_mandate((request ->> 'connection_id')::uuid, 'revoked', 'customer');
+  partner := private.own_partner();
+  perform private.enqueue_mails(request -> 'told' -> coalesce(partner.locale, 'nl'), letters)
+     from (select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'customer_withdrew:' || gen_random_uuid(), 'fields', jsonb_build_object(
+                    'partner_name', private.partner_display_name(partner),
+                    'reference', coalesce((entered.account).cpo_external_ref, (entered.account).id::text)))) as letters
+             from private.manager_emails(partner.id) m (email)) l
+    where l.letters is not null;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
+  'A signatory withdraws the mandate for a connection, by a code that was mailed for it: {connection_id, token_hash, code_hash, told: {nl, en}}. The whole months before it count; they are told by mail, the client by its event, and who manages the partner by mail.';
+select private.expose('api.withdraw_signed_mandate(jsonb, jsonb)');

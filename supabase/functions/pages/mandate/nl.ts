@@ -21,7 +21,7 @@ export const nl = {
     next: (partner: string, service: string) => [
       `${service} controleert of de aansluiting klopt en laat uw laadstroom registreren.`,
       `${partner} houdt u op de hoogte. U hoeft niets te doen.`,
-      "Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Stuur ons een mail.",
+      "Wilt u stoppen? U kunt de machtiging op elk moment intrekken, op uw eigen pagina's of met een mail aan ons.",
     ],
     own_pages: "Uw eigen pagina's: wat u laadt en wat het oplevert",
     keep_help: "Met de link naar deze pagina kunt u de machtiging altijd weer lezen.",

@@ -52,7 +52,7 @@ const mailAccountCode = signedIn(async (visit) => {
     account_id,
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
-    mail: composeAccountCode({ config, locale: visit.locale, code }),
+    mail: composeAccountCode({ config, locale: visit.locale, code, purpose: "iban" }),
   });
   const { refused } = await visit.attempt(sending, ["account_not_found", "too_many_codes"]);
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));

@@ -204,10 +204,35 @@ export const en: MijnWords = {
     revoke: "Withdraw your mandate",
     revoke_means: "First you see what that means. Then we mail you a code.",
     by_mail: "Do you want to withdraw your mandate? Then mail us.",
+    revoke_for: (cpo, address) => `Withdraw your mandate: ${cpo}, ${address}`,
+    withdrawn: "Your mandate has been withdrawn. You will get a mail about it.",
     documents: "What you signed",
     document: (from, until) => `Mandate from ${from} to ${until}`,
     read: "Read the mandate",
     pdf: "Save as PDF",
+  },
+
+  withdraw: {
+    title: "Withdraw your mandate",
+    which: (cpo, ean) => `Your mandate as a customer of ${cpo}, for the connection with EAN ${ean}.`,
+    means: {
+      kept: (until) =>
+        `What you charged up to and including ${until} still counts. The compensation for it still comes.`,
+      if_approved: "Your registration is still being reviewed: this holds if it is approved.",
+      unregistered:
+        "Your registration is not complete yet. If you withdraw now, what you charged before does not count either, apart from what has been booked.",
+      nothing_kept: "What has been booked stays booked. The compensation for it still comes.",
+      lost: (kwh, month) => `You lose the ${kwh} kWh of ${month}, because a part of a month does not count.`,
+      nothing_lost: (month) => `We have no kWh of ${month} yet. What you charge this month no longer counts.`,
+      from_now: (service) => `From now on ${service} no longer has your charging registered.`,
+      renewal: (until) => `Your renewal up to and including ${until} lapses too.`,
+      told: (cpo) => `We tell ${cpo} that you stop. Your charger and your contract with ${cpo} stay as they are.`,
+      again: (cpo) =>
+        `It takes effect at once and cannot be undone here. If you want to take part again later, ask ${cpo} for a new link.`,
+    },
+    why_code: "To withdraw you need a code, which we will e-mail to you. That way we know it is you.",
+    confirm: "Yes, withdraw my mandate",
+    back: "No, go back",
   },
 
   sharing: {

@@ -3,20 +3,22 @@ import { showDocument } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { languageOf, showSignature } from "../kit/signature.ts";
+import { newsOf } from "../kit/signed_in_views.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Connection, Mandates } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/** Until when, for which connection, and what was signed. Signing again and withdrawing is for the claim pages. */
-export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Mandates): Html {
+/** Until when, for which connection, and what was signed. Signing again is for the claim pages, as is withdrawing where there are any. */
+export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Mandates, news: string | null): Html {
   const words = WORDS[frame.locale].mandate;
   const held = accounts.filter(({ connections }) =>
     connections.some(({ mandate_status }) => mandate_status === "signed"),
   );
   return ownPage(frame, "/mandate", email, {
     title: words.title,
-    body: html`${accounts.map((account) => connectionsOf(frame, account))}
+    body: html`${newsOf(news === "withdrawn" ? words.withdrawn : undefined)}
+${accounts.map((account) => connectionsOf(frame, account))}
 ${mandates.length === 0 ? html`<p>${words.none}</p>` : html`<h2>${words.documents}</h2>`}
 ${mandates.map((signed) => {
   const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
@@ -48,8 +50,13 @@ ${cpo && connection.may_sign_again ? renewButton(frame, account_id, connection.c
 ${draft_id && renewable ? claimButton(frame, account_id, "/mandate", words.renew) : ""}`;
 }
 
-function withdrawal(frame: MijnFrame, { account_id, draft_id }: Account): Html {
+function withdrawal(frame: MijnFrame, { account_id, draft_id, cpo, connections }: Account): Html {
   const words = WORDS[frame.locale].mandate;
+  if (cpo) {
+    const held = connections.filter(({ mandate_status }) => mandate_status === "signed");
+    return html`<p class="quiet">${words.revoke_means}</p>
+<ul>${held.map((connection) => html`<li><a class="link" href="${frame.to(`/withdraw/${connection.connection_id}`)}">${words.revoke_for(cpo, addressOf(connection))}</a></li>`)}</ul>`;
+  }
   return draft_id
     ? html`<p class="quiet">${words.revoke_means}</p>${claimButton(frame, account_id, "/revoke", words.revoke, true)}`
     : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`;

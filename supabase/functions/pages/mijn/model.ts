@@ -116,6 +116,18 @@ export type SignedAccount = {
   code_sent: boolean;
 };
 
+/** What withdrawing the mandate for a connection would mean, for who signed for it at a CPO. */
+export type SignedMandate = {
+  email: string;
+  partner_name: string;
+  ean_code: string;
+  registration_status: Connection["registration_status"];
+  renewed_until: string | null;
+  /** The first day of the month that would be lost, and what was charged in it so far. */
+  withdrawal: { covered_until: string | null; month: string; lost_kwh: number };
+  code_sent: boolean;
+};
+
 export type Mandates = { email: string; accounts: Account[]; mandates: (Signed & { connection_id: string })[] };
 
 export type Charger = {

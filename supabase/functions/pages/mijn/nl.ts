@@ -210,10 +210,37 @@ export const nl = {
     revoke: "Trek uw machtiging in",
     revoke_means: "U ziet eerst wat dat betekent. Daarna mailen wij u een code.",
     by_mail: "Wilt u uw machtiging intrekken? Mail ons dan.",
+    revoke_for: (cpo: string, address: string) => `Trek uw machtiging in: ${cpo}, ${address}`,
+    withdrawn: "Uw machtiging is ingetrokken. U krijgt daar een mail over.",
     documents: "Wat u heeft ondertekend",
     document: (from: string, until: string) => `Machtiging van ${from} tot en met ${until}`,
     read: "Lees de machtiging",
     pdf: "Bewaar als pdf",
+  },
+
+  withdraw: {
+    title: "Machtiging intrekken",
+    which: (cpo: string, ean: string) => `Uw machtiging als klant van ${cpo}, voor de aansluiting met EAN-code ${ean}.`,
+    means: {
+      kept: (until: string) => `Wat u tot en met ${until} laadde, telt nog mee. De vergoeding daarvan komt nog.`,
+      if_approved: "Uw registratie wordt nog beoordeeld: dit geldt als die wordt goedgekeurd.",
+      unregistered:
+        "Uw registratie is nog niet in orde. Trekt u nu in, dan telt ook niet mee wat u eerder laadde, behalve wat al is ingeboekt.",
+      nothing_kept: "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan komt nog.",
+      lost: (kwh: string, month: string) =>
+        `U verliest de ${kwh} kWh van ${month}, want een deel van een maand telt niet mee.`,
+      nothing_lost: (month: string) =>
+        `Van ${month} hebben wij nog geen kWh. Wat u deze maand laadt, telt niet meer mee.`,
+      from_now: (service: string) => `${service} laat uw laadstroom van nu af niet meer registreren.`,
+      renewal: (until: string) => `Ook uw verlenging tot en met ${until} vervalt.`,
+      told: (cpo: string) =>
+        `${cpo} hoort van ons dat u stopt. Uw laadpaal en uw contract met ${cpo} blijven zoals ze zijn.`,
+      again: (cpo: string) =>
+        `Intrekken gaat meteen in, en u kunt het hier niet ongedaan maken. Wilt u later weer meedoen? Vraag ${cpo} dan om een nieuwe link.`,
+    },
+    why_code: "Intrekken kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
+    confirm: "Ja, trek mijn machtiging in",
+    back: "Nee, terug",
   },
 
   sharing: {

@@ -20,6 +20,7 @@ import { sharingPage, stopSharingPage } from "./sharing.ts";
 import { PATH } from "./sql.ts";
 import { LASTS, tokensPage } from "./tokens.ts";
 import { type MijnVisit, onSignIn, signedIn, withLogin } from "./visit.ts";
+import { withdrawalPages } from "./withdrawal.ts";
 import { WORDS } from "./words.ts";
 
 /** Sessions of a page, and of a file: more than ten chargers have in a month. */
@@ -81,7 +82,7 @@ const showEarnings = signedIn(async (visit) => {
 });
 
 const showMandates = signedIn(async (visit) =>
-  visit.page(mandatesPage(visit.frame, await visit.own<Mandates>("read_own_mandates"))),
+  visit.page(mandatesPage(visit.frame, await visit.own<Mandates>("read_own_mandates"), visit.news().typed.get("news"))),
 );
 
 /** A document of the person's own as PDF; another's is none. */
@@ -292,6 +293,7 @@ export const pages = {
   downloadSettlement: download("/settlement", "part_id"),
   downloadOverview,
   ...accountPages,
+  ...withdrawalPages,
   showMandates,
   downloadMandate: download("/mandate", "mandate_id"),
   openClaim,

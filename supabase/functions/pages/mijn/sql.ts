@@ -25,4 +25,7 @@ export const OWN_SQL = [
   "send_account_code",
   "change_signed_iban",
   "renew_signed_mandate",
+  "read_signed_mandate",
+  "send_withdrawal_code",
+  "withdraw_signed_mandate",
 ] as const;

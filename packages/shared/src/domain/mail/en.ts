@@ -74,7 +74,7 @@ export const en: MailMessages = {
     ],
     button: "View your mandate",
     after: (own_pages) =>
-      `What you charge and what it earns you see at ${own_pages}. Would you like to stop? You can withdraw the mandate at any time. Let us know; the address is at the end of this mail.`,
+      `What you charge and what it earns you see at ${own_pages}. Would you like to stop? You can withdraw the mandate there at any time, or mail us; the address is at the end of this mail.`,
     after_claim: (own_pages) =>
       `The button also shows where your registration stands. There you can add what is missing, and withdraw the mandate at any time. What you charge and what it earns you see at ${own_pages}.`,
     document: "This is what you signed",
@@ -148,6 +148,15 @@ export const en: MailMessages = {
       revoke: "The code works for 10 minutes. Give it to nobody: with this code your mandate is withdrawn.",
     },
     unexpected: "Did you not ask for this code? Then there is nothing you need to do.",
+  },
+  customer_withdrew: {
+    subject: (reference, _partner) => `Customer ${reference} withdrew the mandate`,
+    lines: (reference, partner) => [
+      `Customer ${reference} of ${partner} withdrew the mandate for their charging, on their own pages here.`,
+      "Whole months before that still count. What is charged after it does not: months that you deliver are outside_mandate.",
+    ],
+    after: "There is nothing you need to do. If the customer wants to take part again later, send a new link to sign.",
+    unexpected: "You get this message because you manage this partner.",
   },
   iban_changed: {
     subject: (partner) => `The account number of ${partner} has changed`,

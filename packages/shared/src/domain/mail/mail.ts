@@ -18,6 +18,7 @@ export type Mail = {
     | "sign_in"
     | "manager_invitation"
     | "managers_changed"
+    | "customer_withdrew"
     | "claim_code"
     | "iban_changed"
     | "customer_iban_changed"
@@ -245,15 +246,23 @@ export function composeClaimCode({
   });
 }
 
-/** The one-time code with which the signatory of a CPO's customer changes the IBAN. The database knows the name of the CPO. */
-export function composeAccountCode({ config, locale, code }: Sender & { code: string }): Mail {
+/**
+ * The one-time code with which the signatory of a CPO's customer changes the IBAN, or withdraws the mandate. The database knows the
+ * name of the CPO.
+ */
+export function composeAccountCode({
+  config,
+  locale,
+  code,
+  purpose,
+}: Sender & { code: string; purpose: "iban" | "revoke" }): Mail {
   const { claim_code: message, hello } = MAIL_MESSAGES[locale];
   return compose("claim_code", config, locale, {
-    subject: message.subject.iban(code),
+    subject: message.subject[purpose](code),
     greeting: hello,
-    lines: message.lines.iban("{{partner_name}}"),
+    lines: message.lines[purpose]("{{partner_name}}"),
     code,
-    after: message.after.iban,
+    after: message.after[purpose],
     unexpected: message.unexpected,
   });
 }
@@ -308,6 +317,21 @@ export function composeCustomerIbanChanged({
     after: message.after,
     unexpected: message.unexpected,
   });
+}
+
+/** To whoever manages a CPO, in each language: one of its customers withdrew the mandate. The database knows which. */
+export function customerWithdrew(config: Sender["config"]): Record<Locale, Mail> {
+  const composed = (locale: Locale) => {
+    const { customer_withdrew: message, hello } = MAIL_MESSAGES[locale];
+    return compose("customer_withdrew", config, locale, {
+      subject: message.subject("{{reference}}", "{{partner_name}}"),
+      greeting: hello,
+      lines: message.lines("{{reference}}", "{{partner_name}}"),
+      after: message.after,
+      unexpected: message.unexpected,
+    });
+  };
+  return { nl: composed("nl"), en: composed("en") };
 }
 
 export function sentBy({

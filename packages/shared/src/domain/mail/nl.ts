@@ -80,7 +80,7 @@ export const nl = {
     ],
     button: "Bekijk uw machtiging",
     after: (own_pages: string) =>
-      `Wat u laadt en wat het oplevert, ziet u op ${own_pages}. Wilt u stoppen? U kunt de machtiging op elk moment intrekken. Laat het ons weten; het adres staat onder aan deze mail.`,
+      `Wat u laadt en wat het oplevert, ziet u op ${own_pages}. Wilt u stoppen? U kunt de machtiging daar op elk moment intrekken, of ons mailen; het adres staat onder aan deze mail.`,
     after_claim: (own_pages: string) =>
       `Met deze knop ziet u ook hoe uw aanmelding ervoor staat. Daar kunt u iets doorgeven, en de machtiging op elk moment intrekken. Wat u laadt en wat het oplevert, ziet u op ${own_pages}.`,
     document: "Dit heeft u ondertekend",
@@ -154,6 +154,15 @@ export const nl = {
       revoke: "De code werkt 10 minuten. Geef hem aan niemand: met deze code wordt uw machtiging ingetrokken.",
     },
     unexpected: "Heeft u deze code niet aangevraagd? Dan hoeft u niets te doen.",
+  },
+  customer_withdrew: {
+    subject: (reference: string, _partner: string) => `Klant ${reference} heeft de machtiging ingetrokken`,
+    lines: (reference: string, partner: string) => [
+      `Klant ${reference} van ${partner} heeft de machtiging voor de laadstroom ingetrokken, op de eigen pagina's bij ons.`,
+      "Hele maanden daarvoor tellen nog mee. Wat daarna wordt geladen niet: geeft u het door, dan valt het buiten de machtiging (outside_mandate).",
+    ],
+    after: "U hoeft niets te doen. Wil de klant later weer meedoen? Stuur dan een nieuwe link om te tekenen.",
+    unexpected: "U krijgt dit bericht omdat u deze partner bij ons beheert.",
   },
   iban_changed: {
     subject: (partner: string) => `Het rekeningnummer van ${partner} is gewijzigd`,
