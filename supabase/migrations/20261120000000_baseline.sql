@@ -258,6 +258,9 @@ set search_path = ''
 as $$
 declare
   admitted jsonb := caller;
+  kind     text;
+  client   text;
+  person   text;
   ignored  text;
 begin
   if caller ? 'credential' then
@@ -266,15 +269,20 @@ begin
   elsif caller ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(caller ->> 'host');
   end if;
-  if (admitted ->> 'kind') = any (kinds) is not true then
-    raise exception 'caller kind % may not run this function', coalesce(admitted ->> 'kind', 'none')
+  kind := admitted ->> 'kind';
+  if kind = any (kinds) is not true then
+    raise exception 'caller kind % may not run this function', coalesce(kind, 'none')
       using errcode = 'insufficient_privilege';
   end if;
+  client := coalesce(admitted ->> 'client_id', '');
+  person := coalesce(admitted ->> 'user_id', '');
   -- assignments, because plpgsql evaluates these by themselves: a perform of the same goes through the executor
-  ignored := set_config('app.caller_kind', coalesce(admitted ->> 'kind', ''), true);
+  ignored := set_config('app.caller_kind', kind, true);
   ignored := set_config('app.partner_id',  coalesce(admitted ->> 'partner_id', ''), true);
-  ignored := set_config('app.client_id',   coalesce(admitted ->> 'client_id', ''), true);
-  ignored := set_config('app.user_id',     coalesce(admitted ->> 'user_id', ''), true);
+  ignored := set_config('app.client_id',   client, true);
+  ignored := set_config('app.user_id',     person, true);
+  -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
+  ignored := set_config('app.owner_id',    case when kind = 'cpo' then client else person end, true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
   ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
@@ -291,6 +299,17 @@ as $$ select set_config('app.partner_id', coalesce(partner::text, ''), true) $$;
 comment on function private.act_for_partner(uuid) is
   'Narrows the transaction to the tenant a link or a job was found to belong to.';
 grant execute on function private.act_for_partner(uuid) to api_owner;
+
+create function private.act_for_person(partner uuid, person uuid) returns void
+language sql
+set search_path = ''
+as $$
+  select private.act_for_partner(partner), set_config('app.user_id', coalesce(person::text, ''), true),
+         set_config('app.owner_id', coalesce(person::text, ''), true)
+$$;
+comment on function private.act_for_person(uuid, uuid) is
+  'Moves the transaction to what is a person''s own within a tenant; to all of the tenant''s where it is nobody''s in particular.';
+grant execute on function private.act_for_person(uuid, uuid) to api_owner;
 
 -- Read by the policies of every table: the bodies are parsed here, and the planner writes them into each query (0.2 us, where a function
 -- of its own took 1.1).
@@ -315,9 +334,7 @@ grant execute on function private.user_id() to api_owner;
 
 create function private.owner_id() returns uuid
 language sql stable parallel safe
--- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
-return nullif(coalesce(nullif(current_setting('app.user_id', true), ''),
-                       case when current_setting('app.caller_kind', true) = 'cpo' then current_setting('app.client_id', true) end), '')::uuid;
+return nullif(current_setting('app.owner_id', true), '')::uuid;
 comment on function private.owner_id() is
   'Whose rows this transaction reaches within its tenant: a person''s or a CPO client''s. Null where a partner, the worker or the bearer of a link acts: the whole tenant''s.';
 grant execute on function private.owner_id() to api_owner;
@@ -2236,28 +2253,28 @@ comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API ke
 
 create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
-set search_path = ''
+-- by keys alone: tables that are small when it is planned would be read whole, for every request of the connection
+set search_path = '' set enable_seqscan = off
 as $$
 declare
   credential constant jsonb := ticket -> 'credential';
   demand     constant jsonb := ticket -> 'demand';
   admitted   jsonb;
   standing   record;
+  ignored    text;
 begin
   if ticket ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(ticket ->> 'host');
   end if;
-  admitted := case credential ->> 'kind'
-    when 'cpo' then private.admit_cpo(credential, demand)
-    when 'user' then private.admit_user(credential, demand)
-    when 'personal_token' then private.admit_user(credential, demand)
-    when 'session' then private.admit_sign_in_session(credential, demand)
-    when 'page_session' then private.admit_page_session(credential, demand)
-    when 'partner_key' then private.admit_partner_key(credential, demand)
-  end;
-  if admitted is null then
-    perform private.turn_away('missing_or_invalid_token');
-  end if;
+  -- statements, because of an expression every branch is prepared
+  case credential ->> 'kind'
+    when 'cpo' then admitted := private.admit_cpo(credential, demand);
+    when 'user', 'personal_token' then admitted := private.admit_user(credential, demand);
+    when 'session' then admitted := private.admit_sign_in_session(credential, demand);
+    when 'page_session' then admitted := private.admit_page_session(credential, demand);
+    when 'partner_key' then admitted := private.admit_partner_key(credential, demand);
+    else perform private.turn_away('missing_or_invalid_token');
+  end case;
   if ticket ->> 'tenant' <> admitted #>> '{caller,partner_id}' then
     perform private.turn_away('tenant_changed');
   end if;
@@ -2267,7 +2284,7 @@ begin
     perform private.turn_away('too_many_requests', json_build_object('rate',
       private.rate_json(demand ->> 'bucket', standing.quota, standing.window_seconds, standing.full_in, false)));
   end if;
-  admitted := set_config('app.admission', (admitted || jsonb_build_object(
+  ignored := set_config('app.admission', (admitted || jsonb_build_object(
     'bucket', demand -> 'bucket', 'quota', standing.quota, 'window_seconds', standing.window_seconds))::text, true);
   return admitted -> 'caller';
 end $$;
@@ -4452,7 +4469,7 @@ select c.partner_id,
        c.ean_validation_status,
        c.created_at,
        case when m.status is null then 'pending'
-            when m.status = 'signed' and m.valid_until < (select private.today()) then 'expired'
+            when m.status = 'signed' and not m.holds and not m.ahead then 'expired'
             else m.status end as mandate_status,
        m.id as mandate_id,
        m.valid_from,
@@ -4461,12 +4478,14 @@ select c.partner_id,
        m.renewed_until
   from core.connections c
   left join lateral (
-    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at,
-           max(m.valid_until) filter (where m.status = 'signed' and m.valid_from > (select private.today())) over () as renewed_until
+    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at, t.holds, t.ahead,
+           max(m.valid_until) filter (where m.status = 'signed' and t.ahead) over () as renewed_until
       from core.mandates m
+     cross join lateral (
+       select coalesce(m.valid_from > (select private.today()), false) as ahead,
+              m.status = 'signed' and (select private.today()) between m.valid_from and m.valid_until as holds) t
      where m.partner_id = c.partner_id and m.connection_id = c.id and not (m.status = 'declined' and m.renewal)
-     order by m.status = 'signed' and (select private.today()) between m.valid_from and m.valid_until desc,
-              coalesce(m.valid_from > (select private.today()), false), m.created_at desc
+     order by t.holds desc, t.ahead, m.created_at desc
      limit 1) m on true;
 comment on view core.connection_mandates is
   'A connection and where it stands with its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, whether or not the job has noted it. renewed_until: the last day of the years signed for ahead.';
@@ -5643,6 +5662,7 @@ create table core.delivered_months (
   source        text           not null,
   status        text           not null,
   locked        boolean        not null generated always as (status in ('submitted', 'registered')) stored,
+  accepted_kwh  numeric(12, 3),
   delivery_id   uuid,
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
@@ -5657,6 +5677,7 @@ create index delivered_months_period on core.delivered_months (partner_id, perio
 comment on table core.delivered_months is
   'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
+comment on column core.delivered_months.accepted_kwh is 'What the register accepted, as core.credits says: here too, so that a position need not look it up. Null until then.';
 comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
 select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');
@@ -7415,7 +7436,8 @@ begin
    where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0));
   update core.booking_rows r set status = 'rejected'
    where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
-  update core.delivered_months d set status = case when c.accepted_kwh > 0 then 'registered' else 'rejected' end
+  update core.delivered_months d
+     set status = case when c.accepted_kwh > 0 then 'registered' else 'rejected' end, accepted_kwh = nullif(c.accepted_kwh, 0)
     from unnest(credited) c
    where d.partner_id = tenant and d.connection_id = c.connection_id and d.period = c.period;
   return credited;
@@ -7526,7 +7548,7 @@ begin
   end if;
   update core.credits c set reversed_at = private.now(), reversed_reason = reverse_credit.reason where c.partner_id = credit.partner_id and c.id = credit.id;
   update core.booking_rows r set status = 'submitted' where r.partner_id = line.partner_id and r.id = line.id;
-  update core.delivered_months d set status = 'submitted'
+  update core.delivered_months d set status = 'submitted', accepted_kwh = null
    where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period;
   perform private.reverse_postings(line.partner_id, array(
     select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));
@@ -7787,12 +7809,7 @@ select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_han
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
       -- rows, and not json_build_object: that looks the type of each of its arguments up for each row, 3.3 us a month where this takes 1.8
       cross join lateral (
-        select d.period, d.total_kwh, d.session_count, d.status, private.iso(d.received_at) as received_at, d.connection_id,
-               case when d.status = 'registered' then (
-                 select k.accepted_kwh
-                   from core.booking_rows r
-                   join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-                  where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period and r.live) end as accepted_kwh) m
+        select d.period, d.total_kwh, d.session_count, d.status, private.iso(d.received_at) as received_at, d.connection_id, d.accepted_kwh) m
      where c.partner_id = g.partner_id and c.account_id = g.account_id) d;
 comment on view core.ere_positions is 'The position of an account as the API shows it, but for its ere.';
 grant select on core.ere_positions to api_owner;
@@ -12078,7 +12095,7 @@ select private.expose('api.sign_claim(jsonb, jsonb)');
 create function private.enter_account(draft core.drafts) returns void
 language plpgsql
 set search_path = ''
-as $$ begin perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true); end $$;
+as $$ begin perform private.act_for_person(private.house(), draft.user_id); end $$;
 comment on function private.enter_account(core.drafts) is 'What a draft became is the person''s own, in the house: from here the transaction acts for that person.';
 grant execute on function private.enter_account(core.drafts) to api_owner;
 
@@ -13998,7 +14015,8 @@ as $$
     select coalesce(d.connection_id, r.connection_id) as connection_id, coalesce(d.period, r.period) as period, d.total_kwh,
            case when d.locked then 0 else d.total_kwh end as left_out, r.kwh as booked,
            -- a locked month has a live row that says the same, and an open one has none
-           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status as is_wrong
+           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status
+             or r.accepted_kwh is distinct from d.accepted_kwh as is_wrong
       from (select * from core.delivered_months where partner_id = tenant) d
       full join booked r on r.connection_id = d.connection_id and r.period = d.period
   ), ledger as (
@@ -15424,7 +15442,7 @@ begin
   if signed.id is null then
     perform private.refuse('account_not_found');
   end if;
-  perform private.act_for_partner(signed.partner_id), set_config('app.caller_kind', 'signatory', true), set_config('app.user_id', '', true);
+  perform private.act_for_person(signed.partner_id, null), set_config('app.caller_kind', 'signatory', true);
   return signed;
 end $$;
 comment on function private.enter_signed_account(uuid) is
@@ -16744,8 +16762,7 @@ begin
     perform private.refuse('customer_not_found');
   end if;
   -- from here on the transaction reaches what is the customer's; the audit log says who plays them
-  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true),
-          set_config('app.caller_kind', 'sandbox', true);
+  perform private.act_for_person(private.house(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
 end $$;
 comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
 grant execute on function private.require_customer(text, text) to api_owner;
@@ -16860,7 +16877,7 @@ begin
     -- or an account that a CPO client of the partner made
     customer.account_id := private.as_uuid(input ->> 'id');
   else
-    perform private.act_for_partner(private.house()), set_config('app.user_id', customer.user_id::text, true);
+    perform private.act_for_person(private.house(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
   if not found then
@@ -17176,7 +17193,7 @@ begin
     from (select distinct r.connection_id, r.period from core.booking_rows r where r.partner_id = partner and r.account_id = any (accounts)) r;
   perform private.lock_connections(partner, connections), private.erase_bookings(partner, accounts);
   -- the months stay, rejected ones too, and can be delivered and booked anew
-  update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
+  update core.delivered_months d set status = private.month_status(d.connection_id, d.period), accepted_kwh = null
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');
   delete from core.figures f where f.partner_id = partner;

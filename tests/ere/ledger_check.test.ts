@@ -43,6 +43,12 @@ test.each<[string, string, string, RegExp]>([
     /^UUID 2026-04$/,
   ],
   [
+    "a month of other accepted kWh",
+    "update core.delivered_months set accepted_kwh = accepted_kwh + 1",
+    "kWh booked and left out are those delivered",
+    /^UUID 2026-04$/,
+  ],
+  [
     "a month that is gone",
     "delete from core.delivered_months",
     "kWh booked and left out are those delivered",

@@ -156,28 +156,28 @@ comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API ke
 
 create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
-set search_path = ''
+-- by keys alone: tables that are small when it is planned would be read whole, for every request of the connection
+set search_path = '' set enable_seqscan = off
 as $$
 declare
   credential constant jsonb := ticket -> 'credential';
   demand     constant jsonb := ticket -> 'demand';
   admitted   jsonb;
   standing   record;
+  ignored    text;
 begin
   if ticket ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(ticket ->> 'host');
   end if;
-  admitted := case credential ->> 'kind'
-    when 'cpo' then private.admit_cpo(credential, demand)
-    when 'user' then private.admit_user(credential, demand)
-    when 'personal_token' then private.admit_user(credential, demand)
-    when 'session' then private.admit_sign_in_session(credential, demand)
-    when 'page_session' then private.admit_page_session(credential, demand)
-    when 'partner_key' then private.admit_partner_key(credential, demand)
-  end;
-  if admitted is null then
-    perform private.turn_away('missing_or_invalid_token');
-  end if;
+  -- statements, because of an expression every branch is prepared
+  case credential ->> 'kind'
+    when 'cpo' then admitted := private.admit_cpo(credential, demand);
+    when 'user', 'personal_token' then admitted := private.admit_user(credential, demand);
+    when 'session' then admitted := private.admit_sign_in_session(credential, demand);
+    when 'page_session' then admitted := private.admit_page_session(credential, demand);
+    when 'partner_key' then admitted := private.admit_partner_key(credential, demand);
+    else perform private.turn_away('missing_or_invalid_token');
+  end case;
   if ticket ->> 'tenant' <> admitted #>> '{caller,partner_id}' then
     perform private.turn_away('tenant_changed');
   end if;
@@ -187,7 +187,7 @@ begin
     perform private.turn_away('too_many_requests', json_build_object('rate',
       private.rate_json(demand ->> 'bucket', standing.quota, standing.window_seconds, standing.full_in, false)));
   end if;
-  admitted := set_config('app.admission', (admitted || jsonb_build_object(
+  ignored := set_config('app.admission', (admitted || jsonb_build_object(
     'bucket', demand -> 'bucket', 'quota', standing.quota, 'window_seconds', standing.window_seconds))::text, true);
   return admitted -> 'caller';
 end $$;

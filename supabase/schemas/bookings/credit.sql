@@ -61,7 +61,8 @@ begin
    where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0));
   update core.booking_rows r set status = 'rejected'
    where r.partner_id = tenant and r.id = any (array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
-  update core.delivered_months d set status = case when c.accepted_kwh > 0 then 'registered' else 'rejected' end
+  update core.delivered_months d
+     set status = case when c.accepted_kwh > 0 then 'registered' else 'rejected' end, accepted_kwh = nullif(c.accepted_kwh, 0)
     from unnest(credited) c
    where d.partner_id = tenant and d.connection_id = c.connection_id and d.period = c.period;
   return credited;
@@ -172,7 +173,7 @@ begin
   end if;
   update core.credits c set reversed_at = private.now(), reversed_reason = reverse_credit.reason where c.partner_id = credit.partner_id and c.id = credit.id;
   update core.booking_rows r set status = 'submitted' where r.partner_id = line.partner_id and r.id = line.id;
-  update core.delivered_months d set status = 'submitted'
+  update core.delivered_months d set status = 'submitted', accepted_kwh = null
    where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period;
   perform private.reverse_postings(line.partner_id, array(
     select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));

@@ -3,7 +3,7 @@
 create function private.enter_account(draft core.drafts) returns void
 language plpgsql
 set search_path = ''
-as $$ begin perform private.act_for_partner(private.house()), set_config('app.user_id', draft.user_id::text, true); end $$;
+as $$ begin perform private.act_for_person(private.house(), draft.user_id); end $$;
 comment on function private.enter_account(core.drafts) is 'What a draft became is the person''s own, in the house: from here the transaction acts for that person.';
 grant execute on function private.enter_account(core.drafts) to api_owner;
 

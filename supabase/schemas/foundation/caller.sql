@@ -6,6 +6,9 @@ set search_path = ''
 as $$
 declare
   admitted jsonb := caller;
+  kind     text;
+  client   text;
+  person   text;
   ignored  text;
 begin
   if caller ? 'credential' then
@@ -14,15 +17,20 @@ begin
   elsif caller ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(caller ->> 'host');
   end if;
-  if (admitted ->> 'kind') = any (kinds) is not true then
-    raise exception 'caller kind % may not run this function', coalesce(admitted ->> 'kind', 'none')
+  kind := admitted ->> 'kind';
+  if kind = any (kinds) is not true then
+    raise exception 'caller kind % may not run this function', coalesce(kind, 'none')
       using errcode = 'insufficient_privilege';
   end if;
+  client := coalesce(admitted ->> 'client_id', '');
+  person := coalesce(admitted ->> 'user_id', '');
   -- assignments, because plpgsql evaluates these by themselves: a perform of the same goes through the executor
-  ignored := set_config('app.caller_kind', coalesce(admitted ->> 'kind', ''), true);
+  ignored := set_config('app.caller_kind', kind, true);
   ignored := set_config('app.partner_id',  coalesce(admitted ->> 'partner_id', ''), true);
-  ignored := set_config('app.client_id',   coalesce(admitted ->> 'client_id', ''), true);
-  ignored := set_config('app.user_id',     coalesce(admitted ->> 'user_id', ''), true);
+  ignored := set_config('app.client_id',   client, true);
+  ignored := set_config('app.user_id',     person, true);
+  -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
+  ignored := set_config('app.owner_id',    case when kind = 'cpo' then client else person end, true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
   ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
@@ -39,6 +47,17 @@ as $$ select set_config('app.partner_id', coalesce(partner::text, ''), true) $$;
 comment on function private.act_for_partner(uuid) is
   'Narrows the transaction to the tenant a link or a job was found to belong to.';
 grant execute on function private.act_for_partner(uuid) to api_owner;
+
+create function private.act_for_person(partner uuid, person uuid) returns void
+language sql
+set search_path = ''
+as $$
+  select private.act_for_partner(partner), set_config('app.user_id', coalesce(person::text, ''), true),
+         set_config('app.owner_id', coalesce(person::text, ''), true)
+$$;
+comment on function private.act_for_person(uuid, uuid) is
+  'Moves the transaction to what is a person''s own within a tenant; to all of the tenant''s where it is nobody''s in particular.';
+grant execute on function private.act_for_person(uuid, uuid) to api_owner;
 
 -- Read by the policies of every table: the bodies are parsed here, and the planner writes them into each query (0.2 us, where a function
 -- of its own took 1.1).
@@ -63,9 +82,7 @@ grant execute on function private.user_id() to api_owner;
 
 create function private.owner_id() returns uuid
 language sql stable parallel safe
--- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
-return nullif(coalesce(nullif(current_setting('app.user_id', true), ''),
-                       case when current_setting('app.caller_kind', true) = 'cpo' then current_setting('app.client_id', true) end), '')::uuid;
+return nullif(current_setting('app.owner_id', true), '')::uuid;
 comment on function private.owner_id() is
   'Whose rows this transaction reaches within its tenant: a person''s or a CPO client''s. Null where a partner, the worker or the bearer of a link acts: the whole tenant''s.';
 grant execute on function private.owner_id() to api_owner;

@@ -24,7 +24,8 @@ as $$
     select coalesce(d.connection_id, r.connection_id) as connection_id, coalesce(d.period, r.period) as period, d.total_kwh,
            case when d.locked then 0 else d.total_kwh end as left_out, r.kwh as booked,
            -- a locked month has a live row that says the same, and an open one has none
-           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status as is_wrong
+           coalesce(d.locked, false) is distinct from (r.id is not null) or r.kwh <> d.total_kwh or r.status <> d.status
+             or r.accepted_kwh is distinct from d.accepted_kwh as is_wrong
       from (select * from core.delivered_months where partner_id = tenant) d
       full join booked r on r.connection_id = d.connection_id and r.period = d.period
   ), ledger as (

@@ -101,7 +101,7 @@ select c.partner_id,
        c.ean_validation_status,
        c.created_at,
        case when m.status is null then 'pending'
-            when m.status = 'signed' and m.valid_until < (select private.today()) then 'expired'
+            when m.status = 'signed' and not m.holds and not m.ahead then 'expired'
             else m.status end as mandate_status,
        m.id as mandate_id,
        m.valid_from,
@@ -110,12 +110,14 @@ select c.partner_id,
        m.renewed_until
   from core.connections c
   left join lateral (
-    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at,
-           max(m.valid_until) filter (where m.status = 'signed' and m.valid_from > (select private.today())) over () as renewed_until
+    select m.id, m.status, m.valid_from, m.valid_until, m.signed_at, t.holds, t.ahead,
+           max(m.valid_until) filter (where m.status = 'signed' and t.ahead) over () as renewed_until
       from core.mandates m
+     cross join lateral (
+       select coalesce(m.valid_from > (select private.today()), false) as ahead,
+              m.status = 'signed' and (select private.today()) between m.valid_from and m.valid_until as holds) t
      where m.partner_id = c.partner_id and m.connection_id = c.id and not (m.status = 'declined' and m.renewal)
-     order by m.status = 'signed' and (select private.today()) between m.valid_from and m.valid_until desc,
-              coalesce(m.valid_from > (select private.today()), false), m.created_at desc
+     order by t.holds desc, t.ahead, m.created_at desc
      limit 1) m on true;
 comment on view core.connection_mandates is
   'A connection and where it stands with its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, whether or not the job has noted it. renewed_until: the last day of the years signed for ahead.';

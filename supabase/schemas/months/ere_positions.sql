@@ -11,12 +11,7 @@ select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_han
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
       -- rows, and not json_build_object: that looks the type of each of its arguments up for each row, 3.3 us a month where this takes 1.8
       cross join lateral (
-        select d.period, d.total_kwh, d.session_count, d.status, private.iso(d.received_at) as received_at, d.connection_id,
-               case when d.status = 'registered' then (
-                 select k.accepted_kwh
-                   from core.booking_rows r
-                   join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-                  where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period and r.live) end as accepted_kwh) m
+        select d.period, d.total_kwh, d.session_count, d.status, private.iso(d.received_at) as received_at, d.connection_id, d.accepted_kwh) m
      where c.partner_id = g.partner_id and c.account_id = g.account_id) d;
 comment on view core.ere_positions is 'The position of an account as the API shows it, but for its ere.';
 grant select on core.ere_positions to api_owner;

@@ -40,6 +40,7 @@ create table core.delivered_months (
   source        text           not null,
   status        text           not null,
   locked        boolean        not null generated always as (status in ('submitted', 'registered')) stored,
+  accepted_kwh  numeric(12, 3),
   delivery_id   uuid,
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
@@ -54,6 +55,7 @@ create index delivered_months_period on core.delivered_months (partner_id, perio
 comment on table core.delivered_months is
   'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
+comment on column core.delivered_months.accepted_kwh is 'What the register accepted, as core.credits says: here too, so that a position need not look it up. Null until then.';
 comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
 select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');

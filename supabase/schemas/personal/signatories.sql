@@ -64,7 +64,7 @@ begin
   if signed.id is null then
     perform private.refuse('account_not_found');
   end if;
-  perform private.act_for_partner(signed.partner_id), set_config('app.caller_kind', 'signatory', true), set_config('app.user_id', '', true);
+  perform private.act_for_person(signed.partner_id, null), set_config('app.caller_kind', 'signatory', true);
   return signed;
 end $$;
 comment on function private.enter_signed_account(uuid) is

@@ -25,8 +25,7 @@ begin
     perform private.refuse('customer_not_found');
   end if;
   -- from here on the transaction reaches what is the customer's; the audit log says who plays them
-  perform private.act_for_partner(private.house()), set_config('app.user_id', require_customer.user_id::text, true),
-          set_config('app.caller_kind', 'sandbox', true);
+  perform private.act_for_person(private.house(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
 end $$;
 comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
 grant execute on function private.require_customer(text, text) to api_owner;
@@ -141,7 +140,7 @@ begin
     -- or an account that a CPO client of the partner made
     customer.account_id := private.as_uuid(input ->> 'id');
   else
-    perform private.act_for_partner(private.house()), set_config('app.user_id', customer.user_id::text, true);
+    perform private.act_for_person(private.house(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
   if not found then

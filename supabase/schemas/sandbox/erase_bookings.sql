@@ -124,7 +124,7 @@ begin
     from (select distinct r.connection_id, r.period from core.booking_rows r where r.partner_id = partner and r.account_id = any (accounts)) r;
   perform private.lock_connections(partner, connections), private.erase_bookings(partner, accounts);
   -- the months stay, rejected ones too, and can be delivered and booked anew
-  update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
+  update core.delivered_months d set status = private.month_status(d.connection_id, d.period), accepted_kwh = null
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');
   delete from core.figures f where f.partner_id = partner;
