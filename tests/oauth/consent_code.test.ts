@@ -1,5 +1,6 @@
+import { createClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { authAsAdmin } from "#shared/auth/supabase_auth.ts";
+import { secretKey } from "#shared/auth/supabase_auth.ts";
 import { makeLogin } from "#shared/domain/claim/login.ts";
 import { rowCounts, statementsOf } from "../harness/world.ts";
 import { type ConsentVisit, consentVisit, onward, type Seen } from "./consent_visit.ts";
@@ -240,7 +241,8 @@ describe("§4.5 a code that is not right", () => {
 
   test("of two clicks at once, the one whose link of Supabase Auth the other replaced leads on too", async () => {
     const { visit, code } = await asked();
-    const auth = await authAsAdmin(world.environment);
+    const { SUPABASE_URL } = world.environment.config;
+    const { auth } = createClient(SUPABASE_URL, secretKey(world.environment));
     const fetched = globalThis.fetch;
     let verified = 0;
     const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {

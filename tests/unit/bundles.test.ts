@@ -3,36 +3,35 @@
 import { expect, test } from "vitest";
 import { bundle, functionFolders } from "../../packages/tools/src/bundle.ts";
 
-const EVERY = ["hono"];
-
-/** What each loads before its first request: packages, and thousands of bytes at most, minified. */
-const STARTS: Record<string, { packages: string[]; at_most: number; whole?: number }> = {
-  "cpo-v1": { packages: EVERY, at_most: 65 },
-  docs: { packages: EVERY, at_most: 65 },
-  // with what writes PDF, and its letters
-  documents: { packages: EVERY, at_most: 65, whole: 1600 },
-  "oauth-authorize": { packages: EVERY, at_most: 65 },
-  "oauth-revoke": { packages: EVERY, at_most: 65 },
-  "oauth-token": { packages: EVERY, at_most: 65 },
-  // whole with what reads files of customers, and logos
-  pages: { packages: EVERY, at_most: 65, whole: 1200 },
-  partner: { packages: EVERY, at_most: 65 },
-  personal: { packages: EVERY, at_most: 65 },
-  sandbox: { packages: EVERY, at_most: 65 },
+/** What each loads before its first request: packages, and thousands of bytes at most, minified; and how many it is with all it may load. */
+const BUNDLES: Record<string, { packages: string[]; start: number; whole: number }> = {
+  "cpo-v1": { packages: ["hono"], start: 65, whole: 480 },
+  // with the description of the API
+  docs: { packages: ["hono"], start: 65, whole: 650 },
+  // with what writes PDF, and its letters; of these 486 are Brotli's, for which fontkit has no use here and cannot do without
+  documents: { packages: ["hono"], start: 65, whole: 1410 },
+  "oauth-authorize": { packages: ["hono"], start: 65, whole: 265 },
+  "oauth-revoke": { packages: ["hono"], start: 65, whole: 265 },
+  "oauth-token": { packages: ["hono"], start: 65, whole: 280 },
+  // with what reads files of customers, and logos
+  pages: { packages: ["hono"], start: 65, whole: 960 },
+  partner: { packages: ["hono"], start: 70, whole: 550 },
+  personal: { packages: ["hono"], start: 65, whole: 285 },
+  sandbox: { packages: ["hono"], start: 65, whole: 490 },
   // with what sends webhooks and connects to nothing but what was judged
-  worker: { packages: EVERY, at_most: 65, whole: 1150 },
+  worker: { packages: ["hono"], start: 65, whole: 900 },
 };
 
 test("every function is weighed", () => {
-  expect(functionFolders()).toEqual(Object.keys(STARTS).sort());
+  expect(functionFolders()).toEqual(Object.keys(BUNDLES).sort());
 });
 
-test.each(Object.entries(STARTS))(
-  "%s starts with what a request always needs, and is no larger than a megabyte, or than it says",
-  async (slug, { packages, at_most, whole: largest = 1000 }) => {
-    const { start, whole, ...built } = await bundle(slug);
-    expect(built.packages, "the rest is loaded where it is used").toEqual(packages.toSorted());
-    expect(start).toBeLessThan(at_most * 1000);
-    expect(whole).toBeLessThan(largest * 1000);
+test.each(Object.entries(BUNDLES))(
+  "%s starts with what a request always needs, and is no larger than it says",
+  async (slug, { packages, start, whole }) => {
+    const built = await bundle(slug);
+    expect(built.packages, "the rest is loaded where it is used").toEqual(packages);
+    expect(built.start).toBeLessThan(start * 1000);
+    expect(built.whole).toBeLessThan(whole * 1000);
   },
 );

@@ -3,8 +3,8 @@
 import { lookup } from "node:dns/promises";
 import "./pinned.js";
 import { Webhook } from "standardwebhooks";
-import { Agent, request } from "undici";
 import { isPublicAddress } from "#shared/domain/webhooks/addresses.ts";
+import { Agent, request } from "#shared/domain/webhooks/undici.js";
 import { allowsLoopback, refusedUrl } from "#shared/domain/webhooks/url.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 
@@ -76,9 +76,11 @@ export class Line {
     const signal = AbortSignal.timeout(CALL_MS);
     let status: number | null = null;
     try {
-      const answer = await request(this.#url, {
+      const { origin, pathname, search } = new URL(this.#url);
+      const answer = await request.call(this.#agent, {
         method: "POST",
-        dispatcher: this.#agent,
+        origin,
+        path: pathname + search,
         signal,
         headersTimeout: CALL_MS,
         bodyTimeout: CALL_MS,

@@ -2,21 +2,62 @@ import { ConfigurationError } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
-/** After so long an answer of Supabase Auth is not waited for any more. */
+/**
+ * The six calls of Supabase Auth that we make, by its HTTP API. Its client is made for browsers: of its 120 KB almost all keeps, refreshes
+ * and shares a session, of which nothing is wanted here.
+ */
+
+/** After so long an answer is not waited for any more. */
 const PATIENCE_MS = 8_000;
 
-/** A client of Supabase Auth that keeps nothing between two calls. Loaded when it is needed, which on most pages is never. */
-async function authAs({ config }: Environment, key: string) {
-  const { createClient } = await import("./supabase_js.ts");
-  return createClient(config.SUPABASE_URL, key, {
-    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
-    global: { fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) }) },
-  }).auth;
+/** Why Supabase Auth did not do what it was asked to. */
+class AuthError extends Error {
+  override name = "AuthError";
+  /** Of the answer; 0 where none came that can be read. */
+  readonly status: number;
+  /** What is wrong, such as `invalid_credentials`. */
+  readonly code: string | undefined;
+
+  constructor(status: number, code?: string, cause?: unknown) {
+    super(code ?? `status ${status}`, { cause });
+    this.status = status;
+    this.code = code;
+  }
 }
 
-/** Supabase Auth with the secret key, which may do anything. */
-export async function authAsAdmin(environment: Environment) {
-  return authAs(environment, secretKey(environment));
+type Asked = { method?: "POST" | "DELETE"; body?: object; jwt?: string };
+
+/** @param key one of the project's, by which Auth knows the project and what may be asked. @throws {AuthError} */
+async function ask(
+  { config }: Environment,
+  key: string,
+  path: string,
+  { method = "POST", body, jwt = key }: Asked,
+): Promise<Record<string, unknown>> {
+  let status: number;
+  let answer: Record<string, unknown>;
+  try {
+    const response = await fetch(`${config.SUPABASE_URL}/auth/v1${path}`, {
+      method,
+      headers: {
+        apikey: key,
+        Authorization: `Bearer ${jwt}`,
+        "Content-Type": "application/json",
+        // from this version on an error says its code in `code`
+        "X-Supabase-Api-Version": "2024-01-01",
+      },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const text = await response.text();
+    answer = text === "" ? {} : JSON.parse(text);
+    status = response.status;
+  } catch (cause) {
+    throw new AuthError(0, undefined, cause);
+  }
+  if (status >= 200 && status < 300) return answer;
+  const code = [answer.error_code, answer.code].find((each) => typeof each === "string");
+  throw new AuthError(status, code as string | undefined);
 }
 
 /** @throws {ApiError} `service_unavailable` where there is none: nobody can claim, or sign in by mail. */
@@ -37,11 +78,12 @@ export async function signInByPassword(
   email: string,
   password: string,
 ): Promise<string | "wrong" | "unconfirmed"> {
-  const auth = await authAs(environment, publishableKey(environment));
-  const { data, error } = await auth.signInWithPassword({ email, password });
-  if (!error && data.session) return data.session.access_token;
-  throwUnlessRefused(error, "PUBLISHABLE_KEY");
-  return error?.code === "email_not_confirmed" ? "unconfirmed" : "wrong";
+  const key = publishableKey(environment);
+  try {
+    return jwtOf(await ask(environment, key, "/token?grant_type=password", { body: { email, password } }));
+  } catch (error) {
+    return refusalOf(error, "PUBLISHABLE_KEY").code === "email_not_confirmed" ? "unconfirmed" : "wrong";
+  }
 }
 
 /** A link of Supabase Auth replaces the one before it, so of two sign-ins at once one can lose its link to the other, and asks again. */
@@ -52,33 +94,77 @@ const LINKS = 3;
  * has a login: for another Supabase Auth would make one.
  */
 export async function signInByMail(environment: Environment, email: string): Promise<string | null> {
-  const auth = await authAsAdmin(environment);
+  const key = secretKey(environment);
   for (let asked = 0; asked < LINKS; asked += 1) {
-    const link = await auth.admin.generateLink({ type: "magiclink", email });
-    if (link.error) {
-      throwUnlessRefused(link.error, "SUPABASE_SECRET_KEY");
-      return null;
+    const token_hash = await linkTo(environment, key, email);
+    if (token_hash === null) return null;
+    try {
+      // "magiclink", not the newer "email": that would also take the token of a login made by the call above
+      return jwtOf(await ask(environment, key, "/verify", { body: { type: "magiclink", token_hash } }));
+    } catch (error) {
+      refusalOf(error, "SUPABASE_SECRET_KEY");
     }
-    // "magiclink", not the newer "email": that would also take the token of a login made by the call above
-    const { hashed_token: token_hash } = link.data.properties;
-    const { data, error } = await auth.verifyOtp({ type: "magiclink", token_hash });
-    if (!error && data.session) return data.session.access_token;
-    throwUnlessRefused(error, "SUPABASE_SECRET_KEY");
   }
   return null;
 }
 
-/** Ends the session of a JWT, and no other of that person; one that has ended already is no error. */
-export async function signOut(environment: Environment, jwt: string): Promise<void> {
-  const { admin } = await authAs(environment, publishableKey(environment));
-  const { error } = await admin.signOut(jwt, "local");
-  if (error) throwUnlessRefused(error, "PUBLISHABLE_KEY");
+/** What signs the owner of an address in, once; null where it has no login. */
+async function linkTo(environment: Environment, key: string, email: string): Promise<string | null> {
+  try {
+    const link = await ask(environment, key, "/admin/generate_link", { body: { type: "magiclink", email } });
+    return String(link.hashed_token);
+  } catch (error) {
+    refusalOf(error, "SUPABASE_SECRET_KEY");
+    return null;
+  }
 }
 
-/** Returns where Supabase Auth refused what was sent; throws where it is busy, unreachable or does not know our key. */
-function throwUnlessRefused(error: { status?: number | undefined } | null, key: string): void {
-  if (error?.status === 429) throw new ApiError("too_many_requests", { retry_after_seconds: 60 }, error);
-  // status 0, or none, is an answer that did not come
-  if (!error?.status || error.status >= 500) throw new ApiError("service_unavailable", {}, error);
+/** Ends the session of a JWT, and no other of that person; one that has ended already is no error. */
+export async function signOut(environment: Environment, jwt: string): Promise<void> {
+  try {
+    await ask(environment, publishableKey(environment), "/logout?scope=local", { jwt });
+  } catch (error) {
+    refusalOf(error, "PUBLISHABLE_KEY");
+  }
+}
+
+/**
+ * Makes the login of an address that was proven, with a password that nobody knows. One that is there already is no error.
+ * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it.
+ */
+export async function makeUser(
+  environment: Environment,
+  user: { email: string; password: string; app_metadata: object },
+): Promise<void> {
+  const body = { ...user, email_confirm: true };
+  await administer(environment, "/admin/users", { body }, ["email_exists", "user_already_exists"]);
+}
+
+/** Ends a login. One that is gone already is no error. @throws {ApiError} as makeUser(). */
+export async function deleteUser(environment: Environment, id: string): Promise<void> {
+  const asked = { method: "DELETE", body: { should_soft_delete: false } } as const;
+  await administer(environment, `/admin/users/${id}`, asked, ["user_not_found"]);
+}
+
+async function administer(environment: Environment, path: string, asked: Asked, done: readonly string[]) {
+  try {
+    await ask(environment, secretKey(environment), path, asked);
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error;
+    if (!done.includes(error.code ?? "")) throw new ApiError("service_unavailable", {}, error);
+  }
+}
+
+function jwtOf({ access_token }: Record<string, unknown>): string {
+  if (typeof access_token === "string") return access_token;
+  throw new AuthError(0);
+}
+
+/** Why Supabase Auth refused what was sent; throws where it is busy, unreachable or does not know our key. */
+function refusalOf(error: unknown, key: string): AuthError {
+  if (!(error instanceof AuthError)) throw error;
+  if (error.status === 429) throw new ApiError("too_many_requests", { retry_after_seconds: 60 }, error);
+  if (error.status === 0 || error.status >= 500) throw new ApiError("service_unavailable", {}, error);
   if (error.status === 401) throw new ConfigurationError(`${key}: Supabase Auth does not know it`);
+  return error;
 }

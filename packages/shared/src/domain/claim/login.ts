@@ -1,7 +1,6 @@
-import { authAsAdmin } from "#shared/auth/supabase_auth.ts";
+import { deleteUser, makeUser } from "#shared/auth/supabase_auth.ts";
 import { newSecret } from "#shared/auth/tokens.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { ApiError } from "#shared/foundation/errors.ts";
 
 /** What private.ask_for_login and api.accept_invitation ask for when Supabase Auth does not know the address, or nobody ever confirmed it. */
 type LoginWanted = {
@@ -20,19 +19,9 @@ export async function makeLogin(
   environment: Environment,
   { email, unconfirmed_user, partner_id }: LoginWanted,
 ): Promise<true> {
-  const { admin } = await authAsAdmin(environment);
-  if (unconfirmed_user) {
-    const { error } = await admin.deleteUser(unconfirmed_user);
-    if (error && error.code !== "user_not_found") throw new ApiError("service_unavailable", {}, error);
-  }
-  const { error } = await admin.createUser({
-    email,
-    password: newSecret(),
-    email_confirm: true,
-    app_metadata: partner_id ? { claimed_for: partner_id } : {},
-  });
-  // a parallel request of the same person made it a moment ago; what else it may be, the call after this one sees
-  if (error && error.code !== "email_exists" && error.code !== "user_already_exists")
-    throw new ApiError("service_unavailable", {}, error);
+  if (unconfirmed_user) await deleteUser(environment, unconfirmed_user);
+  // where it is there already a parallel request of the same person made it a moment ago; what else it may be, the call after this one sees
+  const app_metadata = partner_id ? { claimed_for: partner_id } : {};
+  await makeUser(environment, { email, password: newSecret(), app_metadata });
   return true;
 }
