@@ -37,8 +37,8 @@ export async function addDrafts(db: pg.Pool, partner: string, count: number): Pr
   );
 }
 
-/** People with everything a customer can have, brought by this partner; half of them disclosed. */
-export async function addCustomers(db: pg.Pool, partner: string, count: number): Promise<void> {
+/** People with everything a customer can have, and so many months of charging, brought by this partner a year ago; half of them disclosed. */
+export async function addCustomers(db: pg.Pool, partner: string, count: number, months = 0): Promise<void> {
   const connection = await db.connect();
   try {
     await connection.query("set session_replication_role = replica");
@@ -67,11 +67,21 @@ export async function addCustomers(db: pg.Pool, partner: string, count: number):
        charger as (
          insert into core.chargers (partner_id, account_id, connection_id, owner_id, user_id, catalog_charger_id, brand, mid_eligible)
          select c.partner_id, c.account_id, c.id, c.owner_id, c.owner_id, m.id, m.brand, true
-           from connection c, (select * from core.charger_models where mid_meter order by id limit 1) m)
+           from connection c, (select * from core.charger_models where mid_meter order by id limit 1) m),
+       month as (
+         insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+         select c.partner_id, c.id, c.owner_id, date_trunc('month', now()) - make_interval(months => m), 200, 20, 'sessions', 'staged', now()
+           from connection c, generate_series(0, $3::int - 1) m)
        insert into core.attributions (partner_id, user_id, source, attached_month, created_at)
-       select $1, id, case when random() < 0.5 then 'partner_upload' else 'referral_link' end, '2026-11-01', now() - make_interval(secs => random() * 1000000)
+       select $1, id, case when random() < 0.5 then 'partner_upload' else 'referral_link' end, date_trunc('month', now()) - interval '11 months', now() - make_interval(secs => random() * 1000000)
          from person`,
-      [partner, count],
+      [partner, count, months],
+    );
+    // as the triggers would
+    await connection.query(
+      `select private.count_customers(p.people, array_fill(date '-infinity', array[cardinality(p.people)]), array_fill(date 'infinity', array[cardinality(p.people)]))
+         from (select array_agg(user_id) as people from core.attributions where partner_id = $1) p`,
+      [partner],
     );
   } finally {
     connection.release(true);

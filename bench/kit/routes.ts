@@ -3,7 +3,7 @@
 import type pg from "pg";
 import { progress } from "./bench.ts";
 import type { Outgoing } from "./load.ts";
-import { addDrafts, addPartner, addPerson, type Partner } from "./people.ts";
+import { addCustomers, addDrafts, addPartner, addPerson, type Partner } from "./people.ts";
 import {
   type Account,
   bearer,
@@ -26,15 +26,16 @@ export type World = {
   personal_token: string;
 };
 
-/** Beside the accounts: a partner with a key and its drafts, so many drafts of another one, and a person. */
+/** Beside the accounts: a partner with a key, its drafts and so many customers, as many drafts of another one, and a person. */
 export async function furnish(db: pg.Pool, seeded: Seeded, tokens: string[], others = 0): Promise<World> {
   const partner = await addPartner(db, "bench-importer");
   const drafts = 1000;
   await addDrafts(db, partner.id, drafts);
   await addDrafts(db, (await addPartner(db, "bench-other")).id, others);
+  if (others > 0) await addCustomers(db, partner.id, others, 2);
   const { token } = await addPerson(db, 365);
   await db.query("vacuum (analyze)");
-  progress("a partner with drafts, and a person who charged for a year");
+  progress(`a partner with ${drafts} drafts and ${others} customers, and a person who charged for a year`);
   return { seeded, tokens, partner, drafts, personal_token: token };
 }
 
