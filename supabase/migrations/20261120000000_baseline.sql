@@ -7368,6 +7368,8 @@ comment on column core.allocations.account_id is 'As the row has it, like owner,
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold
 create index allocations_row on core.allocations (partner_id, row_id);
+-- serves: what a partner earned by the people it brought, among all that the house sold
+create index allocations_share on core.allocations (partner_id, share_partner_id) where share_partner_id is not null;
 -- serves: what a customer was sold
 create index allocations_account on core.allocations (partner_id, account_id);
 select private.isolate('core.allocations', 'select');
@@ -7972,8 +7974,8 @@ create table core.payout_parts (
 comment on table core.payout_parts is
   'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
--- serves: the parts of a line
-create index payout_parts_line on core.payout_parts (partner_id, line_id);
+-- serves: the parts of a line, a page of them
+create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of an account of the ledger
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
 select private.isolate('core.payout_parts', 'select');
@@ -8508,20 +8510,43 @@ returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amoun
 language plpgsql stable security definer
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
+declare
+  wanted  int    := (query ->> 'limit')::int + 1;
+  skipped bigint := (query ->> 'offset')::bigint;
+  line    record;
+  parts   bigint;
 begin
-  return query
-  select p.id, a.id, a.cpo_external_ref, p.amount,
-         case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end,
-         replace(l.id::text, '-', ''), b.prepared_at, l.paid_at
-    from core.payout_lines l
-    join core.payout_batches b on b.id = l.batch_id
-    join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.kind = 'customer'
-    join core.accounts a on a.partner_id = p.partner_id and a.id = p.account_id and a.client_id = client
-   where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
-     and (query ->> 'payment_reference' is null or l.id = private.line_id_of(query ->> 'payment_reference'))
-     and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref')
-   order by l.arrival desc, p.id
-   limit (query ->> 'limit')::int + 1 offset (query ->> 'offset')::bigint;
+  -- Payment by payment: one may be for a hundred thousand accounts, and no index has both orders.
+  for line in
+    select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
+           case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end as status
+      from core.payout_lines l
+      join core.payout_batches b on b.id = l.batch_id
+     where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
+       and (query ->> 'payment_reference' is null or l.id = private.line_id_of(query ->> 'payment_reference'))
+     order by l.arrival desc
+  loop
+    return query
+    select p.id, a.id, a.cpo_external_ref, p.amount, line.status, line.reference, line.prepared_at, line.paid_at
+      from core.payout_parts p
+      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+     where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
+       and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref')
+     order by p.id limit wanted offset skipped;
+    get diagnostics parts = row_count;
+    wanted := wanted - parts;
+    exit when wanted = 0;
+    if parts > 0 then
+      skipped := 0;
+    elsif skipped > 0 then
+      select count(*) into parts
+        from core.payout_parts p
+        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+       where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
+         and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref');
+      skipped := skipped - parts;
+    end if;
+  end loop;
 end $$;
 comment on function private.settlements(uuid, uuid, jsonb) is
   'What of payments to a partner is for accounts that a client made, newest payment first, and one more than the limit. Definer, because the payment itself is the partner''s and its batch the service''s own.';

@@ -64,6 +64,12 @@ test("§4.1 contract §3 GET /v1/settlements: one for each account and payment, 
   expect((await read()).settlements).toHaveLength(4);
   expect(await read("?limit=2")).toMatchObject({ count: 2, has_more: true });
   expect(await read("?limit=2&offset=2")).toMatchObject({ count: 2, has_more: false });
+  // across payments, wherever a page begins
+  const all = (await read()).settlements;
+  for (const limit of [1, 2, 3])
+    for (const offset of all.keys())
+      expect((await read(`?limit=${limit}&offset=${offset}`)).settlements).toEqual(all.slice(offset, offset + limit));
+  expect((await read(`?offset=${all.length}`)).settlements).toEqual([]);
   const { payment_reference, cpo_external_ref } = settlements[0];
   expect((await read(`?payment_reference=${payment_reference}`)).settlements).toEqual(settlements);
   expect((await read(`?payment_reference=${payment_reference}&cpo_external_ref=${cpo_external_ref}`)).count).toBe(1);

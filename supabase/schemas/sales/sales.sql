@@ -74,6 +74,8 @@ comment on column core.allocations.account_id is 'As the row has it, like owner,
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold
 create index allocations_row on core.allocations (partner_id, row_id);
+-- serves: what a partner earned by the people it brought, among all that the house sold
+create index allocations_share on core.allocations (partner_id, share_partner_id) where share_partner_id is not null;
 -- serves: what a customer was sold
 create index allocations_account on core.allocations (partner_id, account_id);
 select private.isolate('core.allocations', 'select');
