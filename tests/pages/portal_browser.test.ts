@@ -168,6 +168,11 @@ describe.skipIf(noBrowser)(
           }
           throw new Error(`no Tab leads to ${selector}`);
         };
+        await tabTo(".skip");
+        await page.keyboard.press("Enter");
+        await page.keyboard.press("Tab");
+        expect(await page.locator("main a:focus").count(), "past the menu").toBe(1);
+        await page.reload();
         await tabTo('.pages a[href*="/settings/company"]');
         await page.keyboard.press("Enter");
         await tabTo("#kvk");

@@ -9,6 +9,7 @@ export const en: KitWords = {
   error_title: "There is a problem",
   step: (number, of) => `Step ${number} of ${of}`,
   back: "Back",
+  skip: "Skip to the content",
   questions: "Questions? Mail",
   through: (service) => `via ${service}`,
   retry_in: (seconds) =>
@@ -46,7 +47,7 @@ export const en: KitWords = {
     mail_code: "Mail me a code",
     errors: {
       email: "Enter your e-mail address",
-      password: "Enter your password",
+      password: "Enter your password, or have a code mailed to you below",
       wrong: "This e-mail address and this password do not belong together",
       unconfirmed: "Confirm your e-mail address first, with the link in the mail you received",
     },

@@ -63,6 +63,7 @@ ${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}
 ${brand?.light || brand?.dark ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ light: brand.light ?? "", dark: brand.dark ?? "" })}">` : ""}
 </head>
 <body${menu || wide ? html` class="${wide ? "area wide" : "area"}"` : ""}>
+${menu ? html`<a class="skip" href="#main">${words.skip}</a>` : ""}
 <header>
 <p class="service">${showSender(brand, { config, words, root })}</p>
 <nav aria-label="${words.language}">
@@ -74,7 +75,7 @@ ${LOCALES.map((other) =>
 </nav>
 </header>
 ${menu ?? ""}
-<main>
+<main id="main">
 ${place ? showSteps(place, words) : ""}
 ${
   wrong.length > 0

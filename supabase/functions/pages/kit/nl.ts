@@ -9,6 +9,7 @@ export const nl = {
   error_title: "Er gaat iets niet goed",
   step: (number: number, of: number) => `Stap ${number} van ${of}`,
   back: "Terug",
+  skip: "Naar de inhoud",
   questions: "Vragen? Mail naar",
   through: (service: string) => `via ${service}`,
   retry_in: (seconds: number) =>
@@ -46,7 +47,7 @@ export const nl = {
     mail_code: "Mail mij een code",
     errors: {
       email: "Vul uw e-mailadres in",
-      password: "Vul uw wachtwoord in",
+      password: "Vul uw wachtwoord in, of laat u hieronder een code mailen",
       wrong: "Dit e-mailadres en dit wachtwoord horen niet bij elkaar",
       unconfirmed: "Bevestig eerst uw e-mailadres, met de link in de mail die u kreeg",
     },

@@ -56,6 +56,7 @@ header { display: flex; align-items: center; justify-content: space-between; gap
 main { padding-top: 1.75rem; padding-bottom: 3rem; }
 footer { margin-top: auto; padding-top: 1.5rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
 footer p { margin: 0; }
+footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (min-width: 48rem) {
   main { width: min(100% - 2.5rem, var(--width)); margin: 2.5rem auto; padding: 2.75rem 3.25rem 3.25rem; background: var(--sheet); border: 1px solid var(--line); border-radius: 16px; }
   .area main, .wide main { margin-top: 1.75rem; padding: 2.25rem 2.5rem 2.75rem; }
@@ -106,6 +107,8 @@ a { color: var(--accent); text-underline-offset: .18em; text-decoration-thicknes
 a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 3px; border-radius: 4px; }
 
+.skip { position: absolute; left: 1rem; top: -5rem; padding: .6rem 1rem; background: var(--sheet); border-radius: 8px; }
+.skip:focus { top: .5rem; }
 .steps { margin: 0 0 1.5rem; font-size: 1rem; color: var(--quiet); }
 .steps p { margin: 0 0 .5rem; }
 .steps strong { color: var(--ink); font-weight: 650; }
@@ -130,6 +133,7 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 .figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
 .figures dd { font-size: 1.25rem; font-weight: 650; }
 .figures small { hyphens: auto; }
+.figures a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
 .figures { margin-bottom: 1.5rem; }
 code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
@@ -157,6 +161,7 @@ th:first-child, th.text, td.text { text-align: left; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
+@media (min-width: 23rem) { tbody th { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
 tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {
@@ -267,7 +272,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
   :root:root { color-scheme: light; --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --edge: #555; --accent: #000; --accent-strong: #000; --on-accent: #fff; --tint: #fff; --wrong: #000; --wrong-tint: #fff; --wait: #000; --wait-tint: #fff; }
   html { font-size: 10.5pt; }
   body { display: block; font-size: 1rem; line-height: 1.45; }
-  nav, button, .button, .steps, .actions, .errors, .save, .signed-in, .years, .pages, [role="search"] { display: none; }
+  nav, button, .button, .skip, .steps, .actions, .errors, .save, .signed-in, .years, .pages, [role="search"] { display: none; }
   header, main, footer { width: auto; max-width: none; margin: 0; padding: 0 0 1rem; border: 0; border-radius: 0; }
   a { color: inherit; text-decoration: none; }
   .bars, .area main .bars { max-width: 14cm; font-size: 9px; }
