@@ -175,8 +175,8 @@ describe("supabase/schemas", () => {
       'not the same: policy "a tenant reaches its own rows" on core.drafts',
     ],
     [
-      "alter type private.batch_item add attribute odd text",
-      "only in the migrations: composite type column private.batch_item.odd",
+      "alter type private.judged_month add attribute odd text",
+      "only in the migrations: composite type column private.judged_month.odd",
     ],
     ["alter function private.today() volatile", "not the same: function private.today()"],
     ["alter function private.code_expiry() reset search_path", "not the same: function private.code_expiry()"],
