@@ -125,6 +125,17 @@ test("what is shared knows only what lies below it: foundation, values, auth, th
     ]).toEqual([folder, []]);
 });
 
+test("a package that many files need is named by one of ours: Deno looks it up anew for each file that names it", () => {
+  const naming = (name: string) =>
+    everything.filter(
+      (file) =>
+        /^(?:supabase\/functions|packages\/shared)\//.test(file) &&
+        new RegExp(`^(?:import (?!type)|export).* from "${name}"`, "m").test(readFileSync(ROOT + file, "utf8")),
+    );
+  expect(naming("zod")).toEqual([`${SHARED}/foundation/zod.ts`]);
+  expect(naming("hono/html").filter((file) => file.startsWith(`${PAGES}/`))).toEqual([`${PAGES}/kit/html.ts`]);
+});
+
 test("what writes PDF is in the function that does, and in no other: it is the largest of all packages", () => {
   const importing = everything.filter((file) =>
     /(?:\bfrom|\bimport\(?) ?"(?:pdfkit|fontkit)\b/.test(readFileSync(ROOT + file, "utf8")),

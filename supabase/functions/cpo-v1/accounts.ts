@@ -1,14 +1,15 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { email, filter, iban, instant, limit, lineOf, offset, orNull, trimmedTo } from "#shared/values/fields.ts";
 import { compareIbans, sealIban } from "#shared/values/iban.ts";
 import {
   AccountType,
-  Connection,
+  calendarDate,
   EanValidationStatus,
   MandateStatus,
   PayoutHandler,
   pageFields,
+  RegistrationStatus,
 } from "#shared/values/models.ts";
 import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
@@ -22,6 +23,24 @@ const accountFields = {
   cpo_external_ref: z.string().nullable().meta({ description: "The caller's own customer number" }),
   created_at: instant(),
 };
+
+const Connection = z
+  .object({
+    connection_id: z.guid(),
+    ean_code: z.string().meta({ example: "871687000000000016" }),
+    status: z.enum(["active", "archived"]),
+    registration_status: RegistrationStatus,
+    ean_validation_status: EanValidationStatus,
+    mandate_status: MandateStatus,
+    mandate_valid_from: calendarDate().nullable(),
+    mandate_valid_until: calendarDate().nullable(),
+    mandate_renewed_until: calendarDate().nullable().meta({
+      description:
+        "The last day of the years after mandate_valid_until that are signed for already; null where none are",
+    }),
+    mandate_signed_at: instant().nullable(),
+  })
+  .meta({ id: "Connection" });
 
 const Account = z
   .object({

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { eanCode, houseNumber, lineOf, orNull, postalCode } from "#shared/values/fields.ts";
 import { houseNumberAddition } from "#shared/values/text.ts";
 

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { EanValidationStatus, MandateStatus, RegistrationStatus } from "#shared/values/models.ts";

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { EVENT_QUERY, EventAnswer, EventPage, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { uuid } from "#shared/values/fields.ts";
 

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { composeMandateLink } from "#shared/domain/mail/mail.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, orNull, returnUrl, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { LOCALES } from "#shared/values/locale.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import * as z from "zod";
 import type { oas31 } from "zod-openapi";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { storable } from "#shared/values/text.ts";

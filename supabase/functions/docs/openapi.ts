@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
 /** Read and written once: it is 400 KB, and the same for everybody. */

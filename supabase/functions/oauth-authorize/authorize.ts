@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { AuthorizationRequest } from "#shared/auth/authorization_request.ts";
 import { AUTHORIZE, authorize as issueCode } from "#shared/auth/authorize.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
 export const authorize = endpoint(

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { ACCESS_TOKEN_SECONDS, hashSecret, readAccessToken } from "#shared/auth/tokens.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
 // RFC 6749 appendix A

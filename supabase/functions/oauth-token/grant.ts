@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
+import { z } from "#shared/foundation/zod.ts";
 import type { Context } from "#shared/http/endpoint.ts";
 
 // RFC 6749 appendix A: visible ASCII and spaces; anything else is no value of ours, and part of it could not be stored

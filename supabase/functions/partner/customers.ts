@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { claimKey } from "#shared/domain/claim/links.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant } from "#shared/values/fields.ts";
 import { AccountType, calendarDate, RegistrationStatus } from "#shared/values/models.ts";

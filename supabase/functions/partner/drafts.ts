@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimLinks, signInLink } from "#shared/domain/claim/links.ts";
 import { composeSignIn } from "#shared/domain/mail/mail.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { filter, instant, orNull, requiring, returnUrl, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { EVENT_QUERY, EventAnswer, EventPage, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { uuid } from "#shared/values/fields.ts";
 

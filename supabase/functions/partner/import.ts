@@ -1,7 +1,7 @@
-import * as z from "zod";
 import type { oas31 } from "zod-openapi";
 import { COUNTERS, IMPORT_SQL, type Import, type ImportSql, MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
 import { linesOf, orNull } from "#shared/values/fields.ts";
 import { EanStatus } from "./drafts.ts";

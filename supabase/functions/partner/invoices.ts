@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { answerDocument, PdfDocument } from "#shared/domain/documents.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
 export const listInvoices = endpoint(

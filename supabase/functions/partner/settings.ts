@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { ACCOUNT_HOLDER, BRANDING, COMPANY, judged, payoutAccount } from "#shared/domain/partner_settings.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant } from "#shared/values/fields.ts";
 import { compareIbans } from "#shared/values/iban.ts";

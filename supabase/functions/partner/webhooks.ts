@@ -1,8 +1,8 @@
-import * as z from "zod";
 import { EVENT_TYPES, WebhookAttempt } from "#shared/domain/events.ts";
 import { awaitPing } from "#shared/domain/webhooks/ping.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { MAX_URL, refusedUrl } from "#shared/domain/webhooks/url.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, orNull, uuid } from "#shared/values/fields.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import * as z from "zod";
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, lineOf, requiring } from "#shared/values/fields.ts";
 

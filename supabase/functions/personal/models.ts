@@ -1,5 +1,5 @@
 /** What more than one answer of the personal API is made of. */
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 
 export const month = () =>
   z

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
 export const getProfile = endpoint(

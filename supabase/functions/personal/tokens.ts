@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, lineOf, orNull } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";

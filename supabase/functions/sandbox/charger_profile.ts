@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { orNull, uuid } from "#shared/values/fields.ts";
 
 const WEEK_S = 7 * 24 * 3600;

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { eanCode, iban as ibanRule, orNull, trimmedTo } from "#shared/values/fields.ts";
 import { RegistrationStatus } from "#shared/values/models.ts";

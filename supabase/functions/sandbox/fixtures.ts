@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import * as z from "zod";
 import { claimKey, claimLinks } from "#shared/domain/claim/links.ts";
 import { ApiError, wireText } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { CALLER } from "./caller.ts";
 import { ChargerProfile, SyncResult } from "./charger_profile.ts";

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { filter, instant, limit } from "#shared/values/fields.ts";
 import { CALLER } from "./caller.ts";

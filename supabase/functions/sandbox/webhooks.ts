@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { WebhookAttempt } from "#shared/domain/events.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { limit } from "#shared/values/fields.ts";
 import { CALLER } from "./caller.ts";

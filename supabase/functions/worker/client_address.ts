@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { findAddress, networkOf } from "#shared/http/client_address.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 

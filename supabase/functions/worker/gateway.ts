@@ -1,7 +1,7 @@
 // What the OCPP gateway asks and brings, with WORKER_SECRET as bearer.
 
-import * as z from "zod";
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo } from "#shared/values/fields.ts";
 import { storable } from "#shared/values/text.ts";

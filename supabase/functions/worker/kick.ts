@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { gather } from "#shared/foundation/gather.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { deliverMail } from "./mail.ts";
 import { mailNotices } from "./notices.ts";

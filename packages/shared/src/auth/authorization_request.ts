@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 
 /** What an authorization request may hold: visible ASCII and spaces (RFC 6749 appendix A), of a length that fits an address. */
 const parameter = (max: number) =>

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 
 /** What private.kept_document answers: the bytes as base64, their SHA-256 as hex, and the name of the file without its ending. */
 export type KeptDocument = { pdf: string; sha256: string; name: string };

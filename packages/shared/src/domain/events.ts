@@ -1,7 +1,8 @@
 /**
  * Events: which there are, who is told them, and what each says. `core.events` holds them; its rules are in supabase/schemas/events.
  */
-import * as z from "zod";
+
+import { z } from "#shared/foundation/zod.ts";
 import { filter, instant, limit } from "#shared/values/fields.ts";
 import {
   calendarDate,

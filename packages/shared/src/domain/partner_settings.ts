@@ -1,8 +1,9 @@
 /** What a partner may set of itself, by the Partner API or in its pages: the same rules for both. */
-import * as z from "zod";
+
 import { accentsOf } from "#shared/domain/brand.ts";
 import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { email, iban, lineOf, postalCode } from "#shared/values/fields.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
 

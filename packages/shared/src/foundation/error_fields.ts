@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 
 /**
  * What the body of an error may carry beside `error`, `detail` and `request_id`. Each row of the error table names its own of these;

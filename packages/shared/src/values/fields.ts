@@ -2,7 +2,7 @@
  * Field rules that more than one endpoint uses. Each trims and normalises, so that a handler never sees raw text, and refuses
  * text that is not plain.
  */
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { cut, houseNumberAddition, isPlain, storable } from "./text.ts";
 
 const line = () =>

@@ -1,6 +1,5 @@
 /** What answers are made of: the resources of specification section 2, as more than one endpoint shows them. */
-import * as z from "zod";
-import { instant } from "./fields.ts";
+import { z } from "#shared/foundation/zod.ts";
 
 export const AccountType = z.enum(["particulier", "zakelijk", "vve"]).meta({
   id: "AccountType",
@@ -45,24 +44,6 @@ export const pageFields = {
   count: z.int().meta({ description: "Items on this page" }),
   has_more: z.boolean().meta({ description: "Whether another page exists" }),
 };
-
-export const Connection = z
-  .object({
-    connection_id: z.guid(),
-    ean_code: z.string().meta({ example: "871687000000000016" }),
-    status: z.enum(["active", "archived"]),
-    registration_status: RegistrationStatus,
-    ean_validation_status: EanValidationStatus,
-    mandate_status: MandateStatus,
-    mandate_valid_from: calendarDate().nullable(),
-    mandate_valid_until: calendarDate().nullable(),
-    mandate_renewed_until: calendarDate().nullable().meta({
-      description:
-        "The last day of the years after mandate_valid_until that are signed for already; null where none are",
-    }),
-    mandate_signed_at: instant().nullable(),
-  })
-  .meta({ id: "Connection" });
 
 export const CatalogCharger = z
   .object({ catalog_charger_id: z.guid(), brand: z.string(), model: z.string() })

@@ -1,5 +1,5 @@
 import type { parsePhoneNumberFromString } from "libphonenumber-js/min";
-import * as z from "zod";
+import { z } from "#shared/foundation/zod.ts";
 
 let parse: typeof parsePhoneNumberFromString | undefined;
 

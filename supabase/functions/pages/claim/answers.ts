@@ -1,9 +1,9 @@
-import * as z from "zod";
 import type { Kept, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { HOUSE } from "#shared/domain/claim/links.ts";
 import type { StepName } from "#shared/domain/claim/model.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
 import { AccountType } from "#shared/values/models.ts";

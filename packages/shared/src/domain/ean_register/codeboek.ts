@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from "#shared/foundation/zod.ts";
 import { isPlain } from "#shared/values/text.ts";
 import { addressKey, isWhole, sameForm } from "./address.ts";
 import type {

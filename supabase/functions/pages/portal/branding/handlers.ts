@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
-import * as z from "zod";
 import { readLogo } from "#shared/domain/logo/logo.ts";
 import { BRANDING, judged } from "#shared/domain/partner_settings.ts";
+import { z } from "#shared/foundation/zod.ts";
 import type { Handler } from "../../kit/visit.ts";
 import type { Branding } from "../model.ts";
 import { signedIn } from "../visit.ts";

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { COMPANY } from "#shared/domain/partner_settings.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
