@@ -9,7 +9,7 @@ create table core.mail_outbox (
   locale          text        not null,
   recipient       text        not null,
   subject         text        not null,
-  html            text        not null,
+  html            text        storage external not null,
   text            text        not null,
   links           text[]      not null default '{}',
   reply_to        text,
@@ -29,6 +29,8 @@ comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 comment on column core.mail_outbox.status is
   'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs.';
+comment on column core.mail_outbox.html is
+  'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
 comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
 -- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
