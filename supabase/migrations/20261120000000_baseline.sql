@@ -14305,6 +14305,21 @@ end $$;
 comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest quarter first. Empty until something is sold.';
 select private.expose('api.list_payouts(jsonb)');
 
+create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
+language sql stable
+set search_path = ''
+as $$
+  select k.status,
+         coalesce((select sum(s.amount) from core.partner_sums s where s.partner_id = drafts_by_status.partner and s.what = 'draft:' || k.status), 0)::bigint
+           + case k.status when 'invited' then -o.drafts when 'expired' then o.drafts else 0 end,
+         k.place
+    from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) with ordinality as k (status, place)
+   -- expired by their last moment, which the job has not noted yet
+   cross join (select count(*) as drafts from core.drafts d
+                where d.partner_id = drafts_by_status.partner and d.status = 'invited' and d.expires_at <= (select private.now())) o
+$$;
+comment on function private.drafts_by_status(uuid) is 'How many drafts of a partner stand in each status as of now, in the order of the dashboard.';
+
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql stable security definer
 -- planned once: it takes little, and to plan it would take more
@@ -14324,18 +14339,11 @@ begin
              (s.agreed_kwh * coalesce(f.ere_per_kwh, 0) - s.sold_ere) / 10000 as unsold_ere
         from sums s left join core.ere_factors f on f.delivery_year = extract(year from s.day)
        where s.what = 'month' and s.amount > 0
-    ), overdue as materialized (
-      -- expired by their last moment, which the job has not noted yet
-      select count(*) as drafts from core.drafts d where d.partner_id = partner.id and d.status = 'invited' and d.expires_at <= private.now()
     )
     select json_build_object(
       'customers_total', (select coalesce(sum(s.amount), 0) from sums s where s.what = 'customers'),
       'customers_active', (select coalesce(sum(s.amount), 0) from sums s where s.what = 'signed' and s.day <= today),
-      'drafts', (select json_object_agg(k.status, coalesce(s.amount, 0) + case k.status when 'invited' then -o.drafts when 'expired' then o.drafts else 0 end
-                                        order by k.place)
-                   from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) with ordinality as k (status, place)
-                  cross join overdue o
-                   left join sums s on s.what = 'draft:' || k.status),
+      'drafts', (select json_object_agg(d.status, d.drafts order by d.place) from private.drafts_by_status(partner.id) d),
       'chargers_total', (select coalesce(sum(s.amount), 0) from sums s where s.what = 'chargers'),
       'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from months m),
       'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from months m where m.period = date_trunc('month', today)),
@@ -21318,11 +21326,9 @@ as $$
     'partner', private.partner_settings(partner),
     'counts', json_build_object(
       'cpo_accounts', (select coalesce(sum(k.accounts), 0) from core.account_counts k where k.partner_id = partner.id),
-      'customers', (select count(*) from core.attributions t where t.partner_id = partner.id),
-      'drafts', (select coalesce(json_object_agg(g.status, g.drafts order by g.status), '{}')
-                   from (select case when d.status = 'invited' and d.expires_at <= (select private.now()) then 'expired' else d.status end as status,
-                                count(*) as drafts
-                           from core.drafts d where d.partner_id = partner.id group by 1) g),
+      'customers', (select coalesce(sum(s.amount), 0) from core.partner_sums s where s.partner_id = partner.id and s.what = 'customers'),
+      'drafts', (select coalesce(json_object_agg(d.status, d.drafts order by d.status), '{}')
+                   from private.drafts_by_status(partner.id) d where d.drafts > 0),
       'drafts_left', greatest(private.draft_cap() - (
         select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
       'failed_mails', (select count(*) from core.mail_outbox m

@@ -8,11 +8,9 @@ as $$
     'partner', private.partner_settings(partner),
     'counts', json_build_object(
       'cpo_accounts', (select coalesce(sum(k.accounts), 0) from core.account_counts k where k.partner_id = partner.id),
-      'customers', (select count(*) from core.attributions t where t.partner_id = partner.id),
-      'drafts', (select coalesce(json_object_agg(g.status, g.drafts order by g.status), '{}')
-                   from (select case when d.status = 'invited' and d.expires_at <= (select private.now()) then 'expired' else d.status end as status,
-                                count(*) as drafts
-                           from core.drafts d where d.partner_id = partner.id group by 1) g),
+      'customers', (select coalesce(sum(s.amount), 0) from core.partner_sums s where s.partner_id = partner.id and s.what = 'customers'),
+      'drafts', (select coalesce(json_object_agg(d.status, d.drafts order by d.status), '{}')
+                   from private.drafts_by_status(partner.id) d where d.drafts > 0),
       'drafts_left', greatest(private.draft_cap() - (
         select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
       'failed_mails', (select count(*) from core.mail_outbox m
