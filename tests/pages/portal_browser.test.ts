@@ -219,6 +219,22 @@ describe.skipIf(noBrowser)(
         }
       }));
 
+    test("whoever else signs in on that browser does not see it", () =>
+      onPage(browser, { javaScriptEnabled: false }, async (page) => {
+        await signIn(page, empty);
+        await page.goto(portal(world, "/settings/company"));
+        await page.locator("#street").fill("Havenkade");
+        await world.row("delete from core.page_sessions where user_id = $1 returning 1", empty.user_id);
+        await page.locator("main form .button").first().click();
+        await page.locator("#email").fill(full.email);
+        await page.locator("[formaction]").click();
+        await page.locator("#code").fill(await signInCode(world, full.email));
+        await page.locator(".actions .button").click();
+        await page.locator(".signed-in").waitFor();
+        expect(new URL(page.url()).pathname).toMatch(/\/settings\/company$/);
+        expect(await page.locator("#street").inputValue()).not.toBe("Havenkade");
+      }));
+
     test.each(["nl", "en"])(
       "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
       { timeout: 120_000 },

@@ -8,7 +8,8 @@ import type { Errors } from "./frame.ts";
 
 /**
  * A form that something is wrong with goes back to its page by a redirect, so that the page can be reloaded and left by Back.
- * What was typed and what is wrong waits meanwhile in a cookie of that page: encrypted, bound to the page, and shown once.
+ * What was typed and what is wrong waits meanwhile in a cookie of that page: encrypted, bound to the page and to who is signed in, and shown
+ * once.
  */
 export type Returned = {
   /** What was typed, without what is never kept. */
@@ -60,56 +61,63 @@ export function browserOf(c: Context, environment: Environment): string | undefi
   return getCookie(c, cookieOf(environment, KEEPS, "/").name);
 }
 
+/** The page that a form waits for, and who may see it there: whoever signs in as somebody else may not. */
+export type Place = { path: string; whose: string };
+
 /**
- * Leaves a form for the page at `path`, and answers whether what was typed is in it. What does not fit is typed again; what is wrong is
- * said all the same.
+ * Leaves a form for its page, and answers whether what was typed is in it. What does not fit is typed again; what is wrong is said all
+ * the same.
  */
 export function leave(
   c: Context,
   environment: Environment,
-  path: string,
+  place: Place,
   { typed, errors }: Returned,
   seconds = SECONDS,
 ): boolean {
   const until = environment.now().getTime() + seconds * 1000;
-  const whole = seal(environment, path, JSON.stringify({ until, typed: [...typed], errors }));
+  const whole = seal(environment, place, JSON.stringify({ until, typed: [...typed], errors }));
   const fits = whole.length <= MAX_LENGTH;
-  const value = fits ? whole : seal(environment, path, JSON.stringify({ until, typed: [], errors }));
-  const { name, attributes } = cookieOf(environment, NAME, path);
+  const value = fits ? whole : seal(environment, place, JSON.stringify({ until, typed: [], errors }));
+  const { name, attributes } = cookieOf(environment, NAME, place.path);
   setCookie(c, name, value, { ...attributes, maxAge: seconds });
   return fits;
 }
 
-/** The form that was left for the page at `path`, once; null where there is none, or one that we did not leave there. */
-export function take(c: Context, environment: Environment, path: string): Returned | null {
-  const { name, attributes } = cookieOf(environment, NAME, path);
+/** The form that was left there, once; null where there is none, or one that we did not leave there. */
+export function take(c: Context, environment: Environment, place: Place): Returned | null {
+  const { name, attributes } = cookieOf(environment, NAME, place.path);
   const value = getCookie(c, name);
   if (value === undefined) return null;
-  const opened = open(environment, path, value);
+  const opened = open(environment, place, value);
   if (!opened || opened.until <= environment.now().getTime()) return null;
   deleteCookie(c, name, attributes);
   return { typed: new URLSearchParams(opened.typed), errors: opened.errors };
 }
 
-/** Nonce, ciphertext and tag, apart by dots. It opens for its page alone. */
-function seal(environment: Environment, path: string, text: string): string {
+/** Nonce, ciphertext and tag, apart by dots. It opens for its page and person alone. */
+function seal(environment: Environment, place: Place, text: string): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv(ALGORITHM, keyOf(environment), nonce, TAG);
-  cipher.setAAD(Buffer.from(path));
+  cipher.setAAD(boundTo(place));
   const sealed = cipher.update(text, "utf8", "base64url") + cipher.final("base64url");
   return [nonce.toString("base64url"), sealed, cipher.getAuthTag().toString("base64url")].join(".");
 }
 
-function open(environment: Environment, path: string, value: string): Left | null {
+function boundTo({ path, whose }: Place): Buffer {
+  return Buffer.from(JSON.stringify([path, whose]));
+}
+
+function open(environment: Environment, place: Place, value: string): Left | null {
   const [nonce = "", sealed = "", tag = ""] = value.split(".");
   try {
     const decipher = createDecipheriv(ALGORITHM, keyOf(environment), Buffer.from(nonce, "base64url"), TAG);
-    decipher.setAAD(Buffer.from(path));
+    decipher.setAAD(boundTo(place));
     decipher.setAuthTag(Buffer.from(tag, "base64url"));
     // what opens is what we sealed
     return JSON.parse(decipher.update(sealed, "base64url", "utf8") + decipher.final("utf8"));
   } catch {
-    return null; // forged, or another page's
+    return null; // forged, or another page's, or another person's
   }
 }
 

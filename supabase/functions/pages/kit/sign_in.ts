@@ -4,6 +4,7 @@ import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase
 import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { composeSignInCode } from "#shared/domain/mail/mail.ts";
 import { ConfigurationError } from "#shared/foundation/configuration.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { email } from "#shared/values/fields.ts";
 import { type CodeError, readCode } from "./code.ts";
@@ -26,6 +27,16 @@ type Kept = "session" | "code" | "form" | "device";
 
 /** A session of Supabase Auth that has just begun, or that a browser holds. */
 export type SignedIn = { jwt: string; email: string; sessionId: string | null };
+
+/** The secret of a browser that is signed in. Behind its dot stands by which address, as a hash: a session that ended says so still. */
+export function newSecretOf(environment: Environment, address: string): string {
+  return `${newSecret()}.${hashAddress(environment, address)}`;
+}
+
+/** By which address a browser is signed in, or was, as a hash; empty where it never was. */
+export function ownerOf(secret: string | undefined): string {
+  return secret?.split(".").at(-1) ?? "";
+}
 
 /** What a code opened: a login, pages as the signatory of a CPO's customer, or both. */
 type Redeemed = { email: string; login: boolean; signatory: boolean };
@@ -243,7 +254,8 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     const code = readCode(this.form);
     if (code === null) return this.refuseCode(waiting.email, "code_missing");
 
-    const secret = this.signatorySeconds === null ? null : `${SIGNATORY}${newSecret()}`;
+    const secret =
+      this.signatorySeconds === null ? null : `${SIGNATORY}${newSecretOf(this.environment, waiting.email)}`;
     const redeeming = this.call<Redeemed>("redeem_sign_in_code", {
       ...hashesOf(waiting.token, code),
       signatory_hash: secret && hashSecret(secret),

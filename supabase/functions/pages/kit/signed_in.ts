@@ -1,11 +1,11 @@
-import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
 import { callFor, type Fetchers } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { kept, leave, type Returned } from "./returned.ts";
-import { type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
+import { newSecretOf, ownerOf, type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
 import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
 import { kindPage } from "./views.ts";
@@ -36,7 +36,7 @@ export const SESSION_SECONDS = 12 * 3600;
 /** The cookie outlives its session: it opens nothing then, but tells that a form that comes too late is this browser's own. */
 const COOKIE_SECONDS = 2 * SESSION_SECONDS;
 
-/** What was typed waits this long for somebody to sign in. */
+/** What was typed waits this long for them to sign in again. */
 const SIGN_IN_SECONDS = 15 * 60;
 
 /** A page of somebody who is signed in: what each form of it sends along, by which it is known whose it is and for which tenant. */
@@ -73,6 +73,11 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return this.area.path;
   }
 
+  /** Whoever signs in by the same address again. */
+  protected override get whose(): string {
+    return ownerOf(this.cookie("session"));
+  }
+
   /** Where signing in leads on to, as the address says. */
   get #wanted(): Section | undefined {
     return this.area.sections.find((section) => section !== "" && section === this.c.req.query("to"));
@@ -90,8 +95,8 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   }
 
   /** The session JWT is used this once; what the browser keeps instead ends with the session, and after twelve hours. */
-  protected async keepSession({ jwt, sessionId }: SignedIn, signatory: string | null): Promise<void> {
-    const secret = newSecret();
+  protected async keepSession({ jwt, email, sessionId }: SignedIn, signatory: string | null): Promise<void> {
+    const secret = newSecretOf(this.environment, email);
     const visitor = await readBearer(SESSION, jwt, this.environment, this.c.var.request_id);
     const request = {
       token_hash: hashSecret(secret),
@@ -177,7 +182,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   #leave(page: string, returned: Returned): Response {
     const to = this.frame.to(page);
-    leave(this.c, this.environment, to.split("?")[0] ?? "", returned);
+    leave(this.c, this.environment, { path: to.split("?")[0] ?? "", whose: this.whose }, returned);
     return this.c.redirect(to, 303);
   }
 
@@ -193,7 +198,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   #signInBefore(page: Section, returned: Returned): Response {
     const path = `${this.frame.root}${this.home}${page}`;
-    const fits = leave(this.c, this.environment, path, returned, SIGN_IN_SECONDS);
+    const fits = leave(this.c, this.environment, { path, whose: this.whose }, returned, SIGN_IN_SECONDS);
     return this.go("/sign-in", { to: page, ...(fits ? { out: "kept" } : {}) });
   }
 

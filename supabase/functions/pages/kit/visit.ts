@@ -145,10 +145,16 @@ export class Visit<Name extends string = string> {
     return this.page(show(returned), returned ? 422 : 200);
   }
 
+  /** Who may see a form again that came back: on pages without signing in whoever has the browser. */
+  protected get whose(): string {
+    return "";
+  }
+
   /** The form that came back to this page; it is told once. */
   returned(): Returned | null {
     const { c, environment } = this;
-    this.#returned ??= take(c, environment, c.var.root + c.req.path.replace(/^\/pages/, ""));
+    const path = c.var.root + c.req.path.replace(/^\/pages/, "");
+    this.#returned ??= take(c, environment, { path, whose: this.whose });
     return this.#returned;
   }
   #returned: Returned | null = null;
@@ -161,7 +167,7 @@ export class Visit<Name extends string = string> {
     const { c, environment } = this;
     const returned = { typed: kept(this.form, errors), errors };
     if (!this.browser) return this.page(show(returned), 422);
-    leave(c, environment, to.split("?")[0] ?? "", returned);
+    leave(c, environment, { path: to.split("?")[0] ?? "", whose: this.whose }, returned);
     return c.redirect(to, 303);
   }
 
