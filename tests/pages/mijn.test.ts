@@ -40,7 +40,9 @@ describe("contract §7 signing in to one's own pages", () => {
     const answer = await signIn(world, ask, paid.email, "?to=/earnings");
     expect([answer.status, answer.location]).toEqual([303, "/pages/mijn/earnings?lang=nl"]);
     const [cookie = ""] = answer.headers.getSetCookie().filter((set) => set.startsWith("mijn="));
-    expect(cookie).toMatch(/^mijn=[0-9A-Za-z]{43}; Max-Age=86400; Path=\/pages\/mijn; HttpOnly; SameSite=Lax$/);
+    expect(cookie).toMatch(
+      /^mijn=[0-9A-Za-z]{43}\.[\w-]{22}; Max-Age=86400; Path=\/pages\/mijn; HttpOnly; SameSite=Lax$/,
+    );
     expect(heading((await ask(answer.location ?? "")).text)).toBe("ERE en geld in 2026");
     const stored = await world.row("select * from core.page_sessions where user_id = $1", paid.user_id);
     const secret = /^mijn=([^;]*)/.exec(cookie)?.[1] ?? "";

@@ -30,7 +30,9 @@ describe("contract §7 signing in to the pages of a partner", () => {
     const answer = await signInToPortal(world, ask, manager.email);
     expect([answer.status, answer.location]).toEqual([303, "/pages/portal?lang=nl"]);
     const [cookie = ""] = answer.headers.getSetCookie().filter((set) => set.startsWith("portal="));
-    expect(cookie).toMatch(/^portal=[0-9A-Za-z]{43}; Max-Age=86400; Path=\/pages\/portal; HttpOnly; SameSite=Lax$/);
+    expect(cookie).toMatch(
+      /^portal=[0-9A-Za-z]{43}\.[\w-]{22}; Max-Age=86400; Path=\/pages\/portal; HttpOnly; SameSite=Lax$/,
+    );
     const secret = /^portal=([^;]*)/.exec(cookie)?.[1] ?? "";
     const stored = await world.row("select * from core.page_sessions where user_id = $1", manager.user_id);
     expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));
