@@ -74,6 +74,7 @@ export const BESIDE: readonly string[] = [
   "unit/retention.test.ts",
   "unit/schemas.test.ts",
   "unit/security.test.ts",
+  "unit/supabase_auth.test.ts",
   "unit/trace.test.ts",
   "unit/work_through.test.ts",
 ];
