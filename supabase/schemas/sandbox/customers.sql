@@ -114,7 +114,8 @@ begin
     loop
       perform private.act_for_partner(connection.partner_id);
       perform private.review_registration(connection,
-        case when cardinality(private.grounds_to_reject(connection)) = 0 then 'goedgekeurd' else 'afgekeurd' end);
+        -- by the gates alone: whether months wait of who withdrew the mandate, for which a person may approve, depends on the day
+        case when array_remove(private.closed_gates(connection), 'iban_present') = '{}' then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
     perform private.act_for_partner(null);
