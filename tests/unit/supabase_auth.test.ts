@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { deleteUser, makeUser, signInByMail, signInByPassword, signOut } from "#shared/auth/supabase_auth.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
@@ -25,6 +25,8 @@ const ANSWER = {
 
 type Sent = { method: string | undefined; path: string | undefined; headers: Record<string, unknown>; body: unknown };
 const sent: Sent[] = [];
+/** What is answered instead, where a test says so. */
+let instead: { status: number; headers?: Record<string, string>; body: string } | null = null;
 const server = createServer(async (request, response) => {
   const body = await text(request);
   const { apikey, authorization, "x-supabase-api-version": version } = request.headers;
@@ -34,7 +36,8 @@ const server = createServer(async (request, response) => {
     headers: { apikey, authorization, version },
     body: body === "" ? null : JSON.parse(body),
   });
-  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(ANSWER));
+  const { status, headers, body: answer } = instead ?? { status: 200, body: JSON.stringify(ANSWER) };
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(answer);
 });
 let environment: Environment;
 let url: string;
@@ -43,6 +46,9 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const config = { SUPABASE_URL: url, PUBLISHABLE_KEY: PUBLISHABLE, SUPABASE_SECRET_KEY: SECRET };
   environment = { config } as unknown as Environment;
+});
+afterEach(() => {
+  instead = null;
 });
 afterAll(() => void server.close());
 
@@ -93,3 +99,35 @@ function bare({ body, ...rest }: Sent) {
   const { gotrue_meta_security: _captcha, ...fields } = (body ?? {}) as Record<string, unknown>;
   return { ...rest, body: fields };
 }
+
+const CALLS: [string, () => Promise<unknown>][] = [
+  ["by password", () => signInByPassword(environment, EMAIL, "secret")],
+  ["by mail", () => signInByMail(environment, EMAIL)],
+  ["a new login", () => makeUser(environment, USER)],
+  ["the end of a login", () => deleteUser(environment, ID)],
+  ["signing out", () => signOut(environment, "a.b.c")],
+];
+
+describe("what is no answer of Supabase Auth", () => {
+  test.each(CALLS)("%s: leads the keys nowhere else", async (_what, ask) => {
+    for (const status of [301, 302, 307, 308]) {
+      instead = { status, headers: { location: "/elsewhere" }, body: "" };
+      sent.length = 0;
+      await expect(ask()).rejects.toMatchObject({ code: "service_unavailable" });
+      expect(sent.map(({ path }) => path)).not.toContain("/elsewhere");
+    }
+  });
+
+  test.each([
+    ["null", 200, "null"],
+    ["nothing", 200, ""],
+    ["a list", 200, "[]"],
+    ["a page", 200, "<!doctype html>"],
+    ["a page of a gateway", 502, "<!doctype html>"],
+    ["null of a gateway", 502, "null"],
+    ["a session without its token", 200, '{"access_token":null,"hashed_token":7}'],
+  ])("%s: nobody is signed in, and nobody is told that the password was wrong", async (_what, status, body) => {
+    instead = { status, body };
+    for (const [, ask] of CALLS.slice(0, 2)) await expect(ask()).rejects.toMatchObject({ code: "service_unavailable" });
+  });
+});

@@ -47,10 +47,13 @@ async function ask(
         "X-Supabase-Api-Version": "2024-01-01",
       },
       ...(body && { body: JSON.stringify(body) }),
+      // elsewhere the key would be sent along: of another origin fetch leaves out Authorization, and nothing else
+      redirect: "error",
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const text = await response.text();
-    answer = text === "" ? {} : JSON.parse(text);
+    // null is JSON too
+    answer = Object(text === "" ? {} : JSON.parse(text));
     status = response.status;
   } catch (cause) {
     throw new AuthError(0, undefined, cause);
@@ -80,7 +83,8 @@ export async function signInByPassword(
 ): Promise<string | "wrong" | "unconfirmed"> {
   const key = publishableKey(environment);
   try {
-    return jwtOf(await ask(environment, key, "/token?grant_type=password", { body: { email, password } }));
+    const session = await ask(environment, key, "/token?grant_type=password", { body: { email, password } });
+    return textOf(session, "access_token");
   } catch (error) {
     return refusalOf(error, "PUBLISHABLE_KEY").code === "email_not_confirmed" ? "unconfirmed" : "wrong";
   }
@@ -100,7 +104,8 @@ export async function signInByMail(environment: Environment, email: string): Pro
     if (token_hash === null) return null;
     try {
       // "magiclink", not the newer "email": that would also take the token of a login made by the call above
-      return jwtOf(await ask(environment, key, "/verify", { body: { type: "magiclink", token_hash } }));
+      const session = await ask(environment, key, "/verify", { body: { type: "magiclink", token_hash } });
+      return textOf(session, "access_token");
     } catch (error) {
       refusalOf(error, "SUPABASE_SECRET_KEY");
     }
@@ -112,7 +117,7 @@ export async function signInByMail(environment: Environment, email: string): Pro
 async function linkTo(environment: Environment, key: string, email: string): Promise<string | null> {
   try {
     const link = await ask(environment, key, "/admin/generate_link", { body: { type: "magiclink", email } });
-    return String(link.hashed_token);
+    return textOf(link, "hashed_token");
   } catch (error) {
     refusalOf(error, "SUPABASE_SECRET_KEY");
     return null;
@@ -155,8 +160,10 @@ async function administer(environment: Environment, path: string, asked: Asked, 
   }
 }
 
-function jwtOf({ access_token }: Record<string, unknown>): string {
-  if (typeof access_token === "string") return access_token;
+/** @throws {AuthError} where an answer that says that all went well is without it: it is none of Supabase Auth's. */
+function textOf(answer: Record<string, unknown>, field: string): string {
+  const text = answer[field];
+  if (typeof text === "string") return text;
   throw new AuthError(0);
 }
 
