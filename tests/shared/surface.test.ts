@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Endpoint } from "#shared/http/endpoint.ts";
 import { type Surface, serve } from "#shared/http/surface.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
@@ -238,6 +239,43 @@ test("contract §1 an exception that nobody caught: 500 in the API's own form; w
   expect([answer.status, body.error]).toEqual([500, "internal_error"]);
   expect(world.log.at(-1)).toMatchObject({ level: "error", error: "internal_error", cause: { type: "SyntaxError" } });
   expect(JSON.stringify([body, world.log.at(-1)])).not.toContain("Sanne");
+});
+
+describe("contract §1 an endpoint that is loaded by the first request for it", () => {
+  const accounts = cpo.endpoints["GET /v1/accounts"] as () => Promise<Endpoint>;
+  const list = async (fetch: (request: Request) => Promise<Response>) =>
+    (await fetch(new Request(`${BASE_URL}/v1/accounts`, await authorized()))).status;
+
+  test("contract §1 several at once, and no others: each is answered", async () => {
+    let loads = 0;
+    const load = () => {
+      loads += 1;
+      return accounts();
+    };
+    const endpoints = {
+      "GET /v1/accounts": load,
+      "POST /v1/accounts": () => Promise.reject(new Error("not asked for")),
+    };
+    const { fetch } = serve({ ...cpo, endpoints }, world.environment);
+    expect(await Promise.all([list(fetch), list(fetch), list(fetch)])).toEqual([200, 200, 200]);
+    const before = loads;
+    expect([await list(fetch), loads]).toEqual([200, before]);
+    const preflight = await fetch(new Request(`${BASE_URL}/v1/accounts`, { method: "OPTIONS" }));
+    expect(preflight.status).toBe(204);
+  });
+
+  test("contract §1 did not load: 500 in the API's own form, once; the next request loads it again", async () => {
+    let loads = 0;
+    const load = () => {
+      loads += 1;
+      return loads === 1 ? Promise.reject(new TypeError("Module not found 'file:///secret'")) : accounts();
+    };
+    const { fetch } = serve({ ...cpo, endpoints: { "GET /v1/accounts": load } }, world.environment);
+    expect([await list(fetch), await list(fetch)]).toEqual([500, 200]);
+    const line = world.log.find(({ cause }) => (cause as { type?: string } | undefined)?.type === "TypeError");
+    expect(line).toMatchObject({ level: "error", error: "internal_error", function: "cpo-v1", status: 500 });
+    expect(JSON.stringify(line)).not.toContain("secret");
+  });
 });
 
 test("contract §1 a short answer is written one way, without spaces, whether SQL wrote it or we did", async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { newKeys } from "../../packages/local/src/keys.ts";
 
 const example = readFileSync(new URL("../../.env.example", import.meta.url), "utf8");
@@ -92,4 +93,28 @@ test("new keys are new each time, and survive being written to a file and read a
   const lines = Object.entries(keys).map(([name, value]) => `${name}='${value}'`);
   expect(parseEnv(lines.join("\n"))).toEqual(keys);
   for (const [name, value] of Object.entries(newKeys())) expect(value).not.toBe(keys[name]);
+});
+
+describe("what is made once for an environment", () => {
+  const environment = {} as Environment;
+
+  test("is made once for all who ask at once, and kept", async () => {
+    let made = 0;
+    const numberOf = oncePerEnvironment(async () => ++made);
+    expect(await Promise.all([numberOf(environment), numberOf(environment)])).toEqual([1, 1]);
+    expect(await numberOf(environment)).toBe(1);
+    expect(await numberOf({} as Environment)).toBe(2);
+  });
+
+  test("fails for all who ask at once, and is made again for the next", async () => {
+    let made = 0;
+    const numberOf = oncePerEnvironment(async () => {
+      made += 1;
+      if (made === 1) throw new Error("the module did not load");
+      return made;
+    });
+    const failed = await Promise.allSettled([numberOf(environment), numberOf(environment)]);
+    expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(await numberOf(environment)).toBe(2);
+  });
 });

@@ -83,7 +83,11 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   let pool: Promise<pg.Pool> | undefined;
   const load = async () => (await import("./pool.ts")).openPool(connectionString, limits);
   const open = () => {
-    pool ??= load();
+    pool ??= load().catch((error) => {
+      // the next request tries again
+      pool = undefined;
+      throw error;
+    });
     return pool;
   };
 

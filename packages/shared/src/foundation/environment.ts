@@ -58,7 +58,10 @@ export function kicker({ SUPABASE_URL, WORKER_SECRET }: Pick<Configuration, "SUP
   return () => waitUntil(send());
 }
 
-/** Makes something from an environment once and keeps it as long as the environment lives (key sets, registers). */
+/**
+ * Makes something from an environment once and keeps it as long as the environment lives (key sets, registers). A promise that fails
+ * is not kept: whoever asks next has it made again.
+ */
 export function oncePerEnvironment<T>(make: (environment: Environment) => T): (environment: Environment) => T {
   const made = new WeakMap<Environment, T>();
   return (environment) => {
@@ -66,6 +69,7 @@ export function oncePerEnvironment<T>(make: (environment: Environment) => T): (e
     if (value === undefined) {
       value = make(environment);
       made.set(environment, value);
+      if (value instanceof Promise) value.catch(() => made.delete(environment));
     }
     return value;
   };
