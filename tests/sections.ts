@@ -71,6 +71,7 @@ export const BESIDE: readonly string[] = [
   "unit/imports.test.ts",
   "unit/links.test.ts",
   "unit/packages.test.ts",
+  "unit/routes.test.ts",
   "unit/retention.test.ts",
   "unit/schemas.test.ts",
   "unit/security.test.ts",
