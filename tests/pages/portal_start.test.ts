@@ -92,7 +92,7 @@ describe("§4.2 what needs a partner's attention", () => {
       // those of the two who are hidden are not told
       ["Van 1 klant is de registratie afgekeurd", "/customers?registration=afgekeurd"],
       ["1 klant heeft nog geen laadpaal", "/customers?charger=without"],
-      ["1 klant heeft geen laadpaal met een MID-meter", "/customers?charger=without_mid"],
+      ["Bij 1 klant heeft de nieuwste laadpaal geen MID-meter", "/customers?charger=without_mid"],
       ["1 webhook staat uit", expect.stringContaining("/settings")],
       ["1 webhook geeft fouten", expect.stringContaining("/settings")],
       [expect.stringMatching(/^U kunt in deze 30 dagen nog 4\d van 1\.000 klanten aanmelden$/), "/import"],

@@ -1,6 +1,6 @@
 // npm start: the whole product on this machine, on one port, without Docker.
 
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { demoClaimLink } from "./demo_draft.ts";
 import { StackError, startStack } from "./runner.ts";
@@ -42,6 +42,9 @@ function welcome(
   data_dir: string,
   claim_link: string,
 ): string {
+  // of two that run, the one in the sandbox's own folder is found without being named
+  const named =
+    data_dir === DATA_DIRS.sandbox ? "" : `OPERATOR_STACK=${relative("", resolve(data_dir, "stack.json"))} `;
   return `
   ${host === "sandbox" ? "Sandbox" : "Production"} host is running. Ctrl-C stops it; the data stays.
 
@@ -59,7 +62,7 @@ function welcome(
     a customer's own pages   ${base_url}/pages/mijn  (${demo.user.email} / ${demo.user.password})
     a partner's portal       ${base_url}/pages/portal  (the same person, who manages the partner)
     the API's documentation  ${base_url}/docs
-    mail, which is captured  npm run -s operator -- mail list  (with --show, the newest in full: its code, its link)
+    mail, which is captured  ${named}npm run -s operator -- mail list  (with --show, the newest in full: its code, its link)
 
     client_id      ${demo.cpo.client_id}
     client_secret  ${demo.cpo.client_secret}

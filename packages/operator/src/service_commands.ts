@@ -112,7 +112,7 @@ export const SERVICE_COMMANDS: Command[] = [
     ops: "partner_recount",
     perform: { also: [], run: recount },
     view: ({ counted, customers, sums }) =>
-      `${counted} customers counted; of ${customers} and of ${sums} sums something else was kept.`,
+      `Customers counted: ${counted}. Put right: what was kept of ${customers} customers, and ${sums} sums.`,
   },
   {
     name: "draft list",

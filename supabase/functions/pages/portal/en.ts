@@ -45,7 +45,7 @@ export const en: PortalWords = {
       expiring: (count, one) => `${count} ${one ? "sign-up expires" : "sign-ups expire"} within 14 days`,
       rejected: (count, one) => `The registration of ${count} ${one ? "customer" : "customers"} was rejected`,
       without_charger: (count, one) => `${count} ${one ? "customer has" : "customers have"} no charger yet`,
-      without_mid: (count, one) => `${count} ${one ? "customer has" : "customers have"} no charger with a MID meter`,
+      without_mid: (count, one) => `The newest charger of ${count} ${one ? "customer" : "customers"} has no MID meter`,
       disabled: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} off`,
       failing: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} failing`,
       invoices: "We still need details from you for your invoices",

@@ -49,7 +49,7 @@ export const nl = {
       without_charger: (count: string, one: boolean) =>
         `${count} ${one ? "klant heeft" : "klanten hebben"} nog geen laadpaal`,
       without_mid: (count: string, one: boolean) =>
-        `${count} ${one ? "klant heeft" : "klanten hebben"} geen laadpaal met een MID-meter`,
+        `Bij ${count} ${one ? "klant" : "klanten"} heeft de nieuwste laadpaal geen MID-meter`,
       disabled: (count: string, one: boolean) => `${count} ${one ? "webhook staat" : "webhooks staan"} uit`,
       failing: (count: string, one: boolean) => `${count} ${one ? "webhook geeft" : "webhooks geven"} fouten`,
       invoices: "Voor uw facturen hebben wij nog gegevens van u nodig",

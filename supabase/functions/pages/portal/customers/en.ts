@@ -25,7 +25,7 @@ export const customers: typeof customersNl = {
   chargers: {
     with: "With a charger",
     without: "Without a charger",
-    without_mid: "With a charger without a MID meter",
+    without_mid: "Newest charger without a MID meter",
   },
   registration: "Registration",
   registrations: {

@@ -20,7 +20,7 @@ export const customers = {
     manual: "Door ons aan u gekoppeld",
   },
   charger: "Laadpaal",
-  chargers: { with: "Met laadpaal", without: "Zonder laadpaal", without_mid: "Met laadpaal zonder MID-meter" },
+  chargers: { with: "Met laadpaal", without: "Zonder laadpaal", without_mid: "Nieuwste laadpaal zonder MID-meter" },
   registration: "Registratie",
   registrations: {
     concept: "Nog niet ingediend",
