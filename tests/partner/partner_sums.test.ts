@@ -296,6 +296,54 @@ test("contract §4 a month of one customer, whom two connections and two request
   await rightFor("charged at once");
 });
 
+test("contract §4 attack: transactions that change the same people in opposite orders, and take half of it back, both commit", async () => {
+  const pair = [await addChargingPerson(world), await addChargingPerson(world)];
+  for (const person of pair) {
+    await world.row("select private.claim_customer($1, $2, 'manual')", person.id, world.partnerA.id);
+    await person.charge("2026-08", 1000);
+  }
+  const change = async (order: Charging[], statement: string) => {
+    const client = await world.database.admin.connect();
+    try {
+      await client.query("begin");
+      for (const { id } of order) {
+        await client.query("savepoint half");
+        await client.query(statement, [id]);
+        await client.query("set constraints all immediate");
+        await client.query("rollback to savepoint half");
+        await client.query(statement, [id]);
+      }
+      // the second folds what the first does not, for which it waits
+      await client.query("select private.fold_partner_sums()");
+      await client.query("commit");
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  };
+  await Promise.all([
+    change(pair, "update core.chargers set status = 'removed' where user_id = $1"),
+    change([...pair].reverse(), "update core.delivered_months set total_kwh = total_kwh + 7 where owner_id = $1"),
+  ]);
+  await rightFor("opposite orders");
+});
+
+test("contract §4 attack: where customers cannot be counted as a request commits, it fails and leaves nothing", async () => {
+  const person = await addChargingPerson(world);
+  await world.row("select private.claim_customer($1, $2, 'manual')", person.id, world.partnerA.id);
+  const token = await person.token();
+  const register = () => world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, token);
+  const chargers = async () =>
+    (await world.row("select count(*)::int as n from core.chargers where user_id = $1", person.id)).n;
+  await world.row("alter table core.customer_totals add constraint uncountable check (chargers < 2) not valid");
+  expect((await register()).status).toBe(500);
+  expect(await chargers()).toBe(1);
+  await world.row("alter table core.customer_totals drop constraint uncountable");
+  expect((await register()).status).toBe(201);
+  expect(await chargers()).toBe(2);
+  await rightFor("counted again");
+});
+
 test("contract §4 what is kept wrongly is found by the ledger check and put right by the operator, everything else stays", async () => {
   const { id } = world.partnerA;
   await world.row(
