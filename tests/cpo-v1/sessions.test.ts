@@ -365,6 +365,11 @@ describe("contract §2 history", () => {
   test("contract §2 no month refers to a delivery that is not there, whoever writes it, and none is deleted that a month refers to", async () => {
     await deliver([month("2026-03", 1)]);
     const [{ partner_id, id }] = await deliveries();
+    const theirs = async () => {
+      const { account_id } = await createAccount(world, world.partnerB);
+      await deliver([month("2026-03", 1)], { account_id }, world.partnerB);
+      return world.row("select id from core.deliveries where partner_id = $1 limit 1", world.partnerB.id);
+    };
     for (const [statement, ...values] of [
       [
         "update core.delivered_months set delivery_id = gen_random_uuid() where connection_id = $1",
@@ -373,6 +378,17 @@ describe("contract §2 history", () => {
       [
         `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
          select partner_id, connection_id, owner_id, '2026-04-01', 1, 1, source, status, gen_random_uuid(), received_at from core.delivered_months where connection_id = $1`,
+        account.connection_id,
+      ],
+      // of another tenant, which a foreign key by tenant would refuse too
+      [
+        "update core.delivered_months set delivery_id = $2 where connection_id = $1",
+        account.connection_id,
+        (await theirs()).id,
+      ],
+      [
+        `merge into core.delivered_months m using (select gen_random_uuid() as id) d on m.connection_id = $1
+           when matched then update set delivery_id = d.id`,
         account.connection_id,
       ],
       ["delete from core.deliveries where partner_id = $1 and id = $2", partner_id, id],
@@ -408,6 +424,18 @@ describe("contract §2 history", () => {
       request_id: answer.headers.get("x-request-id"),
       received_at: new Date("2026-11-20T09:00:00Z"),
     });
+  });
+
+  test("contract §2 attack: a key that occurs twice, half a surrogate pair, and an item of a hundred thousand arrays: read as JSON is, and kept as sent", async () => {
+    const nested = "[".repeat(100_000) + "]".repeat(100_000);
+    const raw = `{"months":[{"period":"2026-01","total_kwh":1}],"account_id":"${account.account_id}","source":"\\ud800","source":"twice","months":[{"period":"2026-02","period":"2026-03","total_kwh":1,"total_kwh":2.50},{"period":"\\ud800"},${nested}]}`;
+    const { status, body } = await world.send("/v1/sessions:batch", {
+      token: await world.partnerA.client.token(),
+      raw,
+    });
+    expect([status, verdicts(body)]).toEqual([200, ["ingested", "bad_period", "bad_period"]]);
+    expect(await stored()).toMatchObject([{ period: "2026-03", total_kwh: "2.500", source: "twice" }]);
+    expect((await deliveries())[0].body === raw).toBe(true);
   });
 
   test("contract §2 the hash is that of the bytes that were sent, byte order mark included", async () => {
