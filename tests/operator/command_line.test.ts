@@ -429,6 +429,17 @@ describe("contract §8 as a process", () => {
     const { userInfo } = await import("node:os");
     expect(rows).toEqual([{ actor: `operator:${userInfo().username}` }]);
   });
+
+  test("contract §8 a reader that has enough, as `| head`, makes no command fail", async () => {
+    const child = spawn(process.execPath, [main, "help", "invoice", "issue"], { env: { PATH: process.env.PATH } });
+    child.stdout.destroy();
+    let said = "";
+    child.stderr.on("data", (data) => {
+      said += data;
+    });
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    expect([code, said]).toEqual([0, ""]);
+  });
 });
 
 describe("contract §8 logins of operators", () => {

@@ -24,6 +24,11 @@ async function confirm(question: string): Promise<boolean> {
   }
 }
 
+// who reads no further, as `| head` does, has what it wanted; what the command does is done to its end
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 process.exitCode = await run(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
