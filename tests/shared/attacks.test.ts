@@ -438,6 +438,13 @@ describe("a client that does not send what it began", () => {
     ["401 of an import, which may be 2 MiB", partner, "/partner/drafts/import", {}],
     ["404", cpo, "/v1/nothing", {}],
     ["403", pages, "/pages/consent", { "sec-fetch-site": "cross-site" }],
+    ["413 of a token, which says how long it is", oauthToken, "/oauth-token", { "content-length": String(12 * CHUNK) }],
+    [
+      "303 of who is signed out, and sends a file, which may be 2 MiB",
+      pages,
+      "/pages/portal/import",
+      { "sec-fetch-site": "same-origin", "content-type": "multipart/form-data; boundary=x" },
+    ],
   ] as [string, Surface, string, Record<string, string>][])(
     "a refusal reaches a client that is still sending: %s after the whole body",
     async (what, surface, path, headers) => {

@@ -82,7 +82,11 @@ function routes(environment: Environment): Hono {
   return app as unknown as Hono;
 }
 
-export const pages: Pages = { sql: FLOWS.flatMap(({ sql }) => sql), routes };
+export const pages: Pages = {
+  sql: FLOWS.flatMap(({ sql }) => sql),
+  maxBody: Math.max(...UPLOADS.values()) + MAX_FORM,
+  routes,
+};
 
 /** The routes of a flow: those that take a form from anywhere, or the others. */
 function add(app: Hono<PagesEnv>, environment: Environment, flow: Flow, from_anywhere: boolean): void {

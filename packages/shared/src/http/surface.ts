@@ -46,6 +46,8 @@ export type Surface = {
 export type Pages = {
   /** The api functions they may run. */
   sql: readonly string[];
+  /** The largest body of a form, in bytes. */
+  maxBody: number;
   routes: (environment: Environment) => Hono;
 };
 
@@ -71,8 +73,8 @@ const preflight = (request: Request) =>
     },
   });
 
-/** What the request's one log line will say, filled in on the way through, and how much its body may be. */
-type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError; max_body?: number };
+/** What the request's one log line will say, filled in on the way through, and how much is read of a body that nobody asks for. */
+type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError; max_body: number };
 type App = Hono<{ Bindings: Note }>;
 
 /** The function itself: `Deno.serve(serve(surface).fetch)`. The environment is read at the first request, not at import. */
@@ -87,13 +89,13 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
   return {
     async fetch(request) {
       const started = performance.now();
-      const note: Note = { request_id: crypto.randomUUID() };
+      const note: Note = { request_id: crypto.randomUUID(), max_body: MAX_BODY };
       let response: Response;
       try {
         environment ??= readEnvironment();
         app ??= build(surface, environment);
         response = await app.fetch(request, note);
-        await dropBody(request, note.max_body ?? MAX_BODY);
+        await dropBody(request, note.max_body);
         if (environment.config.BASE_URL.startsWith("https:")) response = withHeaders(response, HSTS);
         if (response.headers.has("X-Request-Id")) return response; // a page sets its headers and writes its log line itself
       } catch (error) {
@@ -176,10 +178,14 @@ function build(surface: Surface, environment: Environment): App {
   }
   if (surface.pages) {
     const { under, load } = surface.pages;
-    let pages: Hono | undefined;
+    let pages: { app: Hono; maxBody: number } | undefined;
     app.all(`${under}/*`, async (c) => {
-      pages ??= (await load()).routes(environment);
-      return pages.fetch(c.req.raw);
+      if (!pages) {
+        const { routes, maxBody } = await load();
+        pages = { app: routes(environment), maxBody };
+      }
+      c.env.max_body = pages.maxBody;
+      return pages.app.fetch(c.req.raw);
     });
   }
   app.notFound((c) => {
@@ -202,7 +208,7 @@ async function handle(
   note: Note,
 ): Promise<Response> {
   note.endpoint = endpoint.id;
-  note.max_body = endpoint.maxBody ?? MAX_BODY;
+  note.max_body = Math.max(MAX_BODY, endpoint.maxBody ?? 0);
   let debited: Rate | null = null;
   let visitor: Visitor | undefined;
   let response: Response;
