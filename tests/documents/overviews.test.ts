@@ -22,7 +22,7 @@ describe("contract §3 a customer's year as a document", () => {
     const early = await browserOf(world, paid);
     expect((await early(mijn(world, "/earnings"))).text, "the year goes on").not.toContain("Jaaroverzicht 2026");
     expect((await early(at(paid.account_id, 2026))).status).toBe(404);
-    await world.freeze("2027-01-10T12:00:00Z");
+    await world.travel("2027-01-10T12:00:00Z");
     const ask = await browserOf(world, paid);
     expect((await ask(mijn(world, "/earnings"))).text).toContain("Jaaroverzicht 2026");
     const first = await ask(at(paid.account_id, 2026));
@@ -68,7 +68,7 @@ describe("contract §3 a customer's year as a document", () => {
   });
 
   test("is the customer's own: nobody else's, and of no year in which there was nothing", async () => {
-    await world.freeze("2027-01-10T12:00:00Z");
+    await world.travel("2027-01-10T12:00:00Z");
     const ask = await browserOf(world, other);
     for (const [account_id, year] of [
       [paid.account_id, 2026],

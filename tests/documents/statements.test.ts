@@ -155,7 +155,7 @@ describe("contract §3 statements", () => {
       "select s.id from core.sales s join core.allocations a on a.sale_id = s.id where a.account_id = $1",
       customer.account_id,
     );
-    await world.freeze("2026-08-16T12:00:00Z");
+    await world.travel("2026-08-16T12:00:00Z");
     await world.done(["sale", "reverse", sale, "--reason", "sold twice", "--recover", "--yes"]);
     expect((await statementsOf(world, customer.account_id))[0]?.content).toEqual(before);
     await world.sell(customer, 30, "2026-05");

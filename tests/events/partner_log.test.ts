@@ -101,7 +101,7 @@ describe("§6 the log of a partner", () => {
     await world.row("select private.claim_customer($1, $2, 'manual')", taken.id, world.partnerB.id);
     expect((await world.claim(conflicting.draft_id)).status).not.toBe(200);
     const expiring = await world.draft();
-    await world.freeze(daysLater(61));
+    await world.travel(daysLater(61));
     await world.environment.slowDb.call(
       "run_draft_jobs",
       { kind: "worker", host: "sandbox", request_id: "test" },
@@ -111,7 +111,7 @@ describe("§6 the log of a partner", () => {
       { type: "draft.conflict", data: { draft_id: conflicting.draft_id, status: "conflict" } },
       { type: "draft.expired", data: { draft_id: expiring.draft_id, status: "expired" } },
     ]);
-    await world.freeze(START);
+    await world.travel(START);
   });
 
   test("tells of mandates that are renewed, run out or are ended, and of meters that were judged", async () => {
@@ -256,14 +256,14 @@ describe("§6 the log of a partner", () => {
       { from: START.slice(0, 10) },
       manager,
     );
-    await world.freeze(new Date(Date.parse(START) + 1000).toISOString());
+    await world.travel(new Date(Date.parse(START) + 1000).toISOString());
     expect(replayed.body.events).toBe(posts.length);
     const [again] = await sent();
     expect(asRead(again)).toEqual(asRead(posts));
     // more than fifty would go in two turns
     expect(posts.length).toBeLessThan(50);
     await world.row("delete from core.webhook_endpoints");
-    await world.freeze(START);
+    await world.travel(START);
   });
 
   test("of who shares by an application it tells no registration, and when the sharing ends", async () => {
