@@ -70,7 +70,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
   const mailedCode = async () =>
     (
       await world.row(
-        "select subject from core.mail_outbox where recipient = $1 order by created_at desc, ctid desc limit 1",
+        "select subject from core.mail_outbox where recipient = $1 order by created_at desc, age(xmin), ctid desc limit 1",
         person.email,
       )
     ).subject.slice(0, 6);

@@ -32,7 +32,7 @@ async function customer(): Promise<string> {
 
 const mailTo = async (address: string, from = world) =>
   from.row(
-    "select * from core.mail_outbox where recipient = $1 and status <> 'nobody' order by created_at desc, ctid desc limit 1",
+    "select * from core.mail_outbox where recipient = $1 and status <> 'nobody' order by created_at desc, age(xmin), ctid desc limit 1",
     address.trim().toLowerCase(),
   );
 async function codeFor(address: string, from = world): Promise<string> {

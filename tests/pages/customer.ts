@@ -40,7 +40,7 @@ const idsOf = (world: SandboxWorld, draft_id: string) =>
 export async function signInCode(world: SandboxWorld, email: string, before: readonly string[] = []): Promise<string> {
   const row = await world.row(
     `select subject from core.mail_outbox where recipient = $1 and template = 'sign_in' and id <> all ($2)
-      order by created_at desc, ctid desc limit 1`,
+      order by created_at desc, age(xmin), ctid desc limit 1`,
     email,
     before,
   );

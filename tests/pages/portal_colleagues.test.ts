@@ -32,12 +32,12 @@ async function invite(email: string, browser = ask) {
 
 /** The newest mail to an address: the world's clock stands still, so the rows' places say which it is. */
 const mailTo = (email: string) =>
-  world.row("select * from core.mail_outbox where recipient = $1 order by ctid desc limit 1", email);
+  world.row("select * from core.mail_outbox where recipient = $1 order by age(xmin), ctid desc limit 1", email);
 
 /** The link in the newest invitation of an address. */
 async function linkOf(email: string): Promise<string> {
   const { links } = await world.row(
-    "select links from core.mail_outbox where recipient = $1 and template = 'manager_invitation' order by ctid desc limit 1",
+    "select links from core.mail_outbox where recipient = $1 and template = 'manager_invitation' order by age(xmin), ctid desc limit 1",
     email,
   );
   return links[0];

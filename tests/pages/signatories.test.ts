@@ -363,7 +363,7 @@ describe("contract §7 what a signatory has there", () => {
 describe("contract §6 a signatory changes the account number", () => {
   const code = async (email: string) => {
     const row = await world.row(
-      "select subject from core.mail_outbox where recipient = $1 and template = 'claim_code' order by created_at desc, ctid desc limit 1",
+      "select subject from core.mail_outbox where recipient = $1 and template = 'claim_code' order by created_at desc, age(xmin), ctid desc limit 1",
       email,
     );
     return row.subject.slice(0, 6);
@@ -434,7 +434,7 @@ describe("contract §6 a signatory changes the account number", () => {
 describe("contract §2 a signatory withdraws the mandate they gave", () => {
   const codeTo = async (email: string) => {
     const row = await world.row(
-      "select subject from core.mail_outbox where recipient = $1 and template = 'claim_code' order by created_at desc, ctid desc limit 1",
+      "select subject from core.mail_outbox where recipient = $1 and template = 'claim_code' order by created_at desc, age(xmin), ctid desc limit 1",
       email,
     );
     return row.subject.slice(0, 6);
