@@ -4,7 +4,7 @@ import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
-import { kept, leave, type Returned } from "./returned.ts";
+import { kept, type Returned } from "./returned.ts";
 import { newSecretOf, ownerOf, type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
 import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
@@ -172,17 +172,17 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** What a form did is told on the page at `page`, once. `shown` is what only this browser sees, and only now. */
   told(page: string, news: string, shown: Record<string, string> = {}): Response {
-    return this.#leave(page, { typed: new URLSearchParams({ news, ...shown }), errors: {} });
+    return this.#backTo(page, { typed: new URLSearchParams({ news, ...shown }), errors: {} });
   }
 
   /** Back to the page of a form, which says what is wrong. */
   refuse(page: string, errors: Errors): Response {
-    return this.#leave(page, { typed: kept(this.form, errors), errors });
+    return this.#backTo(page, { typed: kept(this.form, errors), errors });
   }
 
-  #leave(page: string, returned: Returned): Response {
+  #backTo(page: string, returned: Returned): Response {
     const to = this.frame.to(page);
-    leave(this.c, this.environment, { path: to.split("?")[0] ?? "", whose: this.whose }, returned);
+    this.leave(to, returned);
     return this.c.redirect(to, 303);
   }
 
@@ -197,8 +197,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   }
 
   #signInBefore(page: Section, returned: Returned): Response {
-    const path = `${this.frame.root}${this.home}${page}`;
-    const fits = leave(this.c, this.environment, { path, whose: this.whose }, returned, SIGN_IN_SECONDS);
+    const fits = this.leave(`${this.frame.root}${this.home}${page}`, returned, SIGN_IN_SECONDS);
     return this.go("/sign-in", { to: page, ...(fits ? { out: "kept" } : {}) });
   }
 

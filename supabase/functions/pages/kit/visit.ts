@@ -164,11 +164,15 @@ export class Visit<Name extends string = string> {
    * once, by `show`.
    */
   again(to: string, errors: Errors, show: (returned: Returned) => Html): Answer {
-    const { c, environment } = this;
     const returned = { typed: kept(this.form, errors), errors };
     if (!this.browser) return this.page(show(returned), 422);
-    leave(c, environment, { path: to.split("?")[0] ?? "", whose: this.whose }, returned);
-    return c.redirect(to, 303);
+    this.leave(to, returned);
+    return this.c.redirect(to, 303);
+  }
+
+  /** Leaves a form for the page at `to`, and answers whether what was typed is in it. */
+  protected leave(to: string, returned: Returned, seconds?: number): boolean {
+    return leave(this.c, this.environment, { path: to.split("?")[0] ?? "", whose: this.whose }, returned, seconds);
   }
 
   /** See Other: what a form did is shown by a page of its own, which can be reloaded. */
