@@ -205,19 +205,11 @@ export const en: ClaimWords = {
     },
   },
   revoke: {
-    title: "Withdraw your mandate",
-    why_code: "To withdraw you need a code, which we will e-mail to you. That way we know it is you.",
     means: {
       kept: (until) => `What you charged up to and including ${until} still counts. You will still be paid for it.`,
       nothing_kept: "What has been booked stays booked. You will still be paid for it.",
-      lost: (kwh, month) => `You lose the ${kwh} kWh of ${month}, because a part of a month does not count.`,
-      nothing_lost: (month) => `We have no kWh of ${month} yet. What you charge this month no longer counts.`,
-      from_now: (service) => `From now on ${service} no longer has your charging registered.`,
-      renewal: (until) => `Your renewal up to and including ${until} lapses too.`,
       at_once: "It takes effect at once and cannot be undone here. If you want to take part again later, e-mail us.",
     },
-    confirm: "Yes, withdraw my mandate",
-    back: "No, go back",
   },
   used: {
     title: "This registration has been completed",

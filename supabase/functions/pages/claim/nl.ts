@@ -204,22 +204,12 @@ export const nl = {
     },
   },
   revoke: {
-    title: "Machtiging intrekken",
-    why_code: "Intrekken kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
     means: {
       kept: (until: string) => `Wat u tot en met ${until} laadde, telt nog mee. De vergoeding daarvan krijgt u nog.`,
       nothing_kept: "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan krijgt u nog.",
-      lost: (kwh: string, month: string) =>
-        `U verliest de ${kwh} kWh van ${month}, want een deel van een maand telt niet mee.`,
-      nothing_lost: (month: string) =>
-        `Van ${month} hebben wij nog geen kWh. Wat u deze maand laadt, telt niet meer mee.`,
-      from_now: (service: string) => `${service} laat uw laadstroom van nu af niet meer registreren.`,
-      renewal: (until: string) => `Ook uw verlenging tot en met ${until} vervalt.`,
       at_once:
         "Intrekken gaat meteen in, en u kunt het hier niet ongedaan maken. Wilt u later weer meedoen? Mail ons dan.",
     },
-    confirm: "Ja, trek mijn machtiging in",
-    back: "Nee, terug",
   },
   used: {
     title: "Deze aanmelding is al afgerond",

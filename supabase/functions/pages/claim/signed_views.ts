@@ -1,12 +1,13 @@
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import { longMonth, showDocument } from "../kit/document.ts";
+import { showDocument } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, type Offer, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
 import { languageOf, type Signed, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
+import { whatIsLost } from "../kit/withdrawal.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
 import type { Charger, Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
@@ -63,7 +64,7 @@ function titleOf({ locale }: Frame, name: StepName, { answers }: Claim): string 
 /** What became of a signed claim: what is still to be done, where it stands, and the ways to change or stop it. */
 export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Claim["signed"]>): Html {
   const { words: kit, config, to } = frame;
-  const { done: words, revoke } = WORDS[frame.locale];
+  const { done: words } = WORDS[frame.locale];
   const partner = frame.brand?.name ?? "";
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
   return layout(frame, {
@@ -102,7 +103,7 @@ ${
 ${keptText(frame, claim.renewal, kit.sign.again)}`
     : ""
 }
-${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${revoke.title}</a></p>`}
+${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${kit.withdrawal.title}</a></p>`}
 <p class="save"><a class="link" href="${frame.root}/mijn?lang=${frame.locale}">${words.own_pages}</a></p>`,
   });
 }
@@ -221,15 +222,12 @@ ${askCode(frame, claim, "/iban-code")}`,
 }
 
 /** What a withdrawal leaves and loses, to the kWh. */
-function whatIsLost({ locale, words: kit, config }: ClaimFrame, { withdrawal, renewal }: Claim): string[] {
-  const { means } = WORDS[locale].revoke;
+function whatItMeans(frame: ClaimFrame, { withdrawal, renewal }: Claim): string[] {
+  const { means } = WORDS[frame.locale].revoke;
   const { covered_until = null, month = "", lost_kwh = 0 } = withdrawal ?? {};
-  const kwh = new Intl.NumberFormat(kit.date_locale, { maximumFractionDigits: 3 }).format(lost_kwh);
   return [
-    covered_until ? means.kept(longDate(covered_until, kit)) : means.nothing_kept,
-    lost_kwh > 0 ? means.lost(kwh, longMonth(month, kit)) : means.nothing_lost(longMonth(month, kit)),
-    means.from_now(config.SERVICE_NAME),
-    ...(renewal ? [means.renewal(longDate(renewal.valid_until, kit))] : []),
+    covered_until ? means.kept(longDate(covered_until, frame.words)) : means.nothing_kept,
+    ...whatIsLost(frame, { month, lost_kwh }, renewal?.valid_until ?? null),
     means.at_once,
   ];
 }
@@ -237,8 +235,8 @@ function whatIsLost({ locale, words: kit, config }: ClaimFrame, { withdrawal, re
 /** Asked once more, with what it means; a code that is mailed now ends it. */
 export function revokePage(frame: ClaimFrame, claim: Claim, error?: string): Html {
   const { to, words: kit } = frame;
-  const words = WORDS[frame.locale].revoke;
-  const means = html`<ul>${whatIsLost(frame, claim).map((line) => html`<li>${line}</li>`)}</ul>`;
+  const words = kit.withdrawal;
+  const means = html`<ul>${whatItMeans(frame, claim).map((line) => html`<li>${line}</li>`)}</ul>`;
   if (!claim.code_sent && !error)
     return layout(frame, {
       title: words.title,

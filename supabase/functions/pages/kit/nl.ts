@@ -70,6 +70,22 @@ export const nl = {
     "partners:write": "de instellingen wijzigen van het bedrijf dat u beheert, en klanten toevoegen",
   },
 
+  /** To end a mandate: on the pages of a claim, and on those of who signed for a CPO's customer. */
+  withdrawal: {
+    title: "Machtiging intrekken",
+    why_code: "Intrekken kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
+    means: {
+      lost: (kwh: string, month: string) =>
+        `U verliest de ${kwh} kWh van ${month}, want een deel van een maand telt niet mee.`,
+      nothing_lost: (month: string) =>
+        `Van ${month} hebben wij nog geen kWh. Wat u deze maand laadt, telt niet meer mee.`,
+      from_now: (service: string) => `${service} laat uw laadstroom van nu af niet meer registreren.`,
+      renewal: (until: string) => `Ook uw verlenging tot en met ${until} vervalt.`,
+    },
+    confirm: "Ja, trek mijn machtiging in",
+    back: "Nee, terug",
+  },
+
   read: {
     save: "Bewaar als tekst",
     continue: "Verder naar ondertekenen",

@@ -213,7 +213,6 @@ export const en: MijnWords = {
   },
 
   withdraw: {
-    title: "Withdraw your mandate",
     which: (cpo, ean) => `Your mandate as a customer of ${cpo}, for the connection with EAN ${ean}.`,
     means: {
       kept: (until) =>
@@ -222,17 +221,10 @@ export const en: MijnWords = {
       unregistered:
         "Your registration is not complete yet. If you withdraw now, what you charged before does not count either, apart from what has been booked.",
       nothing_kept: "What has been booked stays booked. The compensation for it still comes.",
-      lost: (kwh, month) => `You lose the ${kwh} kWh of ${month}, because a part of a month does not count.`,
-      nothing_lost: (month) => `We have no kWh of ${month} yet. What you charge this month no longer counts.`,
-      from_now: (service) => `From now on ${service} no longer has your charging registered.`,
-      renewal: (until) => `Your renewal up to and including ${until} lapses too.`,
       told: (cpo) => `We tell ${cpo} that you stop. Your charger and your contract with ${cpo} stay as they are.`,
       again: (cpo) =>
         `It takes effect at once and cannot be undone here. If you want to take part again later, ask ${cpo} for a new link.`,
     },
-    why_code: "To withdraw you need a code, which we will e-mail to you. That way we know it is you.",
-    confirm: "Yes, withdraw my mandate",
-    back: "No, go back",
   },
 
   sharing: {

@@ -219,7 +219,6 @@ export const nl = {
   },
 
   withdraw: {
-    title: "Machtiging intrekken",
     which: (cpo: string, ean: string) => `Uw machtiging als klant van ${cpo}, voor de aansluiting met EAN-code ${ean}.`,
     means: {
       kept: (until: string) => `Wat u tot en met ${until} laadde, telt nog mee. De vergoeding daarvan komt nog.`,
@@ -227,20 +226,11 @@ export const nl = {
       unregistered:
         "Uw registratie is nog niet in orde. Trekt u nu in, dan telt ook niet mee wat u eerder laadde, behalve wat al is ingeboekt.",
       nothing_kept: "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan komt nog.",
-      lost: (kwh: string, month: string) =>
-        `U verliest de ${kwh} kWh van ${month}, want een deel van een maand telt niet mee.`,
-      nothing_lost: (month: string) =>
-        `Van ${month} hebben wij nog geen kWh. Wat u deze maand laadt, telt niet meer mee.`,
-      from_now: (service: string) => `${service} laat uw laadstroom van nu af niet meer registreren.`,
-      renewal: (until: string) => `Ook uw verlenging tot en met ${until} vervalt.`,
       told: (cpo: string) =>
         `${cpo} hoort van ons dat u stopt. Uw laadpaal en uw contract met ${cpo} blijven zoals ze zijn.`,
       again: (cpo: string) =>
         `Intrekken gaat meteen in, en u kunt het hier niet ongedaan maken. Wilt u later weer meedoen? Vraag ${cpo} dan om een nieuwe link.`,
     },
-    why_code: "Intrekken kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
-    confirm: "Ja, trek mijn machtiging in",
-    back: "Nee, terug",
   },
 
   sharing: {

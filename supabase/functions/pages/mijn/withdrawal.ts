@@ -3,12 +3,12 @@ import { composeAccountCode, customerWithdrew } from "#shared/domain/mail/mail.t
 import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { readCode } from "../kit/code.ts";
-import { longMonth } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { maskEmail } from "../kit/views.ts";
+import { whatIsLost } from "../kit/withdrawal.ts";
 import { ownPage } from "./frame.ts";
 import type { SignedMandate } from "./model.ts";
 import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
@@ -83,24 +83,21 @@ export const withdrawalPages = { showWithdrawal, mailWithdrawalCode, withdrawMan
 
 /** What a withdrawal leaves and loses, to the kWh. */
 function whatItMeans(
-  { locale, words: kit, config }: MijnFrame,
+  frame: MijnFrame,
   { partner_name, registration_status, renewed_until, withdrawal }: SignedMandate,
 ): string[] {
-  const { means } = WORDS[locale].withdraw;
-  const { covered_until, month, lost_kwh } = withdrawal;
-  const kwh = new Intl.NumberFormat(kit.date_locale, { maximumFractionDigits: 3 }).format(lost_kwh);
+  const { means } = WORDS[frame.locale].withdraw;
+  const { covered_until } = withdrawal;
   /** Of a registration that was not submitted, or was rejected, nothing is booked once the mandate is over. */
   const keptOf = () => {
     if (!covered_until) return [means.nothing_kept];
     if (registration_status === "concept" || registration_status === "afgekeurd") return [means.unregistered];
-    const kept = means.kept(longDate(covered_until, kit));
+    const kept = means.kept(longDate(covered_until, frame.words));
     return registration_status === "ingediend" ? [kept, means.if_approved] : [kept];
   };
   return [
     ...keptOf(),
-    lost_kwh > 0 ? means.lost(kwh, longMonth(month, kit)) : means.nothing_lost(longMonth(month, kit)),
-    means.from_now(config.SERVICE_NAME),
-    ...(renewed_until ? [means.renewal(longDate(renewed_until, kit))] : []),
+    ...whatIsLost(frame, withdrawal, renewed_until),
     means.told(partner_name),
     means.again(partner_name),
   ];
@@ -109,15 +106,15 @@ function whatItMeans(
 /** Asked once more, with what it means; a code that is mailed now ends it. */
 function withdrawalPage(visit: MijnVisit, mandate: SignedMandate, error?: string): Html {
   const { frame } = visit;
-  const words = WORDS[frame.locale].withdraw;
-  const { code, ask_code } = frame.words;
+  const { which } = WORDS[frame.locale].withdraw;
+  const { code, ask_code, withdrawal: words } = frame.words;
   const { email, partner_name, ean_code, code_sent } = mandate;
   const typing = code_sent || error !== undefined;
   const back = html`<a class="link" href="${frame.to("/mandate")}">${words.back}</a>`;
   return ownPage(frame, "/mandate", email, {
     title: words.title,
     ...(error ? { errors: { code: error } } : {}),
-    body: html`<p>${words.which(partner_name, inGroups(ean_code))}</p>
+    body: html`<p>${which(partner_name, inGroups(ean_code))}</p>
 <ul>${whatItMeans(frame, mandate).map((line) => html`<li>${line}</li>`)}</ul>
 ${
   typing
