@@ -533,8 +533,23 @@ test("§9.5 every operation of ours that goes is noticed", () => {
   }
 });
 
-test("§9.5 a line of the changelog that begins with ⚠️ announces", () => {
-  expect(announcements("# x\n- ⚠️ 2027-01-01: gone\n- new ⚠️ thing\n⚠️ two\n")).toEqual(["- ⚠️ 2027-01-01: gone", "⚠️ two"]);
+test("§9.5 a line of the changelog that begins with ⚠️ and a date announces", () => {
+  expect(announcements("# x\n- ⚠️ 2027-01-01: gone\n- new ⚠️ thing\n- ⚠️ two\n")).toEqual(["- ⚠️ 2027-01-01: gone"]);
+});
+
+test("§9.5 each breaking line of the changelog names its date, and operators read a list of their own", () => {
+  const changelog = readFileSync(join(ROOT, "CHANGELOG.md"), "utf8");
+  const marked = changelog.split("\n").filter((line) => /^\s*[-*].*⚠️/.test(line));
+  expect(marked.length).toBeGreaterThan(0);
+  expect(announcements(changelog)).toEqual(marked);
+
+  for (const release of changelog.split(/^## /m).slice(1)) {
+    const [head, ...lists] = release.split(/^### /m);
+    expect(head, "a line stands in one of the two lists").not.toMatch(/^[-*]/m);
+    const names = lists.map((list) => list.split("\n")[0]);
+    expect(["For integrators", "For integrators, For operators"]).toContain(names.join(", "));
+    expect(lists[0], "what operators read goes to their list").not.toContain("Operators:");
+  }
 });
 
 test("§9.5 the program refuses a breaking change that nobody announced", () => {

@@ -1,5 +1,5 @@
 // What of a change to openapi.json breaks a client (specification section 9.5): `node breaking_changes.ts <commit>` prints it, and
-// fails unless CHANGELOG.md has a line since that commit that begins with ⚠️.
+// fails unless CHANGELOG.md has a line since that commit that begins with ⚠️ and a date.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -244,9 +244,9 @@ function changedOperations(
   }
 }
 
-/** The lines of the changelog that announce something breaking. */
+/** The lines of the changelog that announce something breaking: each names the date it takes effect. */
 export const announcements = (changelog: string): string[] =>
-  changelog.split("\n").filter((line) => /^[-*\s]*⚠️/.test(line));
+  changelog.split("\n").filter((line) => /^[-*\s]*⚠️ \d{4}-\d{2}-\d{2}: /.test(line));
 
 if (import.meta.main) {
   const [base] = process.argv.slice(2);
