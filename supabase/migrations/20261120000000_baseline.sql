@@ -4201,7 +4201,8 @@ return json_build_object(
   name, coalesce(rows, '[]'),
   'limit', (query ->> 'limit')::int,
   'offset', (query ->> 'offset')::bigint,
-  'count', coalesce(least(cardinality(found), (query ->> 'limit')::int), 0),
+  -- least() passes over null, which array_agg gives of no rows
+  'count', least(coalesce(cardinality(found), 0), (query ->> 'limit')::int),
   'has_more', coalesce(cardinality(found) > (query ->> 'limit')::int, false));
 comment on function private.page_answer(text, json, uuid[], jsonb) is
   'A page as the API writes it: its rows under their name, and by what private.account_page found how many they are and whether another page follows.';

@@ -98,6 +98,22 @@ test("§7 the Error schema lists every field that an error may carry, each at th
   expect(Object.keys(properties.issues.items.properties)).toEqual(["path", "message"]);
 });
 
+test("§9.5 no component has the name that a generator gives an answer: an operation and a status", () => {
+  type Operation = { operationId: string; responses: Record<string, unknown> };
+  const operations = [document.paths, document.webhooks].flatMap((paths: Record<string, Record<string, Operation>>) =>
+    Object.values(paths).flatMap((methods) => Object.values(methods)),
+  );
+  const generated = new Set(
+    operations.flatMap(({ operationId, responses }) =>
+      [...Object.keys(responses), "default"].map((status) => `${operationId}${status}`.toLowerCase()),
+    ),
+  );
+  expect(generated.size).toBeGreaterThan(500);
+  const { schemas, responses } = document.components;
+  const names = [...Object.keys(schemas), ...Object.keys(responses)];
+  expect(names.filter((name) => generated.has(name.toLowerCase()))).toEqual([]);
+});
+
 test("§9.2 promises of no answer that it has no further fields", () => {
   expect(committed).not.toContain("additionalProperties");
 });

@@ -4494,7 +4494,7 @@ export interface components {
          *
          *     `invalid_grant`: This code or refresh token is unknown, expired, used, revoked, or was given for another client, redirect_uri or code_challenge. Send the user to the authorization page again.
          */
-        Token400: {
+        TokenErrors400: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -4646,7 +4646,7 @@ export interface components {
          *
          *     `invalid_redirect_uri`: redirect_uri must be one registered for this client, letter for letter.
          */
-        Authorize400: {
+        AuthorizeErrors400: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -5627,7 +5627,7 @@ export interface components {
          *
          *     `draft_id_required`: Send draft_id, from GET /partner/drafts or the answer of the import; sign-in links also take email.
          */
-        IssueAuthLink400: {
+        IssueAuthLinkErrors400: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -5883,7 +5883,7 @@ export interface components {
          *
          *     `invalid_ean`: An EAN is 18 digits.
          */
-        ClaimSandboxDraft400: {
+        ClaimSandboxDraftErrors400: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -5931,7 +5931,7 @@ export interface components {
          *
          *     `charger_claimed`: A charger of this brand with this serial number is active on another account.
          */
-        ClaimSandboxDraft409: {
+        ClaimSandboxDraftErrors409: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -6093,7 +6093,7 @@ export interface components {
          *
          *     `charger_claimed`: A charger of this brand with this serial number is active on another account.
          */
-        CreateSandboxFixtures409: {
+        CreateSandboxFixturesErrors409: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -6336,7 +6336,7 @@ export interface operations {
                     "application/json": components["schemas"]["Token"];
                 };
             };
-            400: components["responses"]["Token400"];
+            400: components["responses"]["TokenErrors400"];
             401: components["responses"]["OAuthInvalidClient"];
             408: components["responses"]["OAuthRequestTimeout"];
             413: components["responses"]["OAuthPayloadTooLarge"];
@@ -6451,7 +6451,7 @@ export interface operations {
                     "application/json": components["schemas"]["Authorization"];
                 };
             };
-            400: components["responses"]["Authorize400"];
+            400: components["responses"]["AuthorizeErrors400"];
             401: components["responses"]["OAuthMissingOrInvalidTokenOrInvalidClient"];
             403: components["responses"]["OAuthPartnerApiKeyScope"];
             408: components["responses"]["OAuthRequestTimeout"];
@@ -7849,7 +7849,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuthLink"];
                 };
             };
-            400: components["responses"]["IssueAuthLink400"];
+            400: components["responses"]["IssueAuthLinkErrors400"];
             401: components["responses"]["MissingOrInvalidToken"];
             403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
             404: components["responses"]["DraftNotFound"];
@@ -9196,12 +9196,12 @@ export interface operations {
                     "application/json": components["schemas"]["ClaimedSandboxDraft"];
                 };
             };
-            400: components["responses"]["ClaimSandboxDraft400"];
+            400: components["responses"]["ClaimSandboxDraftErrors400"];
             401: components["responses"]["MissingOrInvalidToken"];
             403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
             404: components["responses"]["CustomerNotFoundOrDraftNotFound"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["ClaimSandboxDraft409"];
+            409: components["responses"]["ClaimSandboxDraftErrors409"];
             413: components["responses"]["PayloadTooLarge"];
             422: components["responses"]["EanAddressMismatchOrCatalogUnresolved"];
             429: components["responses"]["TooManyRequests"];
@@ -9492,7 +9492,7 @@ export interface operations {
             403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
             404: components["responses"]["CustomerNotFoundOrDraftNotFound"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["CreateSandboxFixtures409"];
+            409: components["responses"]["CreateSandboxFixturesErrors409"];
             413: components["responses"]["PayloadTooLarge"];
             422: components["responses"]["EanAddressMismatchOrCatalogUnresolved"];
             429: components["responses"]["TooManyRequests"];

@@ -221,10 +221,13 @@ export const exampleName = ({ errors }: Pick<Surface, "errors">, code: ErrorCode
 const exampleNames = (surface: Surface, endpoint: Endpoint) =>
   [...errorsOf(endpoint)].map((code) => exampleName(surface, code));
 
-/** What an operation answers of several errors is called by the operation; up to three are called by their own names, and shared. */
+/**
+ * The name of a shared answer. More than three errors are named by their operation, not as `Token400`: generators give that name to the
+ * types they make of an operation and a status.
+ */
 function responseName(surface: Surface, endpoint: Endpoint, status: number, codes: readonly ErrorCode[]): string {
   const style = surface.errors === "oauth" ? "OAuth" : "";
-  return codes.length <= 3 ? style + codes.map(pascal).join("Or") : `${pascal(endpoint.id)}${status}`;
+  return codes.length <= 3 ? style + codes.map(pascal).join("Or") : `${pascal(endpoint.id)}Errors${status}`;
 }
 
 function errorResponses(surface: Surface, endpoint: Endpoint): ZodOpenApiResponsesObject {
