@@ -182,6 +182,32 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect((await settle({ quarter: "2026-Q4" })).body).toMatchObject({ kwh: 30, left_out: [] });
   });
 
+  test("in January, when no month of the year is over, January too; a year without a factor takes the one of the year before", async () => {
+    await world.travel("2027-01-20T12:00:00Z");
+    await cpoAccount({ "2026-12": 40, "2027-01": 100 });
+    const factors = () => world.rows("select delivery_year, ere_per_kwh::float from core.ere_factors order by 1");
+    expect(await factors()).toEqual([{ delivery_year: 2026, ere_per_kwh: 0.332694 }]);
+    // signed in January: the mandate covers nothing of last year
+    expect(await settle({ quarter: "2026-Q4" })).toMatchObject({
+      status: 409,
+      body: { left_out: [{ period: "2026-12", reason: "outside_mandate" }] },
+    });
+    const { status, body } = await settle({ quarter: "2027-Q1" });
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({ kwh: 100, ere: 33.27, gross_eur: 13.31, left_out: [] }),
+    ]);
+    expect(await factors()).toHaveLength(2);
+    // in February the running month waits until it is over
+    await world.travel("2027-02-20T12:00:00Z");
+    const account_id = await cpoAccount({ "2027-01": 30, "2027-02": 20 });
+    expect((await settle({ quarter: "2027-Q1" })).body).toMatchObject({
+      kwh: 130,
+      left_out: [{ account_id, period: "2027-02", reason: "month_not_over" }],
+    });
+    await world.row("delete from core.figures where delivery_year = 2027");
+  });
+
   test("what is worth no cent is credited and not sold", async () => {
     await cpoAccount({ "2026-04": 0.01 });
     expect(await settle()).toMatchObject({ status: 200, body: { kwh: 0.01, ere: 0, gross_eur: 0, net_eur: 0 } });

@@ -30,9 +30,8 @@ const CHARGERS = [
   },
   { nickname: "Schuur", brand: "Easee", model: "Home", power_kw: 7.4, hour: 9, every: 5, wh: 9_000 },
 ];
-/** The first year of delivery, and the renewable share that stands for those nobody has published yet. */
+/** The first year of delivery. */
 const FIRST_YEAR = 2026;
-const SHARE = "0.505";
 const DAY = 86_400_000;
 
 type Customer = { user_id: string; account_id: string; partner_id: string };
@@ -65,10 +64,6 @@ export async function ensureCustomer(
     const { account_id } = await ask<{ account_id: string }>(`/sandbox/v1/drafts/${REFERENCE}/claim`, { iban: IBAN });
     const quarters = settledQuarters(person.month);
     const operator = (name: string, input: object) => operate(stack.operator_database_url, name, input);
-    for (const [year] of quarters) {
-      const { rows } = await client.query("select from core.ere_factors where delivery_year = $1", [year]);
-      if (rows.length === 0) await operator("factor_set", { delivery_year: year, share: SHARE });
-    }
     const registration = await giveHistory(client, { user_id: person.id, account_id, partner_id }, quarters);
     if (registration === "ingediend")
       await ask(`/sandbox/v1/customers/${account_id}/review`, { outcome: "goedgekeurd" });

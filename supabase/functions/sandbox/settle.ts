@@ -35,7 +35,7 @@ export const settleQuarter = endpoint(
     summary: "Book, credit, sell and pay a quarter of your own customers now",
     description:
       "What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked " +
-      "is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid, you too (`POST /partner/payout-iban`; before that nothing is in `GET /v1/settlements`): without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over. The figures of the year are published to you. " +
+      "is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid, you too (`POST /partner/payout-iban`; before that nothing is in `GET /v1/settlements`): without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over; in January, when no month of the year is over, January too. A year without a published factor takes the one of the year before. The figures of the year are published to you. " +
       "A call settles 1000 accounts at most: repeat it until `accounts_left` is 0. " +
       "Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. " +
       "`reset` takes it back.",

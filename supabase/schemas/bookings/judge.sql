@@ -66,6 +66,8 @@ set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   today  constant date := private.today();
+  -- a sandbox settlement names accounts. In January it takes the running month: mandates begin on 1 January, so no other month exists
+  over   constant date := case when chosen is not null and extract(month from today) = 1 then date_trunc('year', today) + interval '1 month' else today end;
   factor core.ere_factors;
 begin
   select * into factor from core.ere_factors f where f.delivery_year = extract(year from quarter);
@@ -79,7 +81,7 @@ begin
            case when b.repeats = 2 then 'repeated_total' end,
            case when m.session_count = 0 then 'no_sessions' end], null) else '{}' end,
          case when m.locked or c.ean_exclusive and private.ean_booked(c.ean_code, m.period) then 'already_booked'
-              when (m.period + interval '1 month')::date > today then 'month_not_over'
+              when (m.period + interval '1 month')::date > over then 'month_not_over'
               when factor.bookable_until < today then 'year_closed'
               when s.signed is null then 'no_mandate'
               when s.mandate_id is null then 'outside_mandate'
