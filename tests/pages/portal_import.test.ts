@@ -40,10 +40,11 @@ const tokenOf = async (browser: Browser, page: string) => formToken((await brows
 /** Sends a file as the form on the page does. */
 async function upload(
   file: BlobPart | null,
-  { browser = ask, name = "klanten.csv", lang = "nl" } = {},
+  { browser = ask, name = "klanten.csv", lang = "nl", consent = true } = {},
 ): Promise<PageAnswer> {
   const form = new FormData();
   form.set("form_token", await tokenOf(browser, "/import"));
+  if (consent) form.set("consent", "yes");
   form.set("file", new File(file === null ? [] : [file], file === null ? "" : name));
   return browser(portal(world, `/import?lang=${lang}`), { form });
 }
@@ -60,7 +61,7 @@ async function look(file: BlobPart, browser = ask) {
   };
 }
 
-const confirm = async (page: string, fields: Record<string, string> = { consent: "yes" }, browser = ask) => {
+const confirm = async (page: string, fields: Record<string, string> = {}, browser = ask) => {
   const form = { form_token: await tokenOf(browser, page), ...fields };
   return browser(portal(world, page), { form });
 };
@@ -106,20 +107,45 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(csv).toContain("'=HYPERLINK");
   });
 
-  test("contract §4 without the consent nothing is imported, and the tick says so; nothing is ticked beforehand", async () => {
+  test("contract §4 without the consent nothing is shown or kept of a file, a customer or addresses; nothing is ticked beforehand", async () => {
     const [email = ""] = emails(1);
-    const { page, text } = await look(csvOf(email));
+    for (const page of ["/import", "/import/customer", "/import/invite"])
+      expect((await ask(portal(world, page))).text).not.toMatch(/<input type="checkbox"[^>]*checked/);
+    const send = async (page: string, fields: Record<string, string>) =>
+      ask(portal(world, page), { form: { form_token: await tokenOf(ask, page), ...fields } });
+    for (const { status, text } of [
+      await upload(csvOf(email), { consent: false }),
+      await send("/import/customer", { naam: "Jan", email }),
+      await send("/import/invite", { emails: email }),
+    ]) {
+      expect(status).toBe(422);
+      expect(/<p class="wrong" id="consent-error">([^<]*)/.exec(text)?.[1]).toMatch(
+        /^Bevestig dat .* toestemming heeft/,
+      );
+    }
+    expect(await rowCounts(world, "imports")).toEqual({ imports: 0 });
+    const { text } = await look(csvOf(email));
     expect(text).not.toMatch(/<input type="checkbox"[^>]*checked/);
-    const refused = await confirm(page, { send_invite: "yes" });
-    expect(refused.status).toBe(422);
-    expect(refused.text).toContain("Bevestig dat elke klant toestemming heeft gegeven");
+    expect(text).not.toContain('name="consent"');
     expect(await drafted(email)).toBe(0);
+  });
+
+  test("contract §4 each look at what was brought is in the audit log, without anybody's data", async () => {
+    const [email = ""] = emails(1);
+    const looks = () => world.row("select count(*)::int as n from core.audit_log where action = 'drafts.previewed'");
+    const { n } = await looks();
+    await look(csvOf(email));
+    expect((await looks()).n).toBe(n + 1);
+    const { details } = await world.row(
+      "select details from core.audit_log where action = 'drafts.previewed' order by id desc limit 1",
+    );
+    expect(details).toEqual({ rows: 1, source: "csv", manager_id: manager.user_id });
   });
 
   test("contract §4 who ticks it has them mailed, each once", async () => {
     const [email = ""] = emails(1);
     const { page } = await look(csvOf(email));
-    await confirm(page, { consent: "yes", send_invite: "yes" });
+    await confirm(page, { send_invite: "yes" });
     const { text } = await ask(portal(world, page));
     expect(text).toContain("Zij hebben een mail gekregen");
     expect(text).not.toContain("/claim/");
@@ -134,7 +160,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const { page } = await look(csvOf(...all, first, second));
     const foretold = rowsOf((await ask(portal(world, `${page}?show=skipped`))).text);
     expect(foretold).toHaveLength(100);
-    const form = { form_token: await tokenOf(ask, page), consent: "yes" };
+    const form = { form_token: await tokenOf(ask, page) };
     const answers = await Promise.all(Array.from({ length: 10 }, () => ask(portal(world, page), { form })));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(303));
     expect(await drafted(...all)).toBe(1_000);
@@ -147,7 +173,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     );
     expect(n).toBe(2);
     // another ten minutes later change nothing
-    await confirm(page, { consent: "yes", send_invite: "yes" });
+    await confirm(page, { send_invite: "yes" });
     expect(await drafted(...all)).toBe(1_000);
   });
 
@@ -194,13 +220,13 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     for (const browser of [colleague, stranger]) {
       const { status, text } = await browser(portal(world, page));
       expect([status, text.includes(email)]).toEqual([404, false]);
-      const form = { form_token: await tokenOf(browser, "/import"), consent: "yes" };
+      const form = { form_token: await tokenOf(browser, "/import") };
       expect((await browser(portal(world, page), { form })).status).toBe(404);
       expect((await browser(portal(world, `${page}/result.csv`))).status).toBe(404);
     }
     await world.row("update core.imports set expires_at = created_at");
     expect((await ask(portal(world, page))).status).toBe(404);
-    const form = { form_token: await tokenOf(ask, "/import"), consent: "yes" };
+    const form = { form_token: await tokenOf(ask, "/import") };
     expect((await ask(portal(world, page), { form })).status).toBe(404);
     expect(await drafted(email)).toBe(0);
     await world.row("select private.expire_drafts()");
@@ -314,7 +340,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
   test("contract §4 one customer by a form: what is wrong stands at its field, and the rest as for a file", async () => {
     const send = async (fields: Record<string, string>) =>
       ask(portal(world, "/import/customer"), {
-        form: { form_token: await tokenOf(ask, "/import/customer"), ...fields },
+        form: { form_token: await tokenOf(ask, "/import/customer"), consent: "yes", ...fields },
       });
     for (const [fields, field] of [
       [{ naam: "Jan", email: "geen" }, "email"],
@@ -338,7 +364,9 @@ describe("contract §4 bringing customers on a partner's pages", () => {
 
   test("contract §4 people by their addresses alone: each mailed once, in the partner's words", async () => {
     const send = async (fields: Record<string, string>) =>
-      ask(portal(world, "/import/invite"), { form: { form_token: await tokenOf(ask, "/import/invite"), ...fields } });
+      ask(portal(world, "/import/invite"), {
+        form: { form_token: await tokenOf(ask, "/import/invite"), consent: "yes", ...fields },
+      });
     expect((await send({ emails: " ", message: "" })).status).toBe(422);
     const many = await send({ emails: emails(101).join("\n"), message: "Welkom" });
     expect([many.status, many.text.match(/@voorbeeld\.nl/g)?.length]).toEqual([422, 101]);

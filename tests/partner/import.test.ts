@@ -526,6 +526,9 @@ describe("§4.2 reserved domains", () => {
     }
     const rows = [draftRow({ email }), draftRow({ email: other })];
     const dry = await production.import(rows, { send_invite: true, dry_run: true });
+    // others' invitations count too: without consent a dry run tells nothing of them
+    const untold = await production.import(rows, { send_invite: true, dry_run: true, consent: false });
+    expect([untold.body.added, untold.body.invite_ignored]).toEqual([2, []]);
     const { body } = await production.import(rows, { send_invite: true });
     for (const answer of [dry.body, body])
       expect([answer.added, answer.invite_ignored]).toEqual([2, [{ email, reason: "mail_limit" }]]);

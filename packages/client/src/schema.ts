@@ -2172,7 +2172,7 @@ export interface components {
             consent: true;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean;
-            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
             dry_run?: boolean;
             /** @description The customers, one object each */
             rows: components["schemas"]["CustomerRow"][];
@@ -2184,26 +2184,30 @@ export interface components {
             consent: true;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean;
-            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
             dry_run?: boolean;
         }) | {
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
-            send_invite?: boolean;
             /**
-             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
              * @constant
              */
             dry_run: true;
+            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            consent?: boolean;
+            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            send_invite?: boolean;
             /** @description The customers, one object each */
             rows: components["schemas"]["CustomerRow"][];
         } | (components["schemas"]["CustomerRow"] & {
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
-            send_invite?: boolean;
             /**
-             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
              * @constant
              */
             dry_run: true;
+            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            consent?: boolean;
+            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            send_invite?: boolean;
         });
         /** @description email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too. Longer than 120 is cut. An ean, or an address, that cannot be read is dropped and named in ean_ignored or address_ignored. A row that fails is named in rejected. */
         CustomerRow: {
@@ -2261,9 +2265,11 @@ export interface components {
             source?: string;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean;
-            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
             dry_run?: boolean;
         } | {
+            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            consent?: boolean;
             /** @description When present, csv is ignored; with neither, nothing is added */
             rows?: components["schemas"]["CustomerRow"][] | null;
             /** @description The CSV itself, with its header row */
@@ -2273,7 +2279,7 @@ export interface components {
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean;
             /**
-             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
              * @constant
              */
             dry_run: true;
@@ -2359,7 +2365,7 @@ export interface components {
             consent: true;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean | ("true" | "false");
-            /** @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
             dry_run?: boolean | ("true" | "false");
         } | {
             /**
@@ -2369,10 +2375,12 @@ export interface components {
             file?: string;
             /** @description The CSV itself, where no file is sent */
             csv?: string;
+            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            consent?: boolean;
             /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
             send_invite?: boolean | ("true" | "false");
             /**
-             * @description True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap
+             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
              * @constant
              */
             dry_run: true;
@@ -3249,7 +3257,7 @@ export interface components {
             /** @description The charger is another account's */
             charger_claimed: number;
         };
-        /** @description What an import of the same rows would answer now. Nothing is stored, and nobody is mailed */
+        /** @description What an import of the same rows would answer now; without consent, as far as the rows and your own drafts tell. No draft is stored, and nobody is mailed */
         ImportDryRun: {
             /**
              * @description Always true: what was asked for is done

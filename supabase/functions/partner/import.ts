@@ -99,7 +99,8 @@ const DryRun = Imported.extend({
   claim_urls: z.array(z.never()).max(0).meta({ description: "Empty: no draft was made" }),
 }).meta({
   id: "ImportDryRun",
-  description: "What an import of the same rows would answer now. Nothing is stored, and nobody is mailed",
+  description:
+    "What an import of the same rows would answer now; without consent, as far as the rows and your own drafts tell. No draft is stored, and nobody is mailed",
 });
 
 const Consent = z
@@ -115,7 +116,7 @@ const SendInvite = z
   .meta({ description: "True: each customer is mailed the claim link; false: the links are only in the answer" });
 
 const DRY_RUN_IS =
-  "True: the answer says what the import would do, and nothing is stored or mailed; no consent is needed. It counts on the rate limit, and not on the cap";
+  "True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap";
 const DryRunAsked = z.boolean().default(false).meta({ description: DRY_RUN_IS });
 
 const ROW_COLUMNS =
@@ -143,7 +144,14 @@ const Row = z.unknown().meta({
 });
 const Rows = z.array(Row).nullish();
 
-const forDryRun = { type: "boolean", const: true, description: DRY_RUN_IS } as const;
+const forDryRun = {
+  dry_run: { type: "boolean", const: true, description: DRY_RUN_IS },
+  consent: {
+    type: "boolean",
+    description:
+      "True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it",
+  },
+} as const;
 
 /** For the document: consent is required, or else `dry_run`. */
 function orDryRun({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
@@ -151,10 +159,9 @@ function orDryRun({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
   delete jsonSchema.type;
   delete jsonSchema.properties;
   delete jsonSchema.required;
-  const { consent: _, ...others } = properties;
   jsonSchema.anyOf = [
     { title: "Import", type: "object", properties, required: ["consent"] },
-    { title: "Dry run", type: "object", properties: { ...others, dry_run: forDryRun }, required: ["dry_run"] },
+    { title: "Dry run", type: "object", properties: { ...properties, ...forDryRun }, required: ["dry_run"] },
   ];
 }
 
@@ -182,7 +189,7 @@ function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
   ];
   jsonSchema.anyOf = [
     ...formsOf("", "consent", { consent, send_invite, dry_run }),
-    ...formsOf(", a dry run", "dry_run", { send_invite, dry_run: forDryRun }),
+    ...formsOf(", a dry run", "dry_run", { ...forDryRun, send_invite }),
   ];
 }
 
@@ -252,6 +259,7 @@ export const importDrafts = endpoint(
       source: source === "api" ? "api" : "csv",
       send_invite,
       dry_run,
+      consent: consent === true,
     });
   },
 );
@@ -280,6 +288,7 @@ export const addCustomers = endpoint(
       source: "api",
       send_invite,
       dry_run,
+      consent: consent === true,
     });
   },
 );
@@ -317,8 +326,8 @@ export const uploadDrafts = endpoint(
   async (context) => {
     const { file, csv, consent, send_invite, dry_run } = context.body;
     // a form has no booleans
-    if (!dry_run && consent !== true && !(consent === "true" && csv === undefined))
-      return context.fail("consent_required");
+    const agreed = consent === true || (consent === "true" && csv === undefined);
+    if (!dry_run && !agreed) return context.fail("consent_required");
     const given = context as unknown as ImportContext;
     const text = file ?? csv;
     if (text === undefined)
@@ -326,7 +335,13 @@ export const uploadDrafts = endpoint(
         detail: "Send the CSV as file in a form, or as csv in JSON.",
         issues: [{ path: "file", message: "is missing" }],
       });
-    return importRows(given, { ...(await rowsOfCsv(given, text)), source: "csv", send_invite, dry_run });
+    return importRows(given, {
+      ...(await rowsOfCsv(given, text)),
+      source: "csv",
+      send_invite,
+      dry_run,
+      consent: agreed,
+    });
   },
 );
 

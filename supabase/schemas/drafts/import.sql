@@ -30,7 +30,7 @@ end $$;
 comment on function private.drafts_made() is 'What the partner has used of its cap.';
 grant execute on function private.drafts_made() to api_owner;
 
-create function private.known_addresses(emails text[], tenant uuid, key text) returns table (email text, reason text)
+create function private.known_addresses(emails text[], tenant uuid, key text, others boolean) returns table (email text, reason text)
 language plpgsql stable security definer
 -- looked up by address, also by a plan that was made while there were few drafts: kept, it held each of them against each address
 set search_path = '' set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off
@@ -41,12 +41,12 @@ begin
     select d.email, bool_or(d.partner_id = tenant) as own, bool_or(d.partner_id <> tenant and p.is_active) as foreign
       from core.drafts d
       join core.partners p on p.id = d.partner_id
-     where d.email = any (emails) and d.status in ('invited', 'claimed') and (d.status = 'claimed' or d.expires_at > private.now())
+     where d.email = any (emails) and (others or d.partner_id = tenant) and d.status in ('invited', 'claimed') and (d.status = 'claimed' or d.expires_at > private.now())
      group by d.email
   ), people as (
     select distinct u.email::text as email from auth.users u
      -- the condition of Auth's own index on the address
-     where u.email = any (emails) and u.is_sso_user = false
+     where others and u.email = any (emails) and u.is_sso_user = false
        and (exists (select from core.attributions a where a.user_id = u.id)
             or exists (select from core.accounts a where a.user_id = u.id))
   )
@@ -58,11 +58,11 @@ begin
     from unnest(emails) as e (email)
     left join open o on o.email = e.email
     left join people p on p.email = e.email
-    left join core.suppressions s on s.email_hash = private.email_hash(e.email, key);
+    left join core.suppressions s on others and s.email_hash = private.email_hash(e.email, key);
 end $$;
-comment on function private.known_addresses(text[], uuid, text) is
-  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose.';
-grant execute on function private.known_addresses(text[], uuid, text) to api_owner;
+comment on function private.known_addresses(text[], uuid, text, boolean) is
+  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose. Without others it reads the partner''s own drafts alone.';
+grant execute on function private.known_addresses(text[], uuid, text, boolean) to api_owner;
 
 create function private.charger_brand(named text) returns text
 language plpgsql stable
@@ -76,7 +76,7 @@ end $$;
 comment on function private.charger_brand(text) is 'The catalogue''s brand of that name or vendor string, or null.';
 grant execute on function private.charger_brand(text) to api_owner;
 
-create function private.judge_charger(charger jsonb) returns text
+create function private.judge_charger(charger jsonb, others boolean) returns text
 language plpgsql stable
 set search_path = ''
 as $$
@@ -85,10 +85,11 @@ declare
 begin
   return case when brand is null then 'charger_brand_unsupported'
               when not exists (select from core.partners p where p.id = private.partner_id() and brand = any (p.charger_brands)) then 'charger_not_linked'
-              when private.charger_taken(brand, charger ->> 'serial_number') then 'charger_claimed' end;
+              when others and private.charger_taken(brand, charger ->> 'serial_number') then 'charger_claimed' end;
 end $$;
-comment on function private.judge_charger(jsonb) is 'Why a draft cannot come with this charger {brand, serial_number}; null when it can.';
-grant execute on function private.judge_charger(jsonb) to api_owner;
+comment on function private.judge_charger(jsonb, boolean) is
+  'Why a draft cannot come with this charger {brand, serial_number}; null when it can. Only with others does it say that somebody has the charger.';
+grant execute on function private.judge_charger(jsonb, boolean) to api_owner;
 
 create function private.referral_code_known(code text) returns boolean
 language plpgsql stable security definer
@@ -151,7 +152,7 @@ grant execute on function private.claim_addresses(text[], uuid) to api_owner;
 
 create type private.settled_row as (id uuid, row private.draft_row, outcome text);
 
-create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint) returns setof private.settled_row
+create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -160,10 +161,10 @@ begin
   with sent as materialized (
     select r as row, r.* from jsonb_populate_recordset(null::private.draft_row, rows) r
   ), known as (
-    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, key)
+    select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, key, others)
   ), judged as materialized (
     select s.row, s.place, s.email,
-           coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger) end) as verdict
+           coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger, others) end) as verdict
       from sent s left join known k on s.reason is null and k.email = s.email
   ), first as (
     select j.email, min(j.place) as place from judged j where j.verdict is null group by j.email
@@ -174,9 +175,9 @@ begin
          coalesce(j.verdict, case when f.rank > remaining then 'over_cap' when f.place <> j.place then 'already_drafted' end)
     from judged j left join fitting f on j.verdict is null and f.email = j.email;
 end $$;
-comment on function private.settle_rows(jsonb, uuid, text, bigint) is
-  'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves.';
-grant execute on function private.settle_rows(jsonb, uuid, text, bigint) to api_owner;
+comment on function private.settle_rows(jsonb, uuid, text, bigint, boolean) is
+  'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves. Without others nothing depends on people of other tenants.';
+grant execute on function private.settle_rows(jsonb, uuid, text, bigint, boolean) to api_owner;
 
 create function private.import_drafts(input jsonb) returns json
 language plpgsql
@@ -187,6 +188,8 @@ declare
   links        constant jsonb   := input -> 'links';
   send_invite  constant boolean := (input ->> 'send_invite')::boolean;
   dry_run      constant boolean := coalesce((input ->> 'dry_run')::boolean, false);
+  -- what other tenants' people decide is told of customers who agreed that their data is passed on
+  others       constant boolean := not dry_run or coalesce((input ->> 'consent')::boolean, false);
   batch        constant uuid    := case when not dry_run then gen_random_uuid() end;
   emails       constant text[]  := array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
   brand        jsonb;
@@ -210,13 +213,14 @@ begin
   with settled as materialized (
     select (r.row).*, r.id, r.outcome,
            case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
-      from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining) r
+      from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining, others) r
   ), invitable as materialized (
     select i.email
       from private.take_invitations(array(select s.email from settled s where s.outcome is null), tenant, links ->> 'key') i (email)
      where send_invite and not dry_run
     union all
-    select s.email from settled s where s.outcome is null and send_invite and dry_run and private.may_invite(s.email, tenant, links ->> 'key')
+    select s.email from settled s where s.outcome is null and send_invite and dry_run
+       and case when others then private.may_invite(s.email, tenant, links ->> 'key') else true end
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
@@ -274,11 +278,13 @@ begin
   end if;
   if not dry_run and (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
+  elsif dry_run and others and cardinality(emails) > 0 then
+    perform private.audit('drafts.previewed', null, jsonb_build_object('rows', cardinality(emails), 'source', input -> 'source'));
   end if;
   return answer;
 end $$;
 comment on function private.import_drafts(jsonb) is
-  'Makes drafts of the partner of this transaction: {source, send_invite, dry_run, rows, over_request_limit, counters, links, mails: {nl, en} | null}, to what the import answers. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores nothing.';
+  'Makes drafts of the partner of this transaction: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, mails: {nl, en} | null}, to what the import answers. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores no draft. With consent it also tells what depends on people of other tenants, and leaves a row in the audit log.';
 grant execute on function private.import_drafts(jsonb) to api_owner;
 
 create function api.import_drafts(caller jsonb, input jsonb) returns json

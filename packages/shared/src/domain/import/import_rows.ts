@@ -34,12 +34,13 @@ export async function readRows(
 export function importInput(
   environment: Environment,
   rows: readonly DraftRow[],
-  { source, send_invite, message, dry_run = false }: Omit<Import, "rows">,
+  { source, send_invite, message, dry_run = false, consent = false }: Omit<Import, "rows">,
 ) {
   return {
     source,
     send_invite,
     dry_run,
+    consent,
     rows,
     over_request_limit: 0,
     counters: COUNTERS,

@@ -62,6 +62,8 @@ export type Import = {
   message?: string | null;
   /** Only says what would happen: nothing is stored, and nobody is mailed. */
   dry_run?: boolean;
+  /** Each customer agreed that their data is passed on: a dry run then tells what depends on other partners' people too. */
+  consent?: boolean;
 };
 
 /** The api functions that an import runs. */

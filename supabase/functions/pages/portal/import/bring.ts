@@ -5,7 +5,7 @@ import type { RawRow } from "#shared/domain/import/rows.ts";
 import { linesOf } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { toCsv } from "../../kit/csv.ts";
-import { radios, textInput } from "../../kit/fields.ts";
+import { radios, textInput, tick } from "../../kit/fields.ts";
 import type { Errors, Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
@@ -47,8 +47,9 @@ export const showImportFile = signedIn(async (visit) => {
 });
 
 export const bringFile = signedIn(async (visit) => {
-  const { file: words } = WORDS[visit.locale].bring;
-  const refuse = (message: string) => visit.refuse(FILE, { file: message });
+  const { file: words, consent } = WORDS[visit.locale].bring;
+  const missing: Errors = agreed(visit.form) ? {} : { consent: consent.missing };
+  const refuse = (message: string) => visit.refuse(FILE, { file: message, ...missing });
   const { file } = visit;
   if (!file || file.size === 0) return refuse(words.errors.missing);
   if (file.size > MAX_IMPORT) return refuse(words.errors.too_large);
@@ -66,8 +67,22 @@ export const bringFile = signedIn(async (visit) => {
   if (rows.length === 0) return refuse(words.errors.no_rows);
   if (rows.length > MOST_ROWS)
     return refuse(words.errors.too_many(inNumbers(visit.frame, rows.length), inNumbers(visit.frame, MOST_ROWS)));
+  if (missing.consent) return visit.refuse(FILE, { consent: consent.missing_file });
   return keep(visit, { source: "csv", message: null, csv }, rows.length);
 });
+
+const agreed = (form: Returned["typed"]): boolean => form.get("consent") === "yes";
+
+/** Asked before anything is shown: what would happen to a row also tells who is known already. */
+function consentTick(frame: PortalFrame, { typed, errors }: Returned, who: "all" | "one" | "invited"): Html {
+  const { consent: words } = WORDS[frame.locale].bring;
+  return tick({
+    id: "consent",
+    label: words[who](frame.config.SERVICE_NAME),
+    error: errors.consent,
+    checked: agreed(typed),
+  });
+}
 
 /** The first bytes of a zip, which an .xlsx is, and of an .xls. */
 const WORKBOOKS = ["504b0304", "d0cf11e0"];
@@ -92,7 +107,8 @@ export const downloadTemplate = signedIn(async (visit) => {
   });
 });
 
-function filePage(frame: PortalFrame, who: Who, cap: Cap, { errors }: Returned): Html {
+function filePage(frame: PortalFrame, who: Who, cap: Cap, news: Returned): Html {
+  const { errors } = news;
   const { bring: words } = WORDS[frame.locale];
   return portalPage(frame, FILE, who, {
     title: words.title,
@@ -109,6 +125,7 @@ ${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
 <input type="file" id="file" name="file" accept=".csv,text/csv" required aria-describedby="file-hint${errors.file ? " file-error" : ""}"${errors.file ? html` aria-invalid="true"` : ""}>
 </div>
 <p class="quiet">${words.file.kept}</p>
+${consentTick(frame, news, "all")}
 <div class="actions"><button class="button">${words.file.submit}</button></div>
 <p><a class="link" href="${frame.to("/import/template.csv")}">${words.file.template}</a></p>
 </form>
@@ -147,18 +164,22 @@ export const showImportOne = signedIn(async (visit) => {
 });
 
 export const bringOne = signedIn(async (visit) => {
-  const { wrong: messages } = WORDS[visit.locale].bring.one;
+  const { one, consent } = WORDS[visit.locale].bring;
+  const { wrong: messages } = one;
+  const missing: Errors = agreed(visit.form) ? {} : { consent: consent.missing_one };
   const row: RawRow = Object.fromEntries(FIELDS.map((field) => [field, (visit.form.get(field) ?? "").trim()]));
   const { readRows } = await import("#shared/domain/import/import_rows.ts");
   const [read] = await readRows(visit.environment, { rows: [row], source: "csv" });
   const refuse = (column: string) =>
-    visit.refuse(ONE, { [column]: messages[column as keyof typeof messages] ?? messages.other });
+    visit.refuse(ONE, { [column]: messages[column as keyof typeof messages] ?? messages.other, ...missing });
   if (read?.wrong) return refuse(read.wrong.column);
   if (read?.reason === "missing_kvk") return refuse("kvk");
+  if (missing.consent) return visit.refuse(ONE, missing);
   return keep(visit, { source: "csv", message: null, rows: [row] }, 1);
 });
 
-function onePage(frame: PortalFrame, who: Who, { typed, errors }: Returned): Html {
+function onePage(frame: PortalFrame, who: Who, news: Returned): Html {
+  const { typed, errors } = news;
   const { one: words } = WORDS[frame.locale].bring;
   const input = (
     id: Exclude<(typeof FIELDS)[number], "type">,
@@ -195,6 +216,7 @@ ${input("kvk", { hint: words.kvk_hint })}
 <div class="pair">${input("toevoeging")}${input("plaats")}</div>
 ${input("ean", { hint: words.ean_hint })}
 ${input("external_ref")}
+${consentTick(frame, news, "one")}
 <div class="actions"><button class="button">${words.submit}</button></div>
 </form>`,
   });
@@ -211,7 +233,8 @@ export const showImportInvite = signedIn(async (visit) => {
 });
 
 export const bringInvited = signedIn(async (visit) => {
-  const { errors } = WORDS[visit.locale].bring.invite;
+  const { invite, consent } = WORDS[visit.locale].bring;
+  const { errors } = invite;
   const emails = (visit.form.get("emails") ?? "").split(/[\s,;]+/).filter((email) => email !== "");
   const words = (visit.form.get("message") ?? "").trim();
   const message = words === "" ? null : Message.safeParse(words).data;
@@ -223,6 +246,7 @@ export const bringInvited = signedIn(async (visit) => {
         : message === undefined
           ? { message: errors.message }
           : {};
+  if (!agreed(visit.form)) wrong.consent = consent.missing;
   if (message === undefined || Object.keys(wrong).length > 0) {
     // answered at once: a form that goes back by a redirect keeps no text as long as these
     const { who } = await readKept(visit);
@@ -231,7 +255,8 @@ export const bringInvited = signedIn(async (visit) => {
   return keep(visit, { source: "invite", message, rows: emails.map((email) => ({ email })) }, emails.length);
 });
 
-function invitePage(frame: PortalFrame, who: Who, { typed, errors }: Returned): Html {
+function invitePage(frame: PortalFrame, who: Who, news: Returned): Html {
+  const { typed, errors } = news;
   const { invite: words } = WORDS[frame.locale].bring;
   const area = (id: "emails" | "message", label: string, hint: string, rows: number) => html`<div class="field">
 <label for="${id}">${label}</label>
@@ -247,6 +272,7 @@ ${errors[id] ? html`<p class="wrong" id="${id}-error">${errors[id]}</p>` : ""}
 ${formToken(frame.form_token)}
 ${area("emails", words.emails, words.emails_hint, 6)}
 ${area("message", words.message, words.message_hint, 4)}
+${consentTick(frame, news, "invited")}
 <div class="actions"><button class="button">${words.submit}</button></div>
 </form>`,
   });

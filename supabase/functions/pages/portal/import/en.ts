@@ -87,6 +87,14 @@ export const en: ImportWords = {
       message: "Use at most 1,000 ordinary characters",
     },
   },
+  consent: {
+    all: (service) => `Every customer in this file agreed to their details being shared with ${service}.`,
+    one: (service) => `This customer agreed to their details being shared with ${service}.`,
+    invited: (service) => `Everyone on this list agreed to their e-mail address being shared with ${service}.`,
+    missing: "Confirm that everyone agreed",
+    missing_one: "Confirm that the customer agreed",
+    missing_file: "Confirm that every customer agreed, and choose the file again",
+  },
   gone: {
     title: "We no longer keep this sign-up",
     text: "We keep a file for an hour, and only for the person who chose it. Choose the file again: anyone already signed up is recognised, and not signed up twice.",
@@ -108,8 +116,6 @@ export const en: ImportWords = {
   },
   confirm: {
     title: "Sign them up",
-    consent: (service) => `Every customer on this list agreed to their details being shared with ${service}.`,
-    consent_missing: "Confirm that every customer agreed",
     send_invite: "Mail these customers their personal link",
     send_invite_hint: "If you leave this empty, you get the links to send yourself.",
     submit: (added) => `Sign up ${added} customers`,

@@ -3,7 +3,6 @@
 import { type Imported, MAX_ROWS } from "#shared/domain/import/model.ts";
 import type { DraftRow } from "#shared/domain/import/rows.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
-import { tick } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
@@ -36,12 +35,17 @@ export const showImport = signedIn(async (visit) => {
   return visit.pageOf(lookPage(visit.frame, who, cap, kept, await wouldBe(visit, kept), asked, news), news);
 });
 
-/** Asks the import itself what it would do, with all rows at once: in stretches it comes to the same. */
+/** Asks the import itself what it would do, with all rows at once: in stretches it comes to the same. Who brought them ticked the consent. */
 async function wouldBe(visit: PortalVisit, { brought, read }: Kept): Promise<Verdict[]> {
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const { created, rejected } = await visit.own<Pick<Imported, "created" | "rejected">>(
     "import_drafts",
-    importInput(visit.environment, read, { source: brought.source, send_invite: false, dry_run: true }),
+    importInput(visit.environment, read, {
+      source: brought.source,
+      send_invite: false,
+      dry_run: true,
+      consent: true,
+    }),
   );
   return [
     ...created.map(({ row, ean_status }) => ({ row, reason: null, ean_status })),
@@ -56,8 +60,6 @@ export const confirmImport = signedIn(async (visit) => {
   const page = `/import/${id}`;
   const invites = brought.source === "invite";
   let state: State = kept.state;
-  if (state.send_invite === null && !invites && visit.form.get("consent") !== "yes")
-    return visit.refuse(page, { consent: WORDS[visit.locale].bring.confirm.consent_missing });
   const wished = invites || visit.form.get("send_invite") === "yes";
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const deadline = Date.now() + CONFIRM_MS;
@@ -145,20 +147,19 @@ function lookPage(
   kept: Kept,
   verdicts: Verdict[],
   asked: Asked,
-  { typed, errors }: Returned,
+  { typed }: Returned,
 ): Html {
   const { bring: words } = WORDS[frame.locale];
   const count = (value: number) => inNumbers(frame, value);
   const added = verdicts.filter(({ reason }) => reason === null).length;
   return portalPage(frame, "/import", who, {
     title: words.look.title,
-    errors,
     body: html`<p class="panel" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
 ${leftOut(frame, verdicts)}
 ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
 ${columns(frame, kept)}
 ${rowTable(frame, kept, verdicts, asked)}
-${added > 0 ? confirmForm(frame, kept, added, errors.consent) : html`<p>${words.look.none_would}</p>`}
+${added > 0 ? confirmForm(frame, kept, added) : html`<p>${words.look.none_would}</p>`}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>`,
   });
 }
@@ -235,7 +236,7 @@ ${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) =>
   ];
 }
 
-function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number, error: string | undefined): Html {
+function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number): Html {
   const { confirm: words } = WORDS[frame.locale].bring;
   const invites = brought.source === "invite";
   const count = inNumbers(frame, added);
@@ -246,8 +247,7 @@ ${formToken(frame.form_token)}
 ${
   invites
     ? ""
-    : html`${tick({ id: "consent", label: words.consent(frame.config.SERVICE_NAME), error, checked: false })}
-<div class="tick"><label for="send_invite"><input type="checkbox" id="send_invite" name="send_invite" value="yes" aria-describedby="send_invite-hint"><span>${words.send_invite}</span></label>
+    : html`<div class="tick"><label for="send_invite"><input type="checkbox" id="send_invite" name="send_invite" value="yes" aria-describedby="send_invite-hint"><span>${words.send_invite}</span></label>
 <p class="hint under" id="send_invite-hint">${words.send_invite_hint}</p></div>`
 }
 <div class="actions"><button class="button">${added === 1 ? one : many}</button></div>

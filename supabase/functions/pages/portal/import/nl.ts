@@ -90,6 +90,16 @@ export const nl = {
       message: "Gebruik hoogstens 1000 gewone tekens",
     },
   },
+  consent: {
+    all: (service: string) =>
+      `Elke klant in dit bestand heeft toestemming gegeven om zijn of haar gegevens met ${service} te delen.`,
+    one: (service: string) => `Deze klant heeft toestemming gegeven om zijn of haar gegevens met ${service} te delen.`,
+    invited: (service: string) =>
+      `Iedereen op deze lijst heeft toestemming gegeven om zijn of haar e-mailadres met ${service} te delen.`,
+    missing: "Bevestig dat iedereen toestemming heeft gegeven",
+    missing_one: "Bevestig dat de klant toestemming heeft gegeven",
+    missing_file: "Bevestig dat elke klant toestemming heeft gegeven, en kies het bestand opnieuw",
+  },
   gone: {
     title: "Deze aanmelding bewaren wij niet meer",
     text: "Een bestand bewaren wij een uur, en alleen voor wie het heeft gekozen. Kies het bestand opnieuw: wie al is aangemeld, wordt herkend en niet nog eens aangemeld.",
@@ -111,9 +121,6 @@ export const nl = {
   },
   confirm: {
     title: "Aanmelden",
-    consent: (service: string) =>
-      `Elke klant op deze lijst heeft toestemming gegeven om zijn of haar gegevens met ${service} te delen.`,
-    consent_missing: "Bevestig dat elke klant toestemming heeft gegeven",
     send_invite: "Mail deze klanten hun persoonlijke link",
     send_invite_hint: "Laat u dit leeg, dan krijgt u de links om ze zelf te sturen.",
     submit: (added: string) => `Meld ${added} klanten aan`,

@@ -316,6 +316,7 @@ export const settings: SettingsWords = {
       "webhook.replayed": "Events sent to a webhook again",
       "webhook.revoked": "Webhook removed",
       "drafts.imported": "Customers signed up",
+      "drafts.previewed": "Checked what signing up customers would do",
       "drafts.listed": "List of sign-ups viewed",
       "draft.auth_link_issued": "Sign-in link made",
       "draft.invited_again": "Invitation sent again",
