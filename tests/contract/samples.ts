@@ -57,6 +57,16 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
        join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id returning part_id`,
     signed.account_id,
   );
+  // a payment to the partner, that settles with the account itself
+  await world.row(
+    `with line as (
+       insert into core.payout_lines (partner_id, batch_id, amount, name, iban_ciphertext, iban_key_id, iban_last4, status, paid_at)
+       select partner_id, batch_id, amount, 'Laadpunt', 'x', 'x', '4300', 'paid', private.now() from core.payout_lines where account_id = $1
+       returning partner_id, id, amount)
+     insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
+     select l.partner_id, l.id, l.partner_id, 'customer', a.id, a.owner_id, l.amount from line l join core.accounts a on a.id = $1`,
+    signed.account_id,
+  );
   const app = await world.app();
   const user = await world.addUser();
   const charger = await addCharger(world, user);

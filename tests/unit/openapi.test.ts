@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { EVENTS, type EventType, typesOf } from "#shared/domain/events.ts";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, wireText } from "#shared/foundation/errors.ts";
 import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
@@ -80,7 +81,8 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
       for (const [type, media] of Object.entries<{ example?: unknown }>(operation.requestBody.content))
         expect(media.example, type).toBeDefined();
     const { content } = operation.responses[endpoint.status ?? 200];
-    if (content["application/json"]) expect(content["application/json"].example).toBeDefined();
+    for (const [type, media] of Object.entries<{ example?: unknown }>(content))
+      if (type !== "application/pdf") expect(media.example, type).toBeDefined();
     for (const code of errorsOf(endpoint)) {
       const [, name = ""] = /([^/]+)$/.exec(operation.responses[ERRORS[code].status].$ref) ?? [];
       const { $ref } = document.components.responses[name].content["application/json"].examples[code] ?? {};
@@ -151,6 +153,47 @@ test("§9.5 every field and parameter says what it is, itself or by the schema i
   expect(FIELDS.length).toBeGreaterThan(500);
   expect(FIELDS.filter(({ schema }) => !said(schema)).map(({ path }) => path)).toEqual([]);
   expect(PARAMETERS.filter(({ description }) => !description)).toEqual([]);
+});
+
+test("§9.5 every webhook has an example, of each log that it is in", () => {
+  for (const [type, { post }] of Object.entries<{ post: { requestBody: { content: Record<string, unknown> } } }>(
+    document.webhooks,
+  )) {
+    const { examples } = post.requestBody.content["application/json"] as { examples: Record<string, unknown> };
+    const { client = {}, partner = null } = EVENTS[type as EventType] ?? {};
+    const logs = Object.entries({ client, partner }).flatMap(([log, shape]) => (shape ? [log] : []));
+    expect(Object.keys(examples), type).toEqual(logs);
+    for (const example of Object.values(examples)) {
+      expect(example, type).toMatchObject({ value: { type, timestamp: expect.any(String) } });
+      expect(JSON.stringify(example), type).toBe(JSON.stringify(JSON.parse(JSON.stringify(example))));
+    }
+  }
+});
+
+test("§9.5 an event is one of those of its log, told apart by its type, which nobody takes for a kind of customer", () => {
+  const { schemas } = document.components;
+  for (const [log, name] of [
+    ["client", "Event"],
+    ["partner", "PartnerEvent"],
+  ] as const) {
+    const { oneOf, discriminator } = schemas[name];
+    expect(discriminator.propertyName).toBe("type");
+    expect(Object.keys(discriminator.mapping).sort()).toEqual(typesOf(log).sort());
+    for (const [type, ref] of Object.entries(discriminator.mapping)) {
+      expect(oneOf).toContainEqual({ $ref: ref });
+      expect(schemas[String(ref).split("/").at(-1) ?? ""].properties.type.const).toBe(type);
+    }
+  }
+  const explained = (field: string, text: RegExp) =>
+    FIELDS.filter(({ name, schema }) => name === field && text.test(String(schema.description)));
+  // the kinds of customers have a schema of their own, and the words stand there
+  expect(
+    explained("type", /VvE|vve/)
+      .map(({ path }) => path)
+      .sort(),
+  ).toEqual(["CreateAccount.type", "CustomerRow.type"]);
+  expect(explained("period", /month/i).filter(({ path }) => /webhook|Event|Payout/.test(path))).toEqual([]);
+  expect(explained("to", /Whom/).map(({ path }) => path)).toEqual(["CapturedMail.to"]);
 });
 
 test("§9.5 the glossary explains nothing that is nowhere", () => {

@@ -2,10 +2,17 @@ import type { ApiClient } from "./api_client.ts";
 import { orThrow } from "./error.ts";
 import type { components } from "./schema.ts";
 
-export type Event = components["schemas"]["Event"];
-export type EventPage = components["schemas"]["EventPage"];
+type Pages = {
+  "/v1/events": components["schemas"]["EventPage"];
+  "/partner/events": components["schemas"]["PartnerEventPage"];
+};
+/** Whose log: that of a CPO client, or a partner's. */
+export type EventLog = keyof Pages;
+/** A page of a log; an event of it says by `type` what its `data` is. */
+export type EventPage<Log extends EventLog = EventLog> = Pages[Log];
+export type Event<Log extends EventLog = EventLog> = EventPage<Log>["events"][number];
 
-export type EventsFrom = {
+export type EventsFrom<Log extends EventLog = EventLog> = {
   /** `next_cursor` of the last page that was worked through; where absent, the oldest event there is. */
   after?: string | null;
   /** Only these types. */
@@ -13,7 +20,7 @@ export type EventsFrom = {
   /** Events a page. */
   limit?: number;
   /** Whose log: that of a CPO client, or a partner's. */
-  log?: "/v1/events" | "/partner/events";
+  log?: Log;
 };
 
 /**
@@ -22,10 +29,10 @@ export type EventsFrom = {
  * could not keep it.
  * @throws {ApiError} where a page is an error: `cursor_expired` says in `body.oldest_cursor` where what is left begins.
  */
-export async function* events(
+export async function* events<Log extends EventLog = "/v1/events">(
   client: ApiClient,
-  { after, types, limit, log = "/v1/events" }: EventsFrom = {},
-): AsyncGenerator<EventPage, void, undefined> {
+  { after, types, limit, log = "/v1/events" as Log }: EventsFrom<Log> = {},
+): AsyncGenerator<EventPage<Log>, void, undefined> {
   let cursor = after;
   for (;;) {
     const query = {
@@ -33,8 +40,8 @@ export async function* events(
       ...(types ? { type: types.join(",") } : {}),
       ...(limit === undefined ? {} : { limit }),
     };
-    const page = orThrow(await client.GET(log, { params: { query } }));
-    if (page.events.length > 0) yield page;
+    const page = orThrow(await client.GET(log as EventLog, { params: { query } }));
+    if (page.events.length > 0) yield page as EventPage<Log>;
     if (!page.has_more) return;
     cursor = page.next_cursor;
   }

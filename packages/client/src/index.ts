@@ -7,7 +7,7 @@ import type { paths } from "./schema.ts";
 
 export type { ApiClient } from "./api_client.ts";
 export { ApiError, type ErrorBody, orThrow } from "./error.ts";
-export { type Event, type EventPage, type EventsFrom, events } from "./events.ts";
+export { type Event, type EventLog, type EventPage, type EventsFrom, events } from "./events.ts";
 export { type ItemOf, type PagedPath, paginate } from "./paginate.ts";
 export type { components, operations, paths, webhooks } from "./schema.ts";
 export { verifyWebhook, type Webhook, WebhookError } from "./webhook.ts";

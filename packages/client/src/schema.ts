@@ -3080,20 +3080,23 @@ export interface components {
             /** @description Whether there are more by now */
             has_more: boolean;
         };
-        Event: {
+        /** @description An event, told apart by `type`. Types may be added: pass over one that you do not know */
+        Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
+        /** @description A CPO created an account */
+        EventAccountCreated: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Of the event, for good; also the webhook-id of a delivery
              */
             id: string;
             /**
-             * @description particulier: private household; zakelijk: business; vve: homeowners' association
-             * @example mandate.signed
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
              */
-            type: string;
+            type: "account.created";
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it happened
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
@@ -3104,8 +3107,976 @@ export interface components {
              * @description Of an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description By the type: see webhooks. Ids, references and status; nothing of a person */
-            data: Record<string, never>;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+            };
+        };
+        /** @description All four gates hold, or one of them does not any more */
+        EventAccountEligibilityChanged: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.eligibility_changed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /** @description Whether all four of them hold */
+                ere_eligible: boolean;
+                /** @description The four gates */
+                checklist: {
+                    /** @description A mandate is signed and holds */
+                    mandate_signed: boolean;
+                    /** @description The EAN belongs to the address */
+                    ean_validated: boolean;
+                    /** @description A charger with a MID meter is registered */
+                    mid_charger_registered: boolean;
+                    /** @description There is an IBAN to pay to */
+                    iban_present: boolean;
+                };
+            };
+        };
+        /** @description The customer signed a mandate */
+        EventMandateSigned: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.signed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the mandate stands now
+                 * @constant
+                 */
+                mandate_status: "signed";
+            };
+        };
+        /** @description The customer signed for the years after those that are signed for */
+        EventMandateRenewed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.renewed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the mandate stands now
+                 * @constant
+                 */
+                mandate_status: "signed";
+            };
+        };
+        /** @description The customer declined to sign */
+        EventMandateDeclined: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.declined";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the mandate stands now
+                 * @constant
+                 */
+                mandate_status: "declined";
+            };
+        };
+        /** @description A signed mandate was ended */
+        EventMandateRevoked: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.revoked";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the mandate stands now
+                 * @constant
+                 */
+                mandate_status: "revoked";
+            };
+        };
+        /** @description The last year of a mandate is over, and nobody signed for the next */
+        EventMandateExpired: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.expired";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the mandate stands now
+                 * @constant
+                 */
+                mandate_status: "expired";
+            };
+        };
+        /** @description The EAN register, or the operator, said something new of a connection's EAN */
+        EventEanStatusChanged: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "ean.status_changed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                ean_validation_status: components["schemas"]["EanValidationStatus"];
+            };
+        };
+        /** @description It is known now whether the meter of a charger is MID */
+        EventChargerMidConfirmed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "charger.mid_confirmed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The charger
+                 */
+                charger_id: string;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                mid_eligible: boolean | null;
+            };
+        };
+        /** @description Everything is there, and the registration waits for review */
+        EventRegistrationSubmitted: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "registration.submitted";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the registration stands
+                 * @constant
+                 */
+                registration_status: "ingediend";
+            };
+        };
+        /** @description The registration was approved */
+        EventRegistrationApproved: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "registration.approved";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the registration stands
+                 * @constant
+                 */
+                registration_status: "goedgekeurd";
+            };
+        };
+        /** @description The registration was rejected */
+        EventRegistrationRejected: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "registration.rejected";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /**
+                 * @description Where the registration stands
+                 * @constant
+                 */
+                registration_status: "afgekeurd";
+            };
+        };
+        /** @description Months were taken into a booking, and are locked */
+        EventAccountMonthsLocked: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.months_locked";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /** @description The months, each by its first day */
+                periods: string[];
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "submitted";
+            };
+        };
+        /** @description The register credited months */
+        EventAccountMonthsRegistered: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.months_registered";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /** @description The months, each by its first day */
+                periods: string[];
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "registered";
+            };
+        };
+        /** @description The register rejected months, which can be delivered again */
+        EventAccountMonthsRejected: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.months_rejected";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /** @description The months, each by its first day */
+                periods: string[];
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "rejected";
+            };
+        };
+        /** @description A booking was withdrawn, and its months can be delivered again */
+        EventAccountMonthsReopened: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "account.months_reopened";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /** @description The months, each by its first day */
+                periods: string[];
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "staged";
+            };
+        };
+        /** @description ERE were sold: of an account that you settle with yourself, or with a share for you */
+        EventEreSold: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "ere.sold";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /** @description The year in which was charged */
+                delivery_year: number;
+            };
+        };
+        /** @description A sale of ERE was taken back */
+        EventEreSaleReversed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "ere.sale_reversed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /** @description The year in which was charged */
+                delivery_year: number;
+            };
+        };
+        /** @description Money is on its way to your bank */
+        EventPayoutApproved: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.approved";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "approved";
+            };
+        };
+        /** @description Money was paid */
+        EventPayoutPaid: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.paid";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "paid";
+            };
+        };
+        /** @description The bank could not pay */
+        EventPayoutFailed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.failed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "failed";
+            };
+        };
+        /** @description A payment was taken back before it left, or what it was for was */
+        EventPayoutReversed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.reversed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "pending";
+            };
+        };
+        /** @description Nothing is sent to a webhook endpoint any more */
+        EventWebhookEndpointDisabled: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook_endpoint.disabled";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The id of an endpoint, of GET /partner/webhooks
+                 */
+                webhook_id: string;
+                /** @description Why nothing is sent there any more */
+                disabled_reason: string;
+            };
         };
         ImportedDrafts: {
             /**
@@ -3735,6 +4706,822 @@ export interface components {
                 active_customers: number;
             }[];
         };
+        PartnerEventPage: {
+            /** @description Oldest first */
+            events: components["schemas"]["PartnerEvent"][];
+            /**
+             * @description Send it as after; always there, also behind the last event
+             * @example AAAAAAAAACrfEo7qk0lR5g
+             */
+            next_cursor: string;
+            /** @description Whether there are more by now */
+            has_more: boolean;
+        };
+        /** @description An event, told apart by `type`. Types may be added: pass over one that you do not know */
+        PartnerEvent: components["schemas"]["PartnerEventMandateSigned"] | components["schemas"]["PartnerEventMandateRenewed"] | components["schemas"]["PartnerEventMandateRevoked"] | components["schemas"]["PartnerEventMandateExpired"] | components["schemas"]["PartnerEventChargerRegistered"] | components["schemas"]["PartnerEventChargerMidConfirmed"] | components["schemas"]["PartnerEventRegistrationSubmitted"] | components["schemas"]["PartnerEventRegistrationApproved"] | components["schemas"]["PartnerEventRegistrationRejected"] | components["schemas"]["PartnerEventDraftClaimed"] | components["schemas"]["PartnerEventDraftActive"] | components["schemas"]["PartnerEventDraftExpired"] | components["schemas"]["PartnerEventDraftConflict"] | components["schemas"]["PartnerEventCustomerSharingEnded"] | components["schemas"]["PartnerEventEreSold"] | components["schemas"]["PartnerEventEreSaleReversed"] | components["schemas"]["PartnerEventPayoutApproved"] | components["schemas"]["PartnerEventPayoutPaid"] | components["schemas"]["PartnerEventPayoutFailed"] | components["schemas"]["PartnerEventPayoutReversed"] | components["schemas"]["PartnerEventWebhookEndpointDisabled"];
+        /** @description The customer signed a mandate */
+        PartnerEventMandateSigned: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.signed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+            };
+        };
+        /** @description The customer signed for the years after those that are signed for */
+        PartnerEventMandateRenewed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.renewed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+            };
+        };
+        /** @description A signed mandate was ended */
+        PartnerEventMandateRevoked: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.revoked";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+            };
+        };
+        /** @description The last year of a mandate is over, and nobody signed for the next */
+        PartnerEventMandateExpired: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "mandate.expired";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+            };
+        };
+        /** @description The customer added a charger */
+        PartnerEventChargerRegistered: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "charger.registered";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                mid_eligible?: boolean;
+            };
+        };
+        /** @description It is known now whether the meter of a charger is MID */
+        PartnerEventChargerMidConfirmed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "charger.mid_confirmed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                mid_eligible?: boolean;
+            };
+        };
+        /** @description Everything is there, and the registration waits for review */
+        PartnerEventRegistrationSubmitted: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "registration.submitted";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /**
+                 * @description Where the registration stands
+                 * @constant
+                 */
+                registration_status: "ingediend";
+            };
+        };
+        /** @description The registration was approved */
+        PartnerEventRegistrationApproved: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "registration.approved";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /**
+                 * @description Where the registration stands
+                 * @constant
+                 */
+                registration_status: "goedgekeurd";
+            };
+        };
+        /** @description The registration was rejected */
+        PartnerEventRegistrationRejected: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "registration.rejected";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /**
+                 * @description Where the registration stands
+                 * @constant
+                 */
+                registration_status: "afgekeurd";
+            };
+        };
+        /** @description The customer proved the e-mail address of a draft */
+        PartnerEventDraftClaimed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "draft.claimed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The draft
+                 */
+                draft_id: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "claimed";
+            };
+        };
+        /** @description The customer signed, and is a customer now */
+        PartnerEventDraftActive: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "draft.active";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The draft
+                 */
+                draft_id: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "active";
+            };
+        };
+        /** @description Nobody claimed the draft in time */
+        PartnerEventDraftExpired: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "draft.expired";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The draft
+                 */
+                draft_id: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "expired";
+            };
+        };
+        /** @description The draft's address or EAN is registered in another way */
+        PartnerEventDraftConflict: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "draft.conflict";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The draft
+                 */
+                draft_id: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "conflict";
+            };
+        };
+        /** @description A customer is not yours any more */
+        PartnerEventCustomerSharingEnded: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "customer.sharing_ended";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                external_ref: string | null;
+            };
+        };
+        /** @description ERE were sold: of an account that you settle with yourself, or with a share for you */
+        PartnerEventEreSold: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "ere.sold";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The payout
+                 */
+                payout_id: string;
+                /**
+                 * @description The quarter of delivery
+                 * @example 2026-Q1
+                 */
+                period: string;
+            };
+        };
+        /** @description A sale of ERE was taken back */
+        PartnerEventEreSaleReversed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "ere.sale_reversed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The payout
+                 */
+                payout_id: string;
+                /**
+                 * @description The quarter of delivery
+                 * @example 2026-Q1
+                 */
+                period: string;
+            };
+        };
+        /** @description Money is on its way to your bank */
+        PartnerEventPayoutApproved: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.approved";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The payout
+                 */
+                payout_id: string;
+                /**
+                 * @description The quarter of delivery
+                 * @example 2026-Q1
+                 */
+                period: string;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "approved";
+            };
+        };
+        /** @description Money was paid */
+        PartnerEventPayoutPaid: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.paid";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The payout
+                 */
+                payout_id: string;
+                /**
+                 * @description The quarter of delivery
+                 * @example 2026-Q1
+                 */
+                period: string;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "paid";
+            };
+        };
+        /** @description The bank could not pay */
+        PartnerEventPayoutFailed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.failed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The payout
+                 */
+                payout_id: string;
+                /**
+                 * @description The quarter of delivery
+                 * @example 2026-Q1
+                 */
+                period: string;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "failed";
+            };
+        };
+        /** @description A payment was taken back before it left, or what it was for was */
+        PartnerEventPayoutReversed: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "payout.reversed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The payout
+                 */
+                payout_id: string;
+                /**
+                 * @description The quarter of delivery
+                 * @example 2026-Q1
+                 */
+                period: string;
+                /**
+                 * @description Where it stands now
+                 * @constant
+                 */
+                status: "pending";
+            };
+        };
+        /** @description Nothing is sent to a webhook endpoint any more */
+        PartnerEventWebhookEndpointDisabled: {
+            /**
+             * Format: uuid
+             * @description Of the event, for good; also the webhook-id of a delivery
+             */
+            id: string;
+            /**
+             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook_endpoint.disabled";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; one change of an account after another has a higher one */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description Of an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; nothing of a person */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The id of an endpoint, of GET /partner/webhooks
+                 */
+                webhook_id: string;
+                /** @description Why nothing is sent there any more */
+                disabled_reason: string;
+            };
+        };
         StoredPartnerCompany: {
             /**
              * @description Always true: what was asked for is done
@@ -3885,7 +5672,10 @@ export interface components {
              * @description The header webhook-id
              */
             event_id: string;
-            /** @description particulier: private household; zakelijk: business; vve: homeowners' association */
+            /**
+             * @description Of the event that was sent; ping for a test
+             * @example mandate.signed
+             */
             type: string;
             /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
             attempt: number;
@@ -3916,7 +5706,7 @@ export interface components {
             ok: true;
             /** @description sequence of the first event; null with failed */
             from: number | null;
-            /** @description Whom it is for */
+            /** @description sequence of the last event; null with failed */
             to: number | null;
             /** @description How many are sent again */
             events: number;
@@ -4155,7 +5945,10 @@ export interface components {
                  * @description The header webhook-id
                  */
                 event_id: string;
-                /** @description particulier: private household; zakelijk: business; vve: homeowners' association */
+                /**
+                 * @description Of the event that was sent; ping for a test
+                 * @example mandate.signed
+                 */
                 type: string;
                 /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
                 attempt: number;
@@ -7186,10 +8979,21 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "settlements": [],
+                     *       "settlements": [
+                     *         {
+                     *           "settlement_id": "ddea8ec5-e45a-4087-80de-6d8352be7afc",
+                     *           "account_id": "d5384bd3-cbf4-4082-88f7-6798308b2a8d",
+                     *           "cpo_external_ref": "KL-1001",
+                     *           "amount_eur": 1.02,
+                     *           "status": "paid",
+                     *           "payment_reference": "d507c706304ee4488d0d14b922dbebee",
+                     *           "created_at": "2026-11-20T17:00:03Z",
+                     *           "paid_at": "2026-11-20T17:00:03Z"
+                     *         }
+                     *       ],
                      *       "limit": 50,
                      *       "offset": 0,
-                     *       "count": 0,
+                     *       "count": 1,
                      *       "has_more": false
                      *     }
                      */
@@ -7233,6 +9037,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example settlement_id,account_id,cpo_external_ref,amount_eur,status,payment_reference,created_at,paid_at
+                     *     b1261314-6791-43d9-8591-8756d94a9bd5,58a06cd4-af82-4fb2-852a-535c7780e9eb,KL-1001,1.02,paid,8976b208534525958ffe03aaa77f1b3d,2026-11-20T17:00:03Z,2026-11-20T17:00:03Z
+                     */
                     "text/csv": string;
                 };
             };
@@ -8169,7 +9977,7 @@ export interface operations {
                      *       "has_more": true
                      *     }
                      */
-                    "application/json": components["schemas"]["EventPage"];
+                    "application/json": components["schemas"]["PartnerEventPage"];
                 };
             };
             400: components["responses"]["InvalidRequestOrInvalidCursor"];
@@ -8219,7 +10027,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Event"];
+                    "application/json": components["schemas"]["PartnerEvent"];
                 };
             };
             401: components["responses"]["MissingOrInvalidToken"];
@@ -10134,7 +11942,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "account.created";
@@ -10199,7 +12007,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "account.eligibility_changed";
@@ -10272,7 +12080,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "mandate.signed";
@@ -10347,7 +12155,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "mandate.renewed";
@@ -10422,7 +12230,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "mandate.declined";
@@ -10492,7 +12300,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "mandate.revoked";
@@ -10567,7 +12375,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "mandate.expired";
@@ -10642,7 +12450,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "ean.status_changed";
@@ -10708,7 +12516,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "charger.registered";
@@ -10767,7 +12575,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "charger.mid_confirmed";
@@ -10846,7 +12654,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "registration.submitted";
@@ -10926,7 +12734,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "registration.approved";
@@ -11006,7 +12814,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "registration.rejected";
@@ -11086,7 +12894,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "draft.claimed";
@@ -11151,7 +12959,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "draft.active";
@@ -11216,7 +13024,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "draft.expired";
@@ -11281,7 +13089,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "draft.conflict";
@@ -11346,7 +13154,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "customer.sharing_ended";
@@ -11403,7 +13211,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "account.months_locked";
@@ -11470,7 +13278,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "account.months_registered";
@@ -11537,7 +13345,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "account.months_rejected";
@@ -11604,7 +13412,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "account.months_reopened";
@@ -11671,7 +13479,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "ere.sold";
@@ -11701,7 +13509,7 @@ export interface operations {
                          */
                         payout_id: string;
                         /**
-                         * @description The month
+                         * @description The quarter of delivery
                          * @example 2026-Q1
                          */
                         period: string;
@@ -11744,7 +13552,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "ere.sale_reversed";
@@ -11774,7 +13582,7 @@ export interface operations {
                          */
                         payout_id: string;
                         /**
-                         * @description The month
+                         * @description The quarter of delivery
                          * @example 2026-Q1
                          */
                         period: string;
@@ -11817,7 +13625,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "payout.approved";
@@ -11850,7 +13658,7 @@ export interface operations {
                          */
                         payout_id: string;
                         /**
-                         * @description The month
+                         * @description The quarter of delivery
                          * @example 2026-Q1
                          */
                         period: string;
@@ -11898,7 +13706,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "payout.paid";
@@ -11931,7 +13739,7 @@ export interface operations {
                          */
                         payout_id: string;
                         /**
-                         * @description The month
+                         * @description The quarter of delivery
                          * @example 2026-Q1
                          */
                         period: string;
@@ -11979,7 +13787,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "payout.failed";
@@ -12012,7 +13820,7 @@ export interface operations {
                          */
                         payout_id: string;
                         /**
-                         * @description The month
+                         * @description The quarter of delivery
                          * @example 2026-Q1
                          */
                         period: string;
@@ -12060,7 +13868,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "payout.reversed";
@@ -12093,7 +13901,7 @@ export interface operations {
                          */
                         payout_id: string;
                         /**
-                         * @description The month
+                         * @description The quarter of delivery
                          * @example 2026-Q1
                          */
                         period: string;
@@ -12141,7 +13949,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "webhook_endpoint.disabled";
@@ -12201,7 +14009,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description particulier: private household; zakelijk: business; vve: homeowners' association
+                     * @description Which event it is: it tells what `data` is
                      * @constant
                      */
                     type: "ping";

@@ -18,7 +18,6 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   connection_id: "The connection: one metering point (EAN) of an account",
   cpo_external_ref: "Your own customer number",
   display_name: "A name to show for the account",
-  type: "particulier: private household; zakelijk: business; vve: homeowners' association",
   access_channel: "How the account came to be",
   signatory: "Who signs, or signed, the mandate",
   full_name: "First and last name",
@@ -92,7 +91,7 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "DeliveredBatch.invalid": "Months that could not be read, and were left out",
   "MonthResult.status":
     "ingested: stored; outside_mandate: stored, never counts; locked: booked, not changed; invalid: left out",
-  period: "The month",
+  "LeftOutMonths.period": "The month",
   "DeliveredMonth.period": "The first of the month",
   received_at: "When the total was last delivered",
 
@@ -275,8 +274,8 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "SandboxFixtures.fixtures.ok": "Whether it was made",
   mail: "The mails, newest first",
   captured_at: "When it was written",
-  to: "Whom it is for",
-  from: "Whom it is from",
+  "CapturedMail.to": "Whom it is for",
+  "CapturedMail.from": "Whom it is from",
   subject: "Its subject",
   template: "Which mail it is",
   html: "Its text as HTML",

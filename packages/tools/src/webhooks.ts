@@ -1,5 +1,6 @@
 // What is sent to receivers, as `webhooks` of the OpenAPI document.
 
+import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { ZodOpenApiPathsObject } from "zod-openapi";
 import { EVENT_TYPES, EVENTS } from "#shared/domain/events.ts";
@@ -15,14 +16,46 @@ const HEADERS = z.object({
 
 type Shape = Readonly<Record<string, z.ZodType>> | null;
 
-/** One entry a type: its `data` in the log of a CPO client, or in that of a partner. */
+/** What a field is in an example: its own, where its schema names one, and else one of its kind. */
+const OF_A_KIND: Record<string, unknown> = { boolean: true, int: 1, date: "2026-01-01" };
+const OF_A_NAME: Record<string, unknown> = {
+  sequence: 42,
+  delivery_year: 2026,
+  cpo_external_ref: "KL-1001",
+  external_ref: "KL-1001",
+  customer_ref: "cus_b9b37ba757af0c70e52f48e009317912",
+  disabled_reason: "failing",
+};
+
+function exampleOf(name: string, schema: z.core.$ZodType): unknown {
+  if (name in OF_A_NAME) return OF_A_NAME[name];
+  const example = z.globalRegistry.get(schema)?.example;
+  if (example !== undefined) return example;
+  if (schema instanceof z.ZodLiteral) return schema.value;
+  if (schema instanceof z.ZodEnum) return schema.options[0];
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return exampleOf(name, schema.unwrap());
+  if (schema instanceof z.ZodArray) return [exampleOf(name, schema.element)];
+  if (schema instanceof z.ZodObject) return exampleOfAll(schema.shape);
+  if (schema instanceof z.ZodGUID) return exampleId(name);
+  return OF_A_KIND[schema._zod.def.type];
+}
+
+const exampleOfAll = (shape: NonNullable<Shape>) =>
+  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, exampleOf(name, field)]));
+
+/** The same id for the same field, wherever it stands. */
+function exampleId(name: string): string {
+  const hex = createHash("sha256").update(name).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** One entry a type: its `data` in the log of a CPO client, or in that of a partner, with an example of each. */
 export function describeWebhooks(): ZodOpenApiPathsObject {
-  const described = (type: string, about: string, ...shapes: Shape[]) => {
-    const [first = z.object({}), second] = [...new Set(shapes)]
-      .filter((shape) => shape !== null)
-      .map((shape) => z.object(shape));
-    const body = z.object({
-      type: z.literal(type),
+  const described = (type: string, about: string, client: Shape, partner: Shape) => {
+    const logs = Object.entries({ client, partner }).flatMap(([log, shape]) => (shape ? [{ log, shape }] : []));
+    const [first = {}, second] = new Set(logs.map(({ shape }) => shape));
+    const envelope = {
+      type: z.literal(type).meta({ description: "Which event it is: it tells what `data` is" }),
       timestamp: instant().meta({ description: "When it happened" }),
       // a ping is in no log
       ...(type === "ping"
@@ -32,16 +65,28 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
               .int()
               .meta({ description: "Its place in the log, as GET /v1/events or /partner/events has it" }),
           }),
-      data: (second ? z.union([first, second]) : first).meta({
+    };
+    const body = z.object({
+      ...envelope,
+      data: (second ? z.union([z.object(first), z.object(second)]) : z.object(first)).meta({
         description: "What is new, by ids, your own references and statuses; nothing of a person",
       }),
     });
+    const example = (shape: NonNullable<Shape>) => ({ value: exampleOfAll({ ...envelope, data: z.object(shape) }) });
     const operation = {
       operationId: `on ${type}`.replace(/[ ._](\w)/g, (_, letter: string) => letter.toUpperCase()),
       summary: about,
       security: [],
       requestParams: { header: HEADERS },
-      requestBody: { required: true, content: { "application/json": { schema: body } } },
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": {
+            schema: body,
+            examples: Object.fromEntries(logs.map(({ log, shape }) => [log, example(shape)])),
+          },
+        },
+      },
       responses: {
         "2XX": { description: "Received. Anything else, or nothing within ten seconds, is sent again" },
         "410": { description: "Send nothing here any more: the endpoint is disabled" },
@@ -51,6 +96,6 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
   };
   return Object.fromEntries([
     ...EVENT_TYPES.map((type) => described(type, EVENTS[type].about, EVENTS[type].client, EVENTS[type].partner)),
-    described("ping", "Somebody tests the endpoint; it is not in the log", {}),
+    described("ping", "Somebody tests the endpoint; it is not in the log", {}, null),
   ]);
 }

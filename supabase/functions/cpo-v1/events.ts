@@ -1,9 +1,10 @@
-import { EVENT_QUERY, EventAnswer, EventPage, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { EVENT_QUERY, eventLog, LOG_DESCRIPTION } from "#shared/domain/events.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { uuid } from "#shared/values/fields.ts";
 
 const READER = { kind: "cpo", scope: "cpo:accounts:read" } as const;
+const Log = eventLog("client");
 
 export const listEvents = endpoint(
   {
@@ -17,7 +18,7 @@ export const listEvents = endpoint(
       ...EVENT_QUERY,
       account_id: uuid().optional().meta({ description: "Only events of this account" }),
     }),
-    response: EventPage,
+    response: Log.Page,
     errors: ["invalid_request", "invalid_cursor", "cursor_expired"],
     failure: "list_failed",
   },
@@ -31,7 +32,7 @@ export const getEvent = endpoint(
     caller: READER,
     limit: "cpo_read",
     sql: ["get_event"],
-    response: EventAnswer,
+    response: Log.Event,
     errors: ["event_not_found"],
     failure: "list_failed",
   },

@@ -1,10 +1,11 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { EVENT_QUERY, EventAnswer, EventPage, LOG_DESCRIPTION } from "#shared/domain/events.ts";
+import { EVENT_QUERY, eventLog, LOG_DESCRIPTION } from "#shared/domain/events.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { uuid } from "#shared/values/fields.ts";
 
 const READER = { kind: "partner", scope: "partners:read", key: true } as const;
+const Log = eventLog("partner");
 
 export const listPartnerEvents = endpoint(
   {
@@ -15,7 +16,7 @@ export const listPartnerEvents = endpoint(
     limit: "partner_read",
     sql: ["list_events"],
     query: z.object(EVENT_QUERY),
-    response: EventPage,
+    response: Log.Page,
     errors: ["invalid_request", "invalid_cursor", "cursor_expired"],
     failure: "partner_read_failed",
   },
@@ -29,7 +30,7 @@ export const getPartnerEvent = endpoint(
     caller: READER,
     limit: "partner_read",
     sql: ["get_event"],
-    response: EventAnswer,
+    response: Log.Event,
     errors: ["event_not_found"],
     failure: "partner_read_failed",
   },

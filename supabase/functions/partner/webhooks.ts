@@ -191,7 +191,7 @@ export const replayWebhook = endpoint(
       .object({
         ok: z.literal(true),
         from: z.int().nullable().meta({ description: "sequence of the first event; null with failed" }),
-        to: z.int().nullable(),
+        to: z.int().nullable().meta({ description: "sequence of the last event; null with failed" }),
         events: z.int().meta({ description: "How many are sent again" }),
       })
       .meta({ id: "ReplayedWebhook" }),

@@ -21,7 +21,10 @@ const customer = {
     .meta({ description: "Your own reference; null where a person or application reads, or made the endpoint" }),
 };
 const draft = { draft_id: z.guid(), external_ref: customer.external_ref };
-const payout = { payout_id: z.guid(), period: z.string().meta({ example: "2026-Q1" }) };
+const payout = {
+  payout_id: z.guid(),
+  period: z.string().meta({ description: "The quarter of delivery", example: "2026-Q1" }),
+};
 const checklist = z.object({
   mandate_signed: z.boolean(),
   ean_validated: z.boolean(),
@@ -126,33 +129,47 @@ export const EVENT_TYPES = Object.keys(table) as [EventType, ...EventType[]];
 /** The types that the log of a CPO client, or of a partner, has. */
 export const typesOf = (log: "client" | "partner") => EVENT_TYPES.filter((type) => EVENTS[type][log]);
 
-const AnEvent = z
-  .object({
-    id: z.guid(),
-    type: z.string().meta({ example: "mandate.signed" }),
-    created_at: instant(),
-    sequence: z
-      .int()
-      .meta({ description: "Its place in this log; one change of an account after another has a higher one" }),
-    account_id: z.guid().nullable().meta({ description: "Of an event about an account of a CPO client" }),
-    data: z
-      .record(z.string(), z.unknown())
-      .meta({ description: "By the type: see webhooks. Ids, references and status; nothing of a person" }),
-  })
-  .meta({ id: "Event" });
+const pascal = (type: string) => type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-export const EventAnswer = AnEvent;
-
-export const EventPage = z
-  .object({
-    events: z.array(AnEvent).meta({ description: "Oldest first" }),
-    next_cursor: z.string().meta({
-      description: "Send it as after; always there, also behind the last event",
-      example: "AAAAAAAAACrfEo7qk0lR5g",
-    }),
-    has_more: z.boolean().meta({ description: "Whether there are more by now" }),
-  })
-  .meta({ id: "EventPage" });
+/**
+ * What `GET /v1/events` (client) or `GET /partner/events` (partner) answers: an event of that log, told apart by `type`, and a page of them.
+ * To be called once: its schemas are named in the document.
+ */
+export function eventLog(log: "client" | "partner") {
+  const prefix = log === "client" ? "" : "Partner";
+  const events = typesOf(log).map((type) =>
+    z
+      .object({
+        id: z.guid().meta({ description: "Of the event, for good; also the webhook-id of a delivery" }),
+        type: z.literal(type).meta({ description: "Which event it is: it tells what `data` is" }),
+        created_at: instant().meta({ description: "When it happened" }),
+        sequence: z
+          .int()
+          .meta({ description: "Its place in this log; one change of an account after another has a higher one" }),
+        account_id: z.guid().nullable().meta({ description: "Of an event about an account of a CPO client" }),
+        data: z
+          .object(EVENTS[type][log] ?? {})
+          .meta({ description: "Ids, references and status; nothing of a person" }),
+      })
+      .meta({ id: `${prefix}Event${pascal(type)}`, description: EVENTS[type].about }),
+  );
+  type Event = (typeof events)[number];
+  const Event = z.discriminatedUnion("type", events as [Event, ...Event[]]).meta({
+    id: `${prefix}Event`,
+    description: "An event, told apart by `type`. Types may be added: pass over one that you do not know",
+  });
+  const Page = z
+    .object({
+      events: z.array(Event).meta({ description: "Oldest first" }),
+      next_cursor: z.string().meta({
+        description: "Send it as after; always there, also behind the last event",
+        example: "AAAAAAAAACrfEo7qk0lR5g",
+      }),
+      has_more: z.boolean().meta({ description: "Whether there are more by now" }),
+    })
+    .meta({ id: `${prefix}EventPage` });
+  return { Event, Page };
+}
 
 /** What may be asked of a log, whoever's it is; of the types some, apart by commas. */
 export const EVENT_QUERY = {
@@ -184,7 +201,7 @@ export const LOG_DESCRIPTION =
 export const WebhookAttempt = z
   .object({
     event_id: z.guid().meta({ description: "The header webhook-id" }),
-    type: z.string(),
+    type: z.string().meta({ description: "Of the event that was sent; ping for a test", example: "mandate.signed" }),
     attempt: z.int().meta({ description: "1 to 10; after the tenth the event is given up, and stays in the log" }),
     at: instant().meta({ description: "When it was sent" }),
     status: z.int().nullable().meta({ description: "Of the answer; null where there was none" }),
