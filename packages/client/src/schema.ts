@@ -1115,7 +1115,7 @@ export interface paths {
         };
         /**
          * Read the mail that the sandbox kept instead of sending it, newest first
-         * @description Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. Kept for 90 days.
+         * @description Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. A code or link is shown only while its address is nobody else's: no login that was not made for the partner, and no account, signature, customer, manager or open invitation of another tenant. Kept for 90 days.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */

@@ -22,7 +22,7 @@ export const listMail = endpoint(
     id: "listCapturedMail",
     summary: "Read the mail that the sandbox kept instead of sending it, newest first",
     description:
-      "Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. Kept for 90 days.",
+      "Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. A code or link is shown only while its address is nobody else's: no login that was not made for the partner, and no account, signature, customer, manager or open invitation of another tenant. Kept for 90 days.",
     caller: CALLER,
     limit: "sandbox",
     sql: ["list_captured_mail"],

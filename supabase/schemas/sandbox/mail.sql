@@ -1,26 +1,31 @@
 -- GET /sandbox/v1/mail.
 
-create function private.signs_for_alone(partner uuid, address text) returns boolean
-language plpgsql stable security definer
-set search_path = ''
-as $$
-begin
-  return not exists (select from auth.users u where u.email = address)
-     and (select bool_and(a.partner_id = partner) from private.signed_accounts(address) a);
-end $$;
-comment on function private.signs_for_alone(uuid, text) is
-  'Whether a code that is mailed to an address opens accounts of CPO clients of a partner and nothing else: no login, no account elsewhere. Definer, because it looks across tenants.';
-
 create function private.is_nobody_elses(partner uuid, address text) returns boolean
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  return not exists (select from auth.users u where u.email = address and u.raw_app_meta_data ->> 'claimed_for' is distinct from partner::text)
-     and coalesce((select bool_and(a.partner_id = partner) from private.signed_accounts(address) a), true);
+  return not exists (
+    select from auth.users u
+     where u.email = address
+       and (u.raw_app_meta_data ->> 'claimed_for' is distinct from partner::text
+            or exists (select from core.partner_managers m where m.user_id = u.id and m.partner_id <> partner)
+            or exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
+            or exists (select from core.ended_attributions a where a.user_id = u.id and a.partner_id <> partner)
+            -- what a person owns in the house is the reader's where the reader alone brought that person
+            or exists (select from core.accounts a where a.user_id = u.id)
+               and not exists (select from core.attributions a where a.user_id = u.id and a.partner_id = partner)))
+     and not exists (
+    select from core.signatories s
+      join core.accounts a on a.partner_id = s.partner_id and a.id = s.account_id
+     where s.email = address and s.partner_id <> partner
+       and not exists (select from core.attributions t where t.user_id = a.user_id and t.partner_id = partner))
+     and not exists (
+    select from core.manager_invitations i
+     where i.email = address and i.partner_id <> partner and i.used_at is null and i.withdrawn_at is null and i.expires_at > private.now());
 end $$;
 comment on function private.is_nobody_elses(uuid, text) is
-  'Whether who proves an address becomes nobody but a person of the partner: there is no login but one that a claim of its drafts made, and no account of another''s client. Definer, because it looks across tenants.';
+  'Whether an address is at this moment of nobody but a partner: no login but one that its own drafts or invitations made, and no account, signature, attribution, manager or open invitation of another tenant. Definer, because it looks across tenants.';
 
 create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
 language sql stable security definer
@@ -29,17 +34,17 @@ as $$
   select m.* from core.mail_outbox m
    where m.status = 'captured' and (address is null or m.recipient = address)
      and (m.partner_id = partner
-          -- an invitation to manage it, and its code, sign in as whoever has the address
-          and (m.cause !~ '^(manager_invitation|invitation_code):' or private.is_nobody_elses(partner, m.recipient))
-          -- what the service writes to its customers itself: a code to sign in with
-          or m.partner_id = private.house() and (
-               exists (select from auth.users u
-                        where u.email = m.recipient and u.is_sso_user = false and u.raw_app_meta_data ->> 'claimed_for' = partner::text)
-               or private.signs_for_alone(partner, m.recipient)))
+          -- these hold no code, and no link but one that its own API answers to the partner
+          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed', 'webhook_failing', 'webhook_disabled')
+               or private.is_nobody_elses(partner, m.recipient))
+          -- what the service writes to the partner's customers itself: a code to sign in with
+          or m.partner_id = private.house() and private.is_nobody_elses(partner, m.recipient)
+             and (exists (select from auth.users u where u.email = m.recipient)
+                  or exists (select from private.signed_accounts(m.recipient))))
    order by m.created_at desc, m.id desc limit size
 $$;
 comment on function private.captured_mail(uuid, text, int) is
-  'Mail written on a partner''s behalf, and to the logins that claims of its drafts made and the signatories of its CPO accounts, newest first. Definer, because the latter is in the house.';
+  'Mail written on a partner''s behalf, and the service''s own to customers that the partner alone brought, newest first. A code or link is shown only while its address is nobody else''s: docs/security.md lists each. Definer, because it looks across tenants.';
 grant execute on function private.captured_mail(uuid, text, int) to api_owner;
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json

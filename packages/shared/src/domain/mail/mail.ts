@@ -7,32 +7,36 @@ import { nl } from "./nl.ts";
 
 export const MAIL_MESSAGES = { nl, en } satisfies Record<Locale, object>;
 
+/** Every template. docs/security.md says what each carries, and who reads it on the sandbox; a test holds it to that. */
+export const MAIL_TEMPLATES = [
+  "mandate_link",
+  "mandate_code",
+  "mandate_signed",
+  "claim",
+  "reminder",
+  "sign_in",
+  "manager_invitation",
+  "managers_changed",
+  "customer_withdrew",
+  "claim_code",
+  "iban_changed",
+  "customer_iban_changed",
+  "webhook_failing",
+  "webhook_disabled",
+  "registration_approved",
+  "registration_rejected",
+  "something_missing",
+  "mandate_ending",
+  "mandate_ended",
+  "mandate_withdrawn",
+  "payout_sent",
+  "payout_failed",
+  "payout_iban_changed",
+] as const;
+
 /** A mail as private.enqueue_mail takes it. `links` are the addresses in it, for whoever reads captured mail. */
 export type Mail = {
-  template:
-    | "mandate_link"
-    | "mandate_code"
-    | "mandate_signed"
-    | "claim"
-    | "reminder"
-    | "sign_in"
-    | "manager_invitation"
-    | "managers_changed"
-    | "customer_withdrew"
-    | "claim_code"
-    | "iban_changed"
-    | "customer_iban_changed"
-    | "webhook_failing"
-    | "webhook_disabled"
-    | "registration_approved"
-    | "registration_rejected"
-    | "something_missing"
-    | "mandate_ending"
-    | "mandate_ended"
-    | "mandate_withdrawn"
-    | "payout_sent"
-    | "payout_failed"
-    | "payout_iban_changed";
+  template: (typeof MAIL_TEMPLATES)[number];
   locale: Locale;
   subject: string;
   html: string;
