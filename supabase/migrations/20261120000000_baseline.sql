@@ -11531,6 +11531,14 @@ $$;
 comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
 grant execute on function private.charger_choice(text) to api_owner;
 
+create function private.ends_links(draft core.drafts) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty; end $$;
+comment on function private.ends_links(core.drafts) is
+  'Whether sign-in links show and change nothing of a claim any more: the customer proved the address by a code, or signed. A link came through the partner, which may have opened it.';
+grant execute on function private.ends_links(core.drafts) to api_owner;
+
 create function private.is_proven(draft core.drafts, session jsonb) returns boolean
 language plpgsql stable
 set search_path = ''
@@ -11538,10 +11546,10 @@ as $$
 begin
   return coalesce(case session ->> 'proved_by'
     when 'code' then true
-    when 'link' then session ->> 'stage' = draft.status and (draft.status <> 'active' or (private.draft_login(draft)).empty) end, false);
+    when 'link' then session ->> 'stage' = draft.status and not private.ends_links(draft) end, false);
 end $$;
 comment on function private.is_proven(core.drafts, jsonb) is
-  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. A link came through the partner: what it began ends when the customer signs.';
+  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. What a link began ends with private.ends_links.';
 grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
 
 create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
@@ -11753,7 +11761,7 @@ begin
   end if;
   update core.drafts d
      set status = 'claimed', user_id = case when login.confirmed then login.user_id end,
-         progress = d.progress - 'by_link' || case when by_link and login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
+         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
          claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then
@@ -11866,14 +11874,16 @@ begin
   if private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
     perform private.refuse('link_not_open');
   end if;
-  answer := private.prove_draft(draft, true, request);
+  if not private.ends_links(draft) then
+    answer := private.prove_draft(draft, true, request);
+  end if;
   update core.draft_links l set used_at = private.now(), used_by = decode(request ->> 'browser_hash', 'hex') where l.partner_id = link.partner_id and l.id = link.id;
   update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
    where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash, browser_hash} to {draft_id, stage}. Makes no login. The browser may click twice.';
+  'Uses a sign-in link up, which begins a claim session until the customer types a code or signs: {token_hash, browser_hash} to {draft_id, stage}. Makes no login. The browser may click twice.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');
 
 -- The steps of a claim, each of which keeps what the customer confirmed.
@@ -11946,7 +11956,8 @@ declare
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status is distinct from 'claimed' then
+  -- judged on the locked row: a code may have been proved since the page was opened
+  if draft.status is distinct from 'claimed' or request ->> 'proved_by' = 'link' and private.ends_links(draft) then
     perform private.refuse('claim_not_open');
   end if;
   return private.save_step(draft, request);
@@ -12087,7 +12098,8 @@ begin
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
   if draft.status = 'active' then
     return private.sign_again(draft, request);
-  elsif private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
+  elsif private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null
+        or request ->> 'proved_by' = 'link' and private.ends_links(draft) then
     perform private.refuse('claim_not_open');
   end if;
   facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);

@@ -390,7 +390,7 @@ describe("contract §4 the link alone", () => {
       const forged = await ask(`${draft.link}/details`, { form: { form_token, full_name: "Mallory", type: "vve" } });
       expect(forged.status).toBe(403);
     }
-    expect((await draftRow(world, draft)).progress).toEqual({});
+    expect((await draftRow(world, draft)).progress).toEqual({ by_code: true });
   });
 
   test("an attacker who holds the link guesses five times, then needs a new mail", async () => {

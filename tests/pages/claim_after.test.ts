@@ -521,7 +521,7 @@ describe("contract §4 the telephone number on the first step", () => {
     expect(wrong.status).toBe(422);
     expect(wrong.text).toContain('<a href="#phone">Vul een telefoonnummer in');
     expect(wrong.text).toContain('value="bel me maar"');
-    expect((await draftRow(world, draft)).progress).toEqual({});
+    expect((await draftRow(world, draft)).progress).toEqual({ by_code: true });
   });
 
   test.each([

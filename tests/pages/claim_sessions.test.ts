@@ -106,10 +106,14 @@ describe("contract §4 a sign-in link of before the signature", () => {
     await answer(customer, draft, { address: freshAddress(), payout: { iban: IBAN } });
     const form = await readyToSign(world, customer, draft);
     expect((await fill(partner, draft, "payout", { iban: OTHER_IBAN })).status).toBe(303);
-    expect((await customer(`${draft.link}/sign`, { form })).status).toBe(303);
+    expect((await customer(`${draft.link}/payout`)).text).toContain("4300");
+    // another browser of the customer, who reads the mandate again
+    const other = newBrowser(world);
+    await world.row("update core.drafts set code_hash = null where id = $1", draft.id);
+    await prove(world, other, draft);
+    expect((await fill(other, draft, "payout", { iban: OTHER_IBAN })).status).toBe(303);
+    expect((await customer(`${draft.link}/sign`, { form })).status).toBe(409);
     expect((await draftRow(world, draft)).status).toBe("claimed");
-    expect((await customer(draft.link)).location).toContain("/payout");
-    expect((await customer(`${draft.link}/payout`)).text).not.toContain("4567");
   });
 
   test("contract §4 an account number that a link session filled in beforehand is asked for anew by who proves the address", async () => {
@@ -166,6 +170,121 @@ describe("contract §4 a sign-in link of before the signature", () => {
     expect((await partner(waiting)).text).not.toContain("<button");
     expect((await partner(waiting, { form: {} })).headers.get("set-cookie")).toBeNull();
     expect(heading((await partner(draft.link)).text)).toBe("Deze aanmelding is al afgerond");
+  });
+});
+
+describe("contract §4 a sign-in link of before a code was typed", () => {
+  const TYPED = { full_name: "Wilhelmina Getypt", type: "particulier", phone: "06 98 76 54 32" };
+  const SEEN = /Getypt|98765432|98 76 54 32|Geheimkade|4300|\b87\d{16}\b|klant-[0-9a-f]{10}/;
+  const PAGES = ["details", "company", "address", "ean", "payout", "charger", "mandate", "sign", "document"];
+
+  /** A claim that the customer filled in after a code, up to the mandate or up to a step, while the partner holds sessions by links. */
+  async function typedBehind(until = "mandate") {
+    const draft = await newDraft(world);
+    const early = await partnersBrowser(draft);
+    const { text } = await early(`${draft.link}/details`);
+    const customer = newBrowser(world);
+    await prove(world, customer, draft);
+    await answer(customer, draft, {
+      details: TYPED,
+      address: { ...freshAddress(), street: "Geheimkade" },
+      payout: { iban: IBAN },
+      until,
+    });
+    return { draft, customer, early, form_token: formToken(text), late: await partnersBrowser(draft) };
+  }
+
+  test.each(["details", "ean", "charger", "mandate"])(
+    "contract §4 shows nothing that was typed after the code, on any page, up to %s, and neither does a link used later",
+    async (until) => {
+      const { draft, early, late } = await typedBehind(until);
+      for (const partner of [early, late]) {
+        const start = await partner(draft.link);
+        expect([start.status, heading(start.text)]).toEqual([200, "Geld voor uw laadstroom"]);
+        expect(start.text).not.toMatch(SEEN);
+        for (const page of PAGES)
+          for (const query of ["", "?lang=en", "?years=1", "?seen=0123456789abcdef"]) {
+            const { status, text, location, headers } = await partner(`${draft.link}/${page}${query}`);
+            expect([page, status], `${location}`).toEqual([page, 303]);
+            expect(`${text} ${location} ${headers.getSetCookie().join()}`).not.toMatch(SEEN);
+          }
+      }
+    },
+  );
+
+  test("contract §4 changes nothing of it and mails no code to sign with, on any form", async () => {
+    const { draft, early, late, form_token } = await typedBehind();
+    const row = await draftRow(world, draft);
+    const mails = await world.row("select count(*)::int as n from core.mail_outbox where recipient = $1", draft.email);
+    for (const partner of [early, late]) {
+      const forms: Record<string, Record<string, string>> = {
+        details: { full_name: "Een Ander", type: "particulier", phone: "06 12 12 12 12" },
+        company: { company_name: "Anders BV", kvk: "12345678" },
+        address: { postal_code: "1012 AB", house_number: "3" },
+        ean: { point: "other", ean_code: "871687000000000016" },
+        payout: { iban: OTHER_IBAN },
+        charger: { later: "yes" },
+        sign: { seen: "0123456789abcdef", code: "123456", name: "Een Ander", agree: "yes", authority: "yes" },
+        "sign-code": { seen: "0123456789abcdef" },
+        "iban-code": {},
+        revoke: { code: "123456" },
+        "revoke-code": {},
+      };
+      for (const [page, form] of Object.entries(forms)) {
+        const answered = await partner(`${draft.link}/${page}`, { form: { form_token, ...form } });
+        expect([page, answered.status, answered.text.match(SEEN)]).toEqual([page, 303, null]);
+      }
+    }
+    expect(await draftRow(world, draft)).toEqual(row);
+    expect(
+      await world.row("select count(*)::int as n from core.mail_outbox where recipient = $1", draft.email),
+    ).toEqual(mails);
+  });
+
+  test("contract §4 a form that was on its way while the code was typed changes nothing", async () => {
+    const { draft, form_token, early } = await typedBehind();
+    const row = await draftRow(world, draft);
+    const request = { draft_id: draft.id, step: "details", proved_by: "link", answers: { phone: "+31611111111" } };
+    const saving = world.row("select api.save_claim($1, $2)", { kind: "anyone", host: "sandbox" }, request);
+    await expect(saving).rejects.toThrow(/claim_not_open/);
+    expect((await early(`${draft.link}/details`, { form: { form_token, ...TYPED } })).status).toBe(303);
+    expect(await draftRow(world, draft)).toEqual(row);
+  });
+
+  test("contract §4 a code that waits to be typed survives the use of a link", async () => {
+    const { draft, customer } = await typedBehind();
+    const form = await readyToSign(world, customer, draft);
+    await partnersBrowser(draft);
+    expect((await customer(`${draft.link}/sign`, { form })).status).toBe(303);
+    expect((await draftRow(world, draft)).status).toBe("active");
+  });
+
+  test("contract §4 the session that typed the code goes on, and one let in by a link goes on once it typed one", async () => {
+    const { draft, customer, late } = await typedBehind("charger");
+    expect((await customer(`${draft.link}/details`)).text).toContain("Getypt");
+    expect((await fill(customer, draft, "charger", { later: "yes" })).status).toBe(303);
+    // a portal that leads its customer back
+    await world.row("update core.drafts set code_hash = null where id = $1", draft.id);
+    await prove(world, late, draft);
+    expect((await late(`${draft.link}/details`)).text).toContain("Getypt");
+    const form = await readyToSign(world, late, draft);
+    expect((await late(`${draft.link}/sign`, { form })).status).toBe(303);
+    expect((await draftRow(world, draft)).status).toBe("active");
+  });
+
+  test("contract §4 before any code a link session goes on, and reads what a link session typed", async () => {
+    const draft = await newDraft(world);
+    await answer(await partnersBrowser(draft), draft, { details: TYPED, until: "address" });
+    const other = await partnersBrowser(draft);
+    expect((await other(`${draft.link}/details`)).text).toContain("Getypt");
+  });
+
+  test("contract §4 deleting the customer's login in between opens nothing to a link", async () => {
+    const { draft } = await typedBehind();
+    await world.row("delete from auth.users where email = $1", draft.email);
+    const partner = await partnersBrowser(draft);
+    expect((await partner(draft.link)).text).not.toMatch(SEEN);
+    for (const page of PAGES) expect((await partner(`${draft.link}/${page}`)).status, page).toBe(303);
   });
 });
 

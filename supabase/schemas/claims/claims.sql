@@ -242,6 +242,14 @@ $$;
 comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
 grant execute on function private.charger_choice(text) to api_owner;
 
+create function private.ends_links(draft core.drafts) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty; end $$;
+comment on function private.ends_links(core.drafts) is
+  'Whether sign-in links show and change nothing of a claim any more: the customer proved the address by a code, or signed. A link came through the partner, which may have opened it.';
+grant execute on function private.ends_links(core.drafts) to api_owner;
+
 create function private.is_proven(draft core.drafts, session jsonb) returns boolean
 language plpgsql stable
 set search_path = ''
@@ -249,10 +257,10 @@ as $$
 begin
   return coalesce(case session ->> 'proved_by'
     when 'code' then true
-    when 'link' then session ->> 'stage' = draft.status and (draft.status <> 'active' or (private.draft_login(draft)).empty) end, false);
+    when 'link' then session ->> 'stage' = draft.status and not private.ends_links(draft) end, false);
 end $$;
 comment on function private.is_proven(core.drafts, jsonb) is
-  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. A link came through the partner: what it began ends when the customer signs.';
+  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. What a link began ends with private.ends_links.';
 grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
 
 create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts

@@ -130,7 +130,7 @@ begin
   end if;
   update core.drafts d
      set status = 'claimed', user_id = case when login.confirmed then login.user_id end,
-         progress = d.progress - 'by_link' || case when by_link and login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
+         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
          claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then
@@ -243,12 +243,14 @@ begin
   if private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
     perform private.refuse('link_not_open');
   end if;
-  answer := private.prove_draft(draft, true, request);
+  if not private.ends_links(draft) then
+    answer := private.prove_draft(draft, true, request);
+  end if;
   update core.draft_links l set used_at = private.now(), used_by = decode(request ->> 'browser_hash', 'hex') where l.partner_id = link.partner_id and l.id = link.id;
   update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
    where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
   return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which begins a claim session until the customer signs: {token_hash, browser_hash} to {draft_id, stage}. Makes no login. The browser may click twice.';
+  'Uses a sign-in link up, which begins a claim session until the customer types a code or signs: {token_hash, browser_hash} to {draft_id, stage}. Makes no login. The browser may click twice.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');

@@ -130,7 +130,8 @@ begin
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
   if draft.status = 'active' then
     return private.sign_again(draft, request);
-  elsif private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null then
+  elsif private.claim_stage(draft) is distinct from 'claimed' or private.claim_open_step(draft) is not null
+        or request ->> 'proved_by' = 'link' and private.ends_links(draft) then
     perform private.refuse('claim_not_open');
   end if;
   facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);

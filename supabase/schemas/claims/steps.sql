@@ -68,7 +68,8 @@ declare
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status is distinct from 'claimed' then
+  -- judged on the locked row: a code may have been proved since the page was opened
+  if draft.status is distinct from 'claimed' or request ->> 'proved_by' = 'link' and private.ends_links(draft) then
     perform private.refuse('claim_not_open');
   end if;
   return private.save_step(draft, request);

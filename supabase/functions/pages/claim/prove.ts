@@ -4,7 +4,7 @@ import type { Answer, Handler } from "../kit/visit.ts";
 import type { Claim } from "./model.ts";
 import type { Name } from "./sql.ts";
 import { proofPage, startPage } from "./start_views.ts";
-import { ClaimVisit, flowOf, onDraft, welcome } from "./visit.ts";
+import { ClaimVisit, flowOf, onDraft, underWay, welcome } from "./visit.ts";
 
 /** Whether a code can prove the address: to begin with, or to see a signed claim in another browser. */
 const provable = ({ state }: Claim) => state === "open" || state === "active";
@@ -14,7 +14,7 @@ export const start = onDraft((visit) => {
   const { claim, session } = visit;
   const closed = visit.closed();
   if (closed) return closed;
-  if (session && claim.status === "claimed") return visit.go(`/${claim.open_step ?? "mandate"}`);
+  if (session && underWay(claim)) return visit.go(`/${claim.open_step ?? "mandate"}`);
   return visit.page(startPage(visit.frame, claim));
 });
 

@@ -138,7 +138,9 @@ export function onClaim(
 
 /** Whether there is something to sign: the last step of a claim, or the years after. */
 export const signable = (claim: Claim) => Boolean(claim.facts) && (underWay(claim) || claim.signed !== undefined);
-export const underWay = ({ state, status }: Claim) => state === "open" && status === "claimed";
+/** Answers are shown to a session that proves the address alone. */
+export const underWay = ({ state, status, answers }: Claim) =>
+  state === "open" && status === "claimed" && answers !== undefined;
 export const holds = ({ signed }: Claim) => signed?.status === "signed";
 
 /** What can be given after the signature; a charger only while the mandate holds, an account number also for what it still pays. */

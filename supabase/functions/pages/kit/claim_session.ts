@@ -13,7 +13,7 @@ const SECONDS = 24 * 3600;
 
 /**
  * A browser in which the address of a draft was proven. A forwarded link has none, and is asked for a code. What of it still
- * holds is for private.is_proven: what a partner's sign-in link began ends when the customer signs.
+ * holds is for private.is_proven: what a partner's sign-in link began ends when the customer types a code, or signs.
  */
 export type ClaimSession = ClaimProof & {
   /** What every form of this session sends along, so that no other page can send one. */
