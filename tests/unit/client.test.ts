@@ -2,15 +2,20 @@
 
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import { IDEMPOTENT } from "../../packages/client/src/idempotent.ts";
 import {
   ApiError,
   type components,
+  createApplication,
   createClient,
   events,
   orThrow,
   paginate,
   type paths,
+  pkce,
+  type SendOptions,
   verifyWebhook,
   type Webhook,
 } from "../../packages/client/src/index.ts";
@@ -169,51 +174,146 @@ describe("§8 patience", () => {
   const timed = async (call: Promise<{ response: Response }>) => {
     const begun = Date.now();
     const [{ response }] = await Promise.all([call, vi.runAllTimersAsync()]);
-    return [response.status, (Date.now() - begun) / 1000];
+    return [response.status, Math.round((Date.now() - begun) / 100) / 10];
   };
-  const client = (replies: Parameters<typeof service>[0]) => {
+  const client = (replies: Parameters<typeof service>[0], options: SendOptions = {}) => {
     const made = service(replies);
-    return { ...made, client: createClient({ baseUrl: BASE, token: "t", fetch: made.fetch }) };
+    return { ...made, client: createClient({ baseUrl: BASE, token: "t", fetch: made.fetch, ...options }) };
   };
+  // without jitter, so that times can be told: the shortest backoff, and no tenth more
+  beforeEach(() => vi.spyOn(Math, "random").mockReturnValue(0));
+  afterEach(() => vi.restoreAllMocks());
 
-  test("§8 429 is waited for as Retry-After says, by any call, three times", async () => {
+  test("§8 429 is waited for as Retry-After says, by any call, until a minute is over", async () => {
     const { client: one, sent } = client({
-      "/v1/mandate-links": [busy(429), busy(429), busy(429, "1"), { body: { ok: true } }],
+      "/v1/mandate-links": [busy(429), busy(429), busy(429, "1"), busy(429), busy(429), { body: { ok: true } }],
     });
-    expect(await timed(one.POST("/v1/mandate-links", { body: { account_id: "x" } }))).toEqual([200, 5]);
+    expect(await timed(one.POST("/v1/mandate-links", { body: { account_id: "x" } }))).toEqual([200, 9]);
     expect(new Set(sent.map(({ body }) => body))).toEqual(new Set(['{"account_id":"x"}']));
-    const { client: other, sent: four } = client({ "/v1/accounts": busy(429) });
-    expect(await timed(other.GET("/v1/accounts"))).toEqual([429, 6]);
-    expect(four).toHaveLength(4);
+    const { client: other, sent: all } = client({ "/v1/accounts": busy(429) });
+    expect(await timed(other.GET("/v1/accounts"))).toEqual([429, 60]);
+    expect(all).toHaveLength(31);
   });
 
-  test("§8 a minute in all: what would take longer is answered as it is", async () => {
+  test("§8 maxWaitMs is how long: what would take longer is answered as it is", async () => {
     expect(await timed(client({ "/v1/accounts": busy(429, "61") }).client.GET("/v1/accounts"))).toEqual([429, 0]);
-    expect(await timed(client({ "/v1/accounts": busy(503, "25") }).client.GET("/v1/accounts"))).toEqual([503, 50]);
+    const five = client({ "/v1/accounts": busy(429) }, { maxWaitMs: 5000 });
+    expect(await timed(five.client.GET("/v1/accounts"))).toEqual([429, 4]);
+    const none = client({ "/v1/accounts": busy(503, "1") }, { maxWaitMs: 0 });
+    expect(await timed(none.client.GET("/v1/accounts"))).toEqual([503, 0]);
+    const endless = client({ "/v1/accounts": [busy(429, "120"), { body: PAGE }] }, { maxWaitMs: Infinity });
+    expect(await timed(endless.client.GET("/v1/accounts"))).toEqual([200, 120]);
   });
 
-  test("§8 Retry-After may be a date; without it nothing is waited for", async () => {
+  test("§8 Retry-After may be a date; without it the pauses grow", async () => {
     const inThree = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3000).toUTCString();
     const [status, seconds] = await timed(
       client({ "/v1/accounts": [busy(429, inThree), { body: PAGE }] }).client.GET("/v1/accounts"),
     );
     expect(status).toBe(200);
     expect(seconds).toBeGreaterThanOrEqual(3);
-    expect(await timed(client({ "/v1/accounts": { status: 503 } }).client.GET("/v1/accounts"))).toEqual([503, 0]);
+    const { client: api, sent } = client({ "/v1/accounts": { status: 503 } });
+    expect(await timed(api.GET("/v1/accounts"))).toEqual([503, 3.8]); // 0.25 + 0.5 + 1 + 2
+    expect(sent).toHaveLength(5);
+  });
+
+  /** A bucket as the API counts one: so many at once, refilled continuously, and a request that is refused is not counted. */
+  function bucket(quota: number, window: number) {
+    const step = (window * 1000) / quota;
+    let fullAt = 0;
+    return (): Reply => {
+      const fullIn = Math.max(fullAt - Date.now(), 0);
+      const allowed = fullIn + step <= window * 1000;
+      if (allowed) fullAt = Date.now() + fullIn + step;
+      const left = Math.max(Math.floor((window * 1000 - fullIn - (allowed ? step : 0)) / step), 0);
+      const wait = Math.max(Math.ceil((step + fullIn - window * 1000) / 1000), 1);
+      return {
+        status: allowed ? 200 : 429,
+        headers: {
+          "ratelimit-policy": `"months";q=${quota};w=${window}`,
+          ratelimit: `"months";r=${left};t=${Math.ceil(fullIn / 1000)}`,
+          ...(allowed ? {} : { "retry-after": String(wait) }),
+        },
+      };
+    };
+  }
+  const months = { account_id: "x", months: [] };
+
+  test("§8 a year for 50 customers from 16 workers: no call ends in 429, and hardly one is refused on the way", async () => {
+    vi.mocked(Math.random).mockRestore();
+    const answer = bucket(60, 60);
+    const statuses: number[] = [];
+    const { client: api } = client({
+      "/v1/sessions:batch": () => {
+        const reply = answer();
+        statuses.push(reply.status ?? 0);
+        return reply;
+      },
+    });
+    let left = 600;
+    let failed = 0;
+    const worker = async () => {
+      for (; left > 0; ) {
+        left -= 1;
+        const { response } = await api.POST("/v1/sessions:batch", { body: months });
+        if (response.status !== 200) failed += 1;
+      }
+    };
+    const begun = Date.now();
+    await Promise.all([...Array.from({ length: 16 }, worker), vi.runAllTimersAsync()]);
+    expect(failed).toBe(0);
+    expect(statuses.filter((status) => status === 429).length).toBeLessThan(20);
+    // a minute's quota at once, then one a second, and a tenth for jitter
+    expect((Date.now() - begun) / 1000).toBeLessThan(540 * 1.1);
+  });
+
+  test("§8 a burst waits in one row: what was asked for first is answered first", async () => {
+    const { client: api } = client({ "/v1/sessions:batch": bucket(2, 4) }, { maxWaitMs: Infinity });
+    const done: number[] = [];
+    const calls = Array.from({ length: 12 }, async (_, n) => {
+      const { response } = await api.POST("/v1/sessions:batch", { body: months });
+      expect(response.status).toBe(200);
+      done.push(n);
+    });
+    await Promise.all([...calls, vi.runAllTimersAsync()]);
+    expect(done).toEqual([...done].sort((one, other) => one - other));
+  });
+
+  test("§8 a pause is for the calls that the limit counts; others go on", async () => {
+    const { client: api, sent } = client({
+      "/v1/sessions:batch": bucket(1, 30),
+      "/v1/accounts": { body: PAGE },
+    });
+    await api.POST("/v1/sessions:batch", { body: months });
+    const late = api.POST("/v1/sessions:batch", { body: months });
+    expect((await api.GET("/v1/accounts")).response.status).toBe(200);
+    expect(sent).toHaveLength(2);
+    expect(await timed(late)).toEqual([200, 30]);
+    expect(sent).toHaveLength(3);
+  });
+
+  test("§8 429 for another reason than the limit that counts the call is that call's alone", async () => {
+    const standing = { "ratelimit-policy": '"w";q=60;w=60', ratelimit: '"w";r=50;t=1' };
+    const first = { status: 429, headers: { ...standing, "retry-after": "20" } };
+    const { client: api, sent } = client({ "/v1/mandate-links": [first, { headers: standing }] });
+    const link = () => api.POST("/v1/mandate-links", { body: { account_id: "x" } });
+    const waiting = link();
+    await vi.advanceTimersByTimeAsync(0);
+    await link();
+    expect(sent).toHaveLength(2);
+    expect(await timed(waiting)).toEqual([200, 20]);
   });
 
   const person = { full_name: "Sanne de Vries" };
   const connection = { ean_code: "871687110000000018", postal_code: "3818 LH", house_number: "8" };
   type Api = ReturnType<typeof createClient>;
-  test.each<[string, string, number, (api: Api) => Promise<{ response: Response }>]>([
+  type Call = (api: Api) => Promise<{ response: Response }>;
+  const account: Call = (api) => api.POST("/v1/accounts", { body: { cpo_external_ref: "K", person, connection } });
+  const link: Call = (api) => api.POST("/v1/mandate-links", { body: { account_id: "x" } });
+  test.each<[string, string, number, Call]>([
     ["GET", "/v1/accounts", 2, (api) => api.GET("/v1/accounts")],
     ["DELETE", "/tokens/x", 2, (api) => api.DELETE("/tokens/{id}", { params: { path: { id: "x" } } })],
-    [
-      "an account with a reference",
-      "/v1/accounts",
-      2,
-      (api) => api.POST("/v1/accounts", { body: { cpo_external_ref: "K", person, connection } }),
-    ],
+    ["an account with a reference", "/v1/accounts", 2, account],
     ["an account without", "/v1/accounts", 1, (api) => api.POST("/v1/accounts", { body: { person, connection } })],
     [
       "a charger with a serial number",
@@ -227,26 +327,146 @@ describe("§8 patience", () => {
       1,
       (api) => api.POST("/v1/chargers", { body: { account_id: "x", serial_number: "" } }),
     ],
+    ["months", "/v1/sessions:batch", 2, (api) => api.POST("/v1/sessions:batch", { body: months })],
     [
-      "months",
-      "/v1/sessions:batch",
+      "a claim of the sandbox",
+      "/sandbox/v1/drafts/R-1/claim",
       2,
-      (api) => api.POST("/v1/sessions:batch", { body: { account_id: "x", months: [] } }),
+      (api) => api.POST("/sandbox/v1/drafts/{id}/claim", { params: { path: { id: "R-1" } }, body: {} }),
     ],
-    ["a link", "/v1/mandate-links", 1, (api) => api.POST("/v1/mandate-links", { body: { account_id: "x" } })],
+    ["a link", "/v1/mandate-links", 1, link],
     ["a key", "/partner/api-keys", 1, (api) => api.POST("/partner/api-keys", { body: { rotate: true } })],
   ])("§8 503: %s is sent again only where that is safe", async (_, path, times, call) => {
     const { client: api, sent } = client({ [path]: [busy(503), { body: {} }] });
-    expect(await timed(call(api))).toEqual(times === 2 ? [200, 2] : [503, 0]);
+    expect(await timed(call(api))).toEqual(times === 2 ? [200, 2.3] : [503, 0]);
     expect(sent).toHaveLength(times);
   });
 
-  test("§8 a call that is given up waits no longer", async () => {
-    const { client: api, sent } = client({ "/v1/accounts": busy(429, "30") });
-    const call = api.GET("/v1/accounts", { signal: AbortSignal.timeout(5) });
+  test.each([408, 500, 502, 503, 504])(
+    "§8 %i is sent again as often as `retries` says, where that is safe",
+    async (status) => {
+      const { client: api, sent } = client({ "/v1/accounts": [{ status }, { status }, { body: {} }] });
+      expect(await timed(account(api))).toEqual([200, 0.8]);
+      expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
+      const { client: one } = client({ "/v1/accounts": [{ status }, { status }, { body: {} }] }, { retries: 1 });
+      expect(await timed(account(one))).toEqual([status, 0.3]);
+      const { client: other, sent: once } = client({ "/v1/mandate-links": [{ status }, { body: {} }] });
+      expect([await timed(link(other)), once.length]).toEqual([[status, 0], 1]);
+    },
+  );
+
+  /** A connection that breaks so many times, before the answer or in the middle of it. */
+  const breaking = (times: number, halfway = false) => {
+    let calls = 0;
+    const fetch = async (input: string | URL | Request, init?: RequestInit) => {
+      const request = new Request(input, init);
+      await request.text();
+      calls += 1;
+      if (calls > times) return Response.json(PAGE);
+      const lost = new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+      if (!halfway) throw lost;
+      const parts = ['{"acc', '"ounts"'];
+      const body = new ReadableStream({
+        pull(controller) {
+          const part = parts.shift();
+          if (part) controller.enqueue(new TextEncoder().encode(part));
+          else controller.error(lost);
+        },
+      });
+      return new Response(body);
+    };
+    return { fetch, calls: () => calls };
+  };
+
+  test.each([false, true])("§8 a lost connection (halfway: %s) is tried again where that is safe", async (halfway) => {
+    const { fetch, calls } = breaking(2, halfway);
+    expect(await timed(account(createClient({ baseUrl: BASE, token: "t", fetch })))).toEqual([200, 0.8]);
+    expect(calls()).toBe(3);
+  });
+
+  test("§8 a connection that stays lost is an error that says how often, why, and what to do", async () => {
+    const api = createClient({ baseUrl: BASE, token: "t", fetch: breaking(9).fetch, retries: 2 });
+    const [read] = await Promise.all([api.GET("/v1/accounts").catch((error) => error), vi.runAllTimersAsync()]);
+    expect(read).toMatchObject({ name: "ConnectionError", attempts: 3, safeToRepeat: true });
+    expect(read.message).toBe(
+      "GET /v1/accounts: no answer after 3 attempts (ECONNRESET). Check baseUrl and your network; the call is safe to repeat.",
+    );
+    const made = await link(api).catch((error) => error);
+    expect(made).toMatchObject({ attempts: 1, safeToRepeat: false, cause: { message: "fetch failed" } });
+    expect(made.message).toContain("It may have been done: look before you send it again.");
+  });
+
+  test("§8 an attempt that takes longer than timeoutMs is a lost one, at its headers or at its body", async () => {
+    let calls = 0;
+    const fetch = async () => {
+      calls += 1;
+      if (calls === 1) return new Promise<Response>(() => {});
+      if (calls === 2) return new Response(new ReadableStream());
+      return Response.json(PAGE);
+    };
+    const api = createClient({ baseUrl: BASE, token: "t", fetch, timeoutMs: 2000 });
+    expect(await timed(api.GET("/v1/accounts"))).toEqual([200, 4.8]);
+    calls = 0;
+    const once = createClient({ baseUrl: BASE, token: "t", fetch, timeoutMs: 2000, retries: 0 });
+    const [error] = await Promise.all([once.GET("/v1/accounts").catch((e) => e), vi.runAllTimersAsync()]);
+    expect(error.message).toContain("(more than timeoutMs, 2000 ms)");
+  });
+
+  test("§8 a file is sent again whole", async () => {
+    const { client: api, sent } = client({ "/partner/uploads": [{ status: 503 }, { body: {} }] });
+    const form = new FormData();
+    form.set("file", new Blob(["email\nsanne@example.nl"]), "people.csv");
     vi.useRealTimers();
-    await expect(call).rejects.toThrow();
-    expect(sent).toHaveLength(1);
+    await api.POST("/partner/uploads", { body: form as never, bodySerializer: (body) => body as never });
+    expect(sent[0]?.body).toContain("sanne@example.nl");
+    expect(sent[1]?.body).toBe(sent[0]?.body);
+  });
+
+  test("§8 a call that is given up ends at once: in a pause, in the row, on its way, and before it is sent", async () => {
+    const stop = () => {
+      const controller = new AbortController();
+      return { signal: controller.signal, stop: () => controller.abort(new Error("enough")) };
+    };
+    const ends = async (call: Promise<unknown>, how: () => void) => {
+      const ended = expect(call).rejects.toThrow("enough");
+      await vi.advanceTimersByTimeAsync(5);
+      how();
+      await ended;
+    };
+    const pausing = client({ "/v1/accounts": busy(503, "30"), "/v1/events": busy(429, "30") });
+    const [one, two, three, four, five] = [stop(), stop(), stop(), stop(), stop()];
+    await ends(pausing.client.GET("/v1/accounts", { signal: one.signal }), one.stop);
+    await ends(pausing.client.GET("/v1/events", { signal: two.signal }), two.stop);
+    await ends(pausing.client.GET("/v1/events", { signal: three.signal }), three.stop);
+    expect(pausing.sent).toHaveLength(2);
+    await expect(pausing.client.GET("/v1/settlements", { signal: one.signal })).rejects.toThrow("enough");
+    const silent = createClient({ baseUrl: BASE, token: "t", fetch: () => new Promise(() => {}) });
+    await ends(silent.GET("/v1/accounts", { signal: four.signal }), four.stop);
+    // a token that others wait for too goes on
+    const { fetch } = service({ "/oauth-token": [busy(429, "9"), TOKEN()], "/v1/accounts": { body: PAGE } });
+    const waiting = createClient({ ...CREDENTIALS, fetch });
+    const other = waiting.GET("/v1/accounts");
+    await ends(waiting.GET("/v1/accounts", { signal: five.signal }), five.stop);
+    expect((await timed(other))[0]).toBe(200);
+  });
+
+  test("§8 what the client sends again is what openapi.json marks, and what the guide says", () => {
+    const { paths } = JSON.parse(readFileSync(`${ROOT}openapi.json`, "utf8"));
+    const posts = Object.entries<Record<string, { [key: string]: unknown }>>(paths).flatMap(([path, { post }]) =>
+      post ? [[path, post["x-idempotent"]] as const] : [],
+    );
+    const marked = posts.filter(([, rule]) => rule);
+    expect(IDEMPOTENT).toEqual(Object.fromEntries(marked));
+    const guide = readFileSync(`${ROOT}docs/guides/idempotency.md`, "utf8");
+    const rows = guide.split("\n").filter((line) => line.startsWith("| `POST"));
+    const named = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/\/[\w/:…-]+/g)].map(String));
+    // a repeat of these makes another link, key, token or endpoint
+    expect(named.filter((path) => !path.endsWith("…") && !(path in IDEMPOTENT))).toEqual(["/v1/mandate-links"]);
+    for (const [path] of marked)
+      expect(
+        named.some((said) => path === said || (said.endsWith("…") && path.startsWith(said.slice(0, -1)))),
+        path,
+      ).toBe(true);
   });
 });
 
@@ -274,9 +494,42 @@ describe("pages and events", () => {
     expect(paths()).toHaveLength(4);
   });
 
-  test("§8 a page that is an error is thrown", async () => {
-    const { client } = one({ "/v1/accounts": { status: 500, body: { error: "list_failed" } } });
-    await expect(paginate(client, "/v1/accounts").next()).rejects.toMatchObject({ status: 500, code: "list_failed" });
+  test("§8 a page that is lost is read again; one that stays lost is thrown with where it was, and read on from there", async () => {
+    let lost = 1;
+    const pages = ({ url }: Sent): Reply => {
+      const offset = Number(new URL(url, BASE).searchParams.get("offset"));
+      if (offset === 2 && lost > 0) {
+        lost -= 1;
+        return { status: 500, body: { error: "list_failed" } };
+      }
+      return { body: { ...PAGE, accounts: [{ account_id: `a-${offset}` }], offset, has_more: offset < 3 } };
+    };
+    const { client } = one({ "/v1/accounts": pages });
+    const ids: string[] = [];
+    const read = async (offset: number) => {
+      for await (const { account_id } of paginate(client, "/v1/accounts", { limit: 1, offset })) ids.push(account_id);
+    };
+    await Promise.all([read(0), vi.runAllTimersAsync()]);
+    expect(ids).toEqual(["a-0", "a-1", "a-2", "a-3"]);
+    ids.length = 0;
+    lost = 5;
+    const [error] = await Promise.all([read(0).catch((thrown) => thrown), vi.runAllTimersAsync()]);
+    expect(error).toMatchObject({ name: "ApiError", status: 500, code: "list_failed", offset: 2 });
+    await read(error.offset);
+    expect(ids).toEqual(["a-0", "a-1", "a-2", "a-3"]);
+  });
+
+  test("§8 pages and events end with the signal, in a pause too", async () => {
+    const { client } = one({ "/v1/accounts": { status: 503 }, "/v1/events": { status: 503 } });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const ended = Promise.all([
+      expect(paginate(client, "/v1/accounts", {}, { signal }).next()).rejects.toThrow("enough"),
+      expect(events(client, { signal }).next()).rejects.toThrow("enough"),
+    ]);
+    await vi.advanceTimersByTimeAsync(10);
+    controller.abort(new Error("enough"));
+    await ended;
   });
 
   test("§6 events are read to the end of the log, from the cursor that was kept", async () => {
@@ -296,10 +549,21 @@ describe("pages and events", () => {
       seen.push(page.events[0]?.id, page.next_cursor);
     expect(seen).toEqual(["e-1", "second", "e-2", "end"]);
     expect(paths()[1]).toBe("GET /v1/events?after=second&type=mandate.signed%2Cmandate.revoked&limit=1");
-    expect(await events(client, { after: "end", log: "/partner/events" }).next()).toEqual({
-      done: true,
-      value: undefined,
-    });
+  });
+
+  test("§6 the cursor of a page without events comes too, so that a rare filter moves on; an error says where it was", async () => {
+    const log = ({ url }: Sent): Reply => {
+      const after = Number(new URL(url, BASE).searchParams.get("after") ?? 0);
+      if (after === 3) return { status: 410, body: { error: "cursor_expired" } };
+      return { body: { events: [], next_cursor: String(after + 1), has_more: after < 1 } };
+    };
+    const { client } = one({ "/v1/events": log, "/partner/events": log });
+    const cursors: string[] = [];
+    for await (const page of events(client, { types: ["mandate.revoked"] })) cursors.push(page.next_cursor);
+    expect(cursors).toEqual(["1", "2"]);
+    const end = await events(client, { after: "2", log: "/partner/events" }).next();
+    expect(end).toMatchObject({ done: false, value: { next_cursor: "3" } });
+    await expect(events(client, { after: "3" }).next()).rejects.toMatchObject({ code: "cursor_expired", cursor: "3" });
   });
 });
 
@@ -339,6 +603,29 @@ describe("§6 webhooks", () => {
     await expect(verifyWebhook(signed(fields), text, key)).rejects.toMatchObject({ name: "WebhookError" });
   });
 
+  test("§6 headers are read in any case, and as Node and frameworks give them: lists, and a body in bytes", async () => {
+    const read = { id, test: 2432232314 };
+    const shouted = Object.fromEntries(Object.entries(signed()).map(([name, value]) => [name.toUpperCase(), value]));
+    const listed = Object.fromEntries(Object.entries(signed()).map(([name, value]) => [name, [value]]));
+    const given = { "Webhook-Id": undefined, ...signed() };
+    for (const headers of [shouted, listed, given, { host: "x", cookie: undefined, ...shouted }])
+      expect(await verifyWebhook(headers, body, secret)).toEqual(read);
+    expect(await verifyWebhook(signed(), Buffer.from(body), secret)).toEqual(read);
+  });
+
+  test.each<[string, string | undefined, unknown, string]>([
+    ["an empty secret", "", body, "The secret is empty: set it to the whsec_…"],
+    ["a missing secret", undefined, body, "The secret is empty"],
+    ["a secret that is only its prefix", "whsec_", body, "The secret is empty"],
+    ["a secret of something else", "not a secret!", body, "The secret is not one of an endpoint"],
+    ["a secret cut short", "whsec_AAAAA", body, "The secret is not one of an endpoint"],
+    ["a body that was parsed", secret, { test: 1 }, "The body was parsed already"],
+  ])("§6 %s is the receiver's own fault, and it is told so", async (_, key, sent, words) => {
+    const verified = verifyWebhook(signed(), sent as string, key);
+    await expect(verified).rejects.toBeInstanceOf(TypeError);
+    await expect(verified).rejects.toThrow(words);
+  });
+
   test("§6 one from more than five minutes ago, or ahead, is refused", async () => {
     for (const minutes of [-6, 6]) {
       vi.setSystemTime(1614265330_000 + minutes * 60_000);
@@ -347,9 +634,148 @@ describe("§6 webhooks", () => {
   });
 });
 
+describe("§4.5 whom a client calls as", () => {
+  test("§4.5 nobody: token calls need no token, and none is sent", async () => {
+    const { fetch, sent } = service({ "/oauth-token": TOKEN });
+    const client = createClient({ baseUrl: BASE, fetch });
+    const body = { grant_type: "client_credentials", client_id: "cpo_1", client_secret: "secret" };
+    expect(orThrow(await client.POST("/oauth-token", { body })).access_token).toBe("token-1");
+    expect(sent[0]?.authorization).toBeNull();
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ["baseUrl", () => createClient({ baseUrl: undefined }), "baseUrl is missing: give the host"],
+    ["token", () => createClient({ baseUrl: BASE, token: "" }), "token is empty: give a partner key"],
+    ["clientId", () => createClient({ ...CREDENTIALS, clientId: undefined }), "clientId is missing"],
+    ["clientSecret", () => createClient({ ...CREDENTIALS, clientSecret: "" }), "clientSecret is empty"],
+    ["authUrl", () => createApplication({ ...CREDENTIALS, authUrl: "", redirectUri: "" }), "authUrl is empty"],
+    [
+      "redirectUri",
+      () => createApplication({ ...CREDENTIALS, authUrl: BASE, redirectUri: "" }),
+      "redirectUri is empty",
+    ],
+  ])("§4.5 without %s it says so at once", (_, make, words) => {
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(words);
+  });
+
+  test("§4.5 a function that gives an empty token is told so", async () => {
+    const client = createClient({ baseUrl: BASE, token: async () => "", fetch: service({}).fetch });
+    await expect(client.GET("/v1/accounts")).rejects.toThrow("token is empty");
+  });
+});
+
+describe("§5.6 an application that acts for a person", () => {
+  const METADATA = { body: { issuer: BASE, authorization_endpoint: "https://pages.example/consent" } };
+  const USER_TOKEN = () => ({ body: { ...TOKEN().body, refresh_token: `refresh-${tokens}` } });
+  const options = { authUrl: BASE, clientId: "app_1", clientSecret: "s", redirectUri: "https://app.example/back?x=1" };
+  const application = (replies: Parameters<typeof service>[0] = {}) => {
+    const made = service({
+      "/oauth-token/.well-known/oauth-authorization-server": METADATA,
+      "/oauth-token": USER_TOKEN,
+      ...replies,
+    });
+    return { ...made, app: createApplication({ ...options, fetch: made.fetch }) };
+  };
+  const back = (query: Record<string, string>) => `${options.redirectUri}&${new URLSearchParams(query)}`;
+
+  test("§5.6 RFC 7636 appendix B: the challenge of a verifier", async () => {
+    expect(await pkce("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")).toEqual({
+      codeVerifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+      codeChallenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    });
+    expect((await pkce()).codeVerifier).toMatch(/^[\w-]{43}$/);
+  });
+
+  test("§5.6 the address that a person is sent to, and the exchange of what they come back with", async () => {
+    const { app, sent } = application();
+    const { url, state, codeVerifier } = await app.authorize(["energy:read", "sessions:read"]);
+    expect(Object.fromEntries(new URL(url).searchParams)).toEqual({
+      response_type: "code",
+      client_id: "app_1",
+      redirect_uri: options.redirectUri,
+      scope: "energy:read sessions:read",
+      state,
+      code_challenge: (await pkce(codeVerifier)).codeChallenge,
+      code_challenge_method: "S256",
+    });
+    const tokens = await app.exchange(back({ code: "c", state, iss: BASE }), { state, codeVerifier });
+    const refreshAt = Date.now() + 3540_000;
+    expect(tokens).toEqual({ accessToken: "token-1", refreshToken: "refresh-1", refreshAt, scope: "" });
+    expect(Object.fromEntries(new URLSearchParams(sent.at(-1)?.body))).toEqual({
+      grant_type: "authorization_code",
+      client_id: "app_1",
+      client_secret: "s",
+      code: "c",
+      redirect_uri: options.redirectUri,
+      code_verifier: codeVerifier,
+    });
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ["another state", { code: "c", state: "other", iss: BASE }, "invalid_state"],
+    ["no state", { code: "c", iss: BASE }, "invalid_state"],
+    ["another server", { code: "c", state: "kept", iss: "https://evil.example" }, "invalid_issuer"],
+    ["a person who declined", { error: "access_denied", state: "kept", iss: BASE }, "access_denied"],
+    ["neither a code nor an error", { state: "kept", iss: BASE }, "invalid_request"],
+  ])("§5.6 %s: nothing is exchanged", async (_, query, code) => {
+    const { app, sent } = application();
+    const exchange = app.exchange(back(query), { state: "kept", codeVerifier: "v" });
+    await expect(exchange).rejects.toMatchObject({ name: "AuthorizationError", code });
+    expect(sent.filter(({ url }) => url === "/oauth-token")).toEqual([]);
+  });
+
+  test("§5.6 a session without a state takes no answer without one", async () => {
+    const exchange = application().app.exchange(back({ code: "c", iss: BASE }), { state: "", codeVerifier: "v" });
+    await expect(exchange).rejects.toMatchObject({ code: "invalid_state" });
+  });
+
+  test("§5.6 tokens are refreshed when it is time, once for all calls, and kept before the first use", async () => {
+    const { app, fetch, sent } = application({ "/energy": { body: {} } });
+    const done: string[] = [];
+    const current = { accessToken: "old", refreshToken: "refresh-0", refreshAt: Date.now() + 1000, scope: "" };
+    const token = app.tokenOf(current, async (next) => void done.push(`kept ${next.refreshToken}`));
+    const client = createClient({ baseUrl: BASE, token, fetch });
+    await client.GET("/energy");
+    await vi.advanceTimersByTimeAsync(1000);
+    await Promise.all([client.GET("/energy"), client.GET("/energy")]);
+    await vi.advanceTimersByTimeAsync(3540_000);
+    await client.GET("/energy");
+    expect(done).toEqual(["kept refresh-1", "kept refresh-2"]);
+    const uses = sent.filter(({ url }) => url === "/energy").map(({ authorization }) => authorization);
+    expect(uses).toEqual(["Bearer old", "Bearer token-1", "Bearer token-1", "Bearer token-2"]);
+    const shown = sent.filter(({ url }) => url === "/oauth-token");
+    expect(shown.map(({ body }) => new URLSearchParams(body).get("refresh_token"))).toEqual(["refresh-0", "refresh-1"]);
+  });
+
+  test("§5.6 a refusal is an error with its code; what is revoked is sent with the application's own secret", async () => {
+    const refusal = {
+      status: 400,
+      body: { error: "invalid_grant", error_description: "Ask again", request_id: "r-1" },
+    };
+    const { app, sent } = application({ "/oauth-token": refusal, "/oauth-revoke": {} });
+    await expect(app.refresh("x")).rejects.toMatchObject({ code: "invalid_grant", status: 400, requestId: "r-1" });
+    await app.revoke("x");
+    expect(sent.at(-1)?.body).toBe("client_id=app_1&client_secret=s&token=x");
+  });
+});
+
 test("§7 orThrow gives the data, and throws what is none, whatever a front answered", () => {
   expect(orThrow({ data: 1, response: new Response() })).toBe(1);
   const bad = new Response(null, { status: 502 });
   expect(() => orThrow({ error: "<html>", response: bad })).toThrow(new ApiError(502, "<html>"));
   expect(new ApiError(502, "<html>").message).toBe("HTTP 502");
+});
+
+test("§7 an error has the request's id, from the body or from X-Request-Id; a front's has none", () => {
+  const thrown = (error: unknown, headers = {}) => {
+    try {
+      return orThrow({ error, response: new Response(null, { status: 400, headers }) });
+    } catch (caught) {
+      return caught;
+    }
+  };
+  expect(thrown({ error: "x", request_id: "r-1" })).toMatchObject({ requestId: "r-1", message: "x (r-1)" });
+  expect(thrown("<html>", { "x-request-id": "r-2" })).toMatchObject({ requestId: "r-2", message: "HTTP 400 (r-2)" });
+  expect(thrown("<html>")).toMatchObject({ requestId: null });
 });

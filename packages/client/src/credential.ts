@@ -1,57 +1,62 @@
 import { ApiError } from "./error.ts";
-import { sendPatiently } from "./patience.ts";
+import type { Send } from "./patience.ts";
 import type { components } from "./schema.ts";
+import { orAborted } from "./wait.ts";
 
 /** Whom requests are sent as. */
 export type Credential = {
-  token: () => Promise<string>;
+  token: (signal: AbortSignal) => Promise<string>;
   /** Whether another token may be had in the place of one that was refused. */
   renew: (refused: string) => boolean;
 };
 
+/** What the caller has to give; often read from the environment, where it may be missing. */
+export function required(name: string, value: string | undefined, where: string): string {
+  if (!value) throw new TypeError(`${name} is ${value === "" ? "empty" : "missing"}: ${where}`);
+  return value;
+}
+
+const WHERE_TOKENS =
+  "give a partner key, a personal token or an access token; leave the field out for calls that need none";
+
+export type TokenSource = string | (() => string | Promise<string>);
+
 /** A token that somebody else looks after: a partner key, a personal token, or what a function of yours gives for each request. */
-export const given = (token: string | (() => string | Promise<string>)): Credential => ({
-  token: async () => (typeof token === "string" ? token : token()),
-  renew: () => false,
-});
+export function given(source: TokenSource | undefined): Credential {
+  const ask = typeof source === "function" ? source : undefined;
+  const token = ask ? "" : required("token", source as string | undefined, WHERE_TOKENS);
+  return {
+    token: async (signal) =>
+      ask ? required("token", await orAborted(Promise.resolve(ask()), signal), WHERE_TOKENS) : token,
+    renew: () => false,
+  };
+}
 
 /** A token is replaced so many milliseconds before it expires, or when a tenth of its life is left, whichever is later. */
 const MARGIN_MS = 60_000;
 
-export type ClientCredentials = { authUrl: string; clientId: string; clientSecret: string; scope?: string | undefined };
+export type Token = components["schemas"]["Token"];
+/** A token, and when to replace it, in milliseconds since 1970. */
+export type Held = { token: string; until: number };
 
-/** Tokens of a CPO client: one is asked for when the first request needs it and before it expires, by one request at a time. */
-export function clientCredentials(
-  { authUrl, clientId, clientSecret, scope }: ClientCredentials,
-  fetch: typeof globalThis.fetch,
-): Credential {
-  let current: { token: string; until: number } | null = null;
+/** When to replace a token that was asked for at `asked`. */
+export const replaceAt = (asked: number, life: number) => asked + life - Math.min(MARGIN_MS, life / 10);
+
+/** A token that is asked for when a request needs it and before it expires, by one request at a time. */
+export function held(ask: () => Promise<Held>, current: Held | null = null): Credential {
   let asking: Promise<string> | null = null;
-
-  async function ask(): Promise<string> {
-    const form = new URLSearchParams({
-      grant_type: "client_credentials",
-      client_id: clientId,
-      client_secret: clientSecret,
-    });
-    if (scope !== undefined) form.set("scope", scope);
-    const asked = Date.now();
-    const response = await sendPatiently(new Request(`${authUrl}/oauth-token`, { method: "POST", body: form }), fetch);
-    const body: unknown = await response.json().catch(() => null);
-    if (!response.ok) throw new ApiError(response.status, body);
-    const { access_token, expires_in } = body as components["schemas"]["Token"];
-    const life = expires_in * 1000;
-    current = { token: access_token, until: asked + life - Math.min(MARGIN_MS, life / 10) };
-    return access_token;
-  }
-
   return {
-    async token() {
+    async token(signal) {
       if (current && Date.now() < current.until) return current.token;
-      asking ??= ask().finally(() => {
-        asking = null;
-      });
-      return asking;
+      asking ??= ask()
+        .then((fresh) => {
+          current = fresh;
+          return fresh.token;
+        })
+        .finally(() => {
+          asking = null;
+        });
+      return orAborted(asking, signal);
     },
     renew(refused) {
       // another request may have replaced it already
@@ -59,4 +64,34 @@ export function clientCredentials(
       return true;
     },
   };
+}
+
+/** Asks the token endpoint. @throws {ApiError} why there is no token. */
+export async function requestToken(authUrl: string, send: Send, fields: Record<string, string>): Promise<Token> {
+  const body = new URLSearchParams(fields);
+  const response = await send(new Request(`${authUrl}/oauth-token`, { method: "POST", body }), null);
+  const answer: unknown = await response.json().catch(() => null);
+  if (!response.ok) throw new ApiError(response.status, answer, response.headers);
+  return answer as Token;
+}
+
+export type ClientCredentials = {
+  clientId: string | undefined;
+  clientSecret: string | undefined;
+  scope?: string | undefined;
+};
+
+/** Tokens of a CPO client. */
+export function clientCredentials(authUrl: string, credentials: ClientCredentials, send: Send): Credential {
+  const fields = {
+    grant_type: "client_credentials",
+    client_id: required("clientId", credentials.clientId, "give the id of your client"),
+    client_secret: required("clientSecret", credentials.clientSecret, "give the secret of your client"),
+    ...(credentials.scope === undefined ? {} : { scope: credentials.scope }),
+  };
+  return held(async () => {
+    const asked = Date.now();
+    const { access_token, expires_in } = await requestToken(authUrl, send, fields);
+    return { token: access_token, until: replaceAt(asked, expires_in * 1000) };
+  });
 }

@@ -3,25 +3,63 @@ import type { components } from "./schema.ts";
 /** What every error of the API says: which it is in `error`, what to do in `detail`, and `request_id` to quote. */
 export type ErrorBody = components["schemas"]["Error"];
 
+/** An error of a call. `paginate` and `events` say where they were, so that you can go on from there. */
+abstract class CallError extends Error {
+  /** Of `paginate`: the `offset` of the page that could not be read. */
+  offset?: number;
+  /** Of `events`: the cursor after which it could not be read; null at the beginning of the log. */
+  cursor?: string | null;
+}
+
 /** An answer that is an error, thrown by what cannot hand it back: `orThrow`, `paginate`, `events`, and getting a token. */
-export class ApiError extends Error {
+export class ApiError extends CallError {
   readonly status: number;
   /** Which error it is; never renamed. */
   readonly code: string;
+  /** Quote it when you ask us; null where the answer did not come from the API, but from a proxy before it. */
+  readonly requestId: string | null;
   readonly body: Partial<ErrorBody>;
 
-  constructor(status: number, body: unknown) {
+  constructor(status: number, body: unknown, headers?: Headers) {
     const said = (typeof body === "object" && body !== null ? body : {}) as Partial<ErrorBody>;
     const code = said.error ?? `HTTP ${status}`;
-    super(
-      [code, said.detail ?? said.error_description, said.request_id && `(${said.request_id})`]
-        .filter(Boolean)
-        .join(" "),
-    );
+    const requestId = said.request_id ?? headers?.get("x-request-id") ?? null;
+    super([code, said.detail ?? said.error_description, requestId && `(${requestId})`].filter(Boolean).join(" "));
     this.name = "ApiError";
     this.status = status;
     this.code = code;
+    this.requestId = requestId;
     this.body = said;
+  }
+}
+
+/** No answer came: the connection broke, or it took longer than `timeoutMs`. What `fetch` said is in `cause`. */
+export class ConnectionError extends CallError {
+  /** How often the request was sent. */
+  readonly attempts: number;
+  /** Whether the same call may be made again without a look at what is there. */
+  readonly safeToRepeat: boolean;
+
+  constructor(call: string, attempts: number, safeToRepeat: boolean, cause: unknown) {
+    const { message = String(cause), cause: deeper } = cause as { message?: string; cause?: { code?: string } };
+    const times = attempts === 1 ? "" : ` after ${attempts} attempts`;
+    const advice = safeToRepeat
+      ? "Check baseUrl and your network; the call is safe to repeat."
+      : "It may have been done: look before you send it again.";
+    super(`${call}: no answer${times} (${deeper?.code ?? message}). ${advice}`, { cause });
+    this.name = "ConnectionError";
+    this.attempts = attempts;
+    this.safeToRepeat = safeToRepeat;
+  }
+}
+
+/** Says in an error of a call where a list or a log was. */
+export async function at<Value>(place: { offset: number } | { cursor: string | null }, call: Promise<Value>) {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof CallError) Object.assign(error, place);
+    throw error;
   }
 }
 
@@ -30,6 +68,7 @@ export class ApiError extends Error {
  * @throws {ApiError} where the answer is an error.
  */
 export function orThrow<Data>(answer: { data?: Data; error?: unknown; response: Response }): Data {
-  if (!answer.response.ok || answer.data === undefined) throw new ApiError(answer.response.status, answer.error);
-  return answer.data;
+  const { data, error, response } = answer;
+  if (!response.ok || data === undefined) throw new ApiError(response.status, error, response.headers);
+  return data;
 }

@@ -1,5 +1,5 @@
 import type { ApiClient } from "./api_client.ts";
-import { orThrow } from "./error.ts";
+import { at, orThrow } from "./error.ts";
 import type { components } from "./schema.ts";
 
 type Pages = {
@@ -21,27 +21,33 @@ export type EventsFrom<Log extends EventLog = EventLog> = {
   limit?: number;
   /** Whose log: that of a CPO client, or a partner's. */
   log?: Log;
+  signal?: AbortSignal;
 };
 
 /**
- * What happened since, page by page, to the end of the log. Keep `next_cursor` once a page is worked through, in one transaction with
- * what came of it where you can, and go on from it the next time: then no event is missed, and one is seen twice at most where you
- * could not keep it.
- * @throws {ApiError} where a page is an error: `cursor_expired` says in `body.oldest_cursor` where what is left begins.
+ * What happened since, page by page, to the end of the log. Pages without events come too, because their `next_cursor` moves on: a
+ * cursor that stays behind for 90 days expires. Keep `next_cursor` once a page is worked through, in one transaction with what came of
+ * it where you can, and go on from it the next time: then no event is missed, and one is seen twice at most where you could not keep it.
+ * @throws {ApiError | ConnectionError} where a page could not be read; `cursor` says after which. Of the code `cursor_expired`,
+ *   `body.oldest_cursor` says where what is left begins.
  */
 export async function* events<Log extends EventLog = "/v1/events">(
   client: ApiClient,
-  { after, types, limit, log = "/v1/events" as Log }: EventsFrom<Log> = {},
+  { after, types, limit, log = "/v1/events" as Log, signal }: EventsFrom<Log> = {},
 ): AsyncGenerator<EventPage<Log>, void, undefined> {
-  let cursor = after;
+  let cursor = after ?? null;
   for (;;) {
     const query = {
       ...(cursor ? { after: cursor } : {}),
       ...(types ? { type: types.join(",") } : {}),
       ...(limit === undefined ? {} : { limit }),
     };
-    const page = orThrow(await client.GET(log as EventLog, { params: { query } }));
-    if (page.events.length > 0) yield page as EventPage<Log>;
+    const init = { params: { query }, ...(signal ? { signal } : {}) };
+    const page = await at(
+      { cursor },
+      client.GET(log as EventLog, init).then((answer) => orThrow<EventPage>(answer)),
+    );
+    yield page as EventPage<Log>;
     if (!page.has_more) return;
     cursor = page.next_cursor;
   }

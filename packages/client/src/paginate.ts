@@ -1,5 +1,5 @@
 import type { ApiClient } from "./api_client.ts";
-import { orThrow } from "./error.ts";
+import { at, orThrow } from "./error.ts";
 import type { paths } from "./schema.ts";
 
 /** What a GET answers, and what its query takes. */
@@ -26,12 +26,13 @@ export type ItemOf<Path extends PagedPath> = {
  * Every item of a list, page by page: `for await (const account of paginate(client, "/v1/accounts", { limit: 200 }))`. `query` is that of
  * the first page. A page is fetched when its first item is asked for. An item that is added meanwhile may push one to the next page,
  * where it comes a second time.
- * @throws {ApiError} where a page is an error.
+ * @throws {ApiError | ConnectionError} where a page could not be read; its `offset`, in `query`, goes on with that page.
  */
 export async function* paginate<Path extends PagedPath>(
   client: ApiClient,
   path: Path,
   query: QueryOf<Path> = {} as QueryOf<Path>,
+  { signal }: { signal?: AbortSignal } = {},
 ): AsyncGenerator<ItemOf<Path>, void, undefined> {
   // the paths differ in their queries and items alone, which is more than the client's type can follow
   const get = client.GET as unknown as (
@@ -40,7 +41,8 @@ export async function* paginate<Path extends PagedPath>(
   ) => Promise<{ data?: Record<string, unknown>; error?: unknown; response: Response }>;
   let offset = Number((query as { offset?: number }).offset ?? 0);
   for (;;) {
-    const page = orThrow(await get(path, { params: { query: { ...query, offset } } }));
+    const init = { params: { query: { ...query, offset } }, ...(signal ? { signal } : {}) };
+    const page = await at({ offset }, get(path, init).then(orThrow));
     const items = Object.values(page).find(Array.isArray) ?? [];
     yield* items as ItemOf<Path>[];
     if (page.has_more !== true || items.length === 0) return;

@@ -1,75 +1,162 @@
-/** How often a request is sent again after 429 or 503, and for how many seconds it waits in all. */
-const WAITS = 3;
-const SECONDS = 60;
+import type { Credential } from "./credential.ts";
+import { ConnectionError } from "./error.ts";
+import { isIdempotent } from "./idempotent.ts";
+import { Lane, standingOf } from "./lane.ts";
+import { withoutSlash } from "./url.ts";
+import { after, orAborted, sleep } from "./wait.ts";
 
-const has = (body: unknown, field: string) =>
-  typeof (body as Record<string, unknown> | null)?.[field] === "string" &&
-  (body as Record<string, string>)[field] !== "";
-
-/** POST requests that may be sent twice: what is there once already is answered again, or replaced by the same. */
-const REPEATABLE: Readonly<Record<string, (body: unknown) => boolean>> = {
-  "/v1/accounts": (body) => has(body, "cpo_external_ref"),
-  "/v1/chargers": (body) => has(body, "serial_number"),
-  "/v1/sessions:batch": () => true,
-  "/v1/connections:update": () => true,
-  "/partner/company": () => true,
-  "/partner/branding": () => true,
-  "/oauth-token": () => true,
+/** How requests are sent, and how long for. */
+export type SendOptions = {
+  /** Sends the requests; the runtime's own unless told. */
+  fetch?: typeof globalThis.fetch;
+  /** How many milliseconds a call waits in all, for its turn and between attempts: 60,000 unless told. 0 waits for nothing. */
+  maxWaitMs?: number;
+  /** How often a call that is safe to repeat is sent again after a lost connection, 408, 500, 502, 503 or 504: 4 unless told. */
+  retries?: number;
+  /** How many milliseconds one attempt may take, to the last byte of its answer: 60,000 unless told. */
+  timeoutMs?: number;
 };
 
-/**
- * Whether a request may be sent again. After 429 every one: it was refused before anything was done. After 503 it may have been done
- * and the answer lost, so only what changes nothing when it is repeated: GET, DELETE, and the POST requests above.
- */
-async function maySendAgain(request: Request, status: number): Promise<boolean> {
-  if (status === 429 || request.method === "GET" || request.method === "DELETE") return true;
-  const { pathname } = new URL(request.url);
-  const path = Object.keys(REPEATABLE).find((known) => pathname.replace(/%3A/gi, ":").endsWith(known));
-  if (!path) return false;
-  const body: unknown = await request
-    .clone()
-    .json()
-    .catch(() => null);
-  return REPEATABLE[path]?.(body) ?? false;
-}
+export type Send = (request: Request, credential: Credential | null) => Promise<Response>;
 
-/** Seconds to wait, from `Retry-After` in either of its forms (RFC 9110 section 10.2.3); null where it says nothing. */
-function retryAfter(headers: Headers): number | null {
-  const said = headers.get("retry-after")?.trim();
+/** After these a request may have been done or not. */
+const UNSURE = new Set([408, 500, 502, 503, 504]);
+/** Answers that have no body (Fetch standard, section 2.2.3). */
+const EMPTY = new Set([204, 205, 304]);
+/** Milliseconds before the first repeat; each later one waits twice as long, up to the longest. */
+const [FIRST_BACKOFF, LONGEST_BACKOFF] = [500, 10_000];
+
+/** Milliseconds to wait, from `Retry-After` in either of its forms (RFC 9110 section 10.2.3); null where it says nothing. */
+function retryAfter(headers: Headers | undefined): number | null {
+  const said = headers?.get("retry-after")?.trim();
   if (!said) return null;
-  const seconds = /^\d+$/.test(said) ? Number(said) : (Date.parse(said) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? null : Math.max(seconds, 0);
+  const ms = /^\d+$/.test(said) ? Number(said) * 1000 : Date.parse(said) - Date.now();
+  return Number.isNaN(ms) ? null : Math.max(ms, 0);
 }
 
-function sleep(seconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", end);
-      resolve();
-    }, seconds * 1000);
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
-  });
+/** Half of it at least, and the rest by chance, so that calls that failed together do not come back together. */
+const backoff = (attempt: number) =>
+  (Math.min(FIRST_BACKOFF * 2 ** attempt, LONGEST_BACKOFF) * (1 + Math.random())) / 2;
+
+/** A 429: for how many milliseconds, and whether its limit is used up, so that others have to wait too. */
+type Refusal = { pause: number; shared: boolean };
+
+function refusalOf({ status, headers }: Response, attempt: number): Refusal | null {
+  if (status !== 429) return null;
+  return { pause: retryAfter(headers) ?? backoff(attempt), shared: !standingOf(headers)?.room };
 }
+
+/** A path without its ids, as far as can be seen: what is counted together is mostly one such route. */
+const routeOf = (method: string, path: string) => `${method} ${path.replace(/\/(?!v1\/)[^/]*\d[^/]*/g, "/{id}")}`;
 
 /**
- * Sends a request, and sends it again after 429 and 503 as `Retry-After` says: three times at most, a minute in all, and only what is
- * safe to repeat. What is still refused then is answered as it is.
+ * What sends the requests of one client: in turn where a rate limit is used up, and again where that is safe. After 429 every request
+ * is sent again, because it was refused before anything was done, until `maxWaitMs` is over. What fails for good is answered as it is.
  */
-export async function sendPatiently(request: Request, fetch: typeof globalThis.fetch): Promise<Response> {
-  let waited = 0;
-  for (let waits = 0; ; waits += 1) {
-    const response = await fetch(request.clone());
-    if ((response.status !== 429 && response.status !== 503) || waits === WAITS) return response;
-    const seconds = retryAfter(response.headers);
-    if (seconds === null || waited + seconds > SECONDS || !(await maySendAgain(request, response.status)))
-      return response;
-    await response.body?.cancel();
-    await sleep(seconds, request.signal);
-    waited += seconds;
+export function sender(baseUrl: string, options: SendOptions): Send {
+  const { fetch = globalThis.fetch, maxWaitMs = 60_000, retries = 4, timeoutMs = 60_000 } = options;
+  const root = withoutSlash(new URL(baseUrl).pathname);
+  const lanes = new Map<string, Lane>();
+  /** The limit that a route counts in, once an answer has said it. */
+  const buckets = new Map<string, string>();
+  let tickets = 0;
+
+  function laneOf(route: string): Lane {
+    const name = buckets.get(route) ?? route;
+    const lane = lanes.get(name) ?? new Lane();
+    lanes.set(name, lane);
+    return lane;
   }
+
+  /** Tells the lane of a route what an answer says of its limit; `pause` is how long the call was told to wait, where it was refused. */
+  function note(route: string, lane: Lane, { headers }: Response, pause: number | null): void {
+    const standing = standingOf(headers);
+    if (standing) {
+      buckets.set(route, standing.bucket);
+      if (!lanes.has(standing.bucket)) lanes.set(standing.bucket, lane);
+      laneOf(route).learn(standing);
+    }
+    if (pause !== null) laneOf(route).pause(pause);
+  }
+
+  /** One attempt, with its whole answer: a connection that breaks halfway is a lost one too. */
+  async function attempt(request: Request, body: ArrayBuffer | undefined, token: string | undefined) {
+    const headers = new Headers(request.headers);
+    if (token !== undefined) headers.set("Authorization", `Bearer ${token}`);
+    const limit = new AbortController();
+    const late = () => limit.abort(new DOMException(`more than timeoutMs, ${timeoutMs} ms`, "TimeoutError"));
+    const timer = after(timeoutMs, late);
+    const abort = () => limit.abort(request.signal.reason);
+    request.signal.addEventListener("abort", abort, { once: true });
+    try {
+      const init = { headers, signal: limit.signal, ...(body ? { body } : {}) };
+      // some fetches end later than their signal, or never
+      const answer = async () => {
+        const response = await fetch(new Request(request, init));
+        const content = EMPTY.has(response.status) ? null : await response.arrayBuffer();
+        return Object.defineProperty(new Response(content, response), "url", { value: response.url });
+      };
+      return await orAborted(answer(), limit.signal);
+    } finally {
+      clearTimeout(timer);
+      request.signal.removeEventListener("abort", abort);
+    }
+  }
+
+  return async (request, credential) => {
+    const { method, signal } = request;
+    const path = new URL(request.url).pathname.slice(root.length).replace(/%3A/gi, ":");
+    const route = routeOf(method, path);
+    const content = method === "GET" ? null : await request.clone().arrayBuffer();
+    const body = content?.byteLength ? content : undefined;
+    const repeatable = isIdempotent(method, path, body);
+    tickets += 1;
+    const ticket = tickets;
+    let waited = 0;
+    const wait = async (pause: Promise<void>) => {
+      const begun = performance.now();
+      await pause;
+      waited += performance.now() - begun;
+    };
+
+    for (let failures = 0, attempts = 1, renewed = false; ; attempts += 1) {
+      const lane = laneOf(route);
+      await wait(lane.enter(ticket, maxWaitMs - waited, signal));
+      const left = maxWaitMs - waited;
+      let token: string | undefined;
+      let response: Response | undefined;
+      let refusal: Refusal | null = null;
+      let failure: unknown;
+      try {
+        token = await credential?.token(signal);
+        response = await attempt(request, body, token).catch((error) => {
+          signal.throwIfAborted();
+          failure = error;
+          return undefined;
+        });
+        refusal = response ? refusalOf(response, attempts) : null;
+        // before the next call's turn comes by leaving
+        if (response) note(route, lane, response, refusal?.shared && refusal.pause <= left ? refusal.pause : null);
+      } finally {
+        lane.leave();
+      }
+      if (response && refusal) {
+        if (refusal.pause > left) return response;
+        // else it waits in the lane
+        if (!refusal.shared) await wait(sleep(refusal.pause, signal));
+        continue;
+      }
+      if (response?.status === 401 && !renewed && credential?.renew(token ?? "")) {
+        // refused before anything was done
+        renewed = true;
+        continue;
+      }
+      if (response && !UNSURE.has(response.status)) return response;
+      const pause = (retryAfter(response?.headers) ?? 0) + backoff(failures);
+      failures += 1;
+      if (repeatable && failures <= retries && pause <= left) await wait(sleep(pause, signal));
+      else if (response) return response;
+      else throw new ConnectionError(`${method} ${path}`, attempts, repeatable, failure);
+    }
+  };
 }

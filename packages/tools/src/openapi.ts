@@ -148,6 +148,7 @@ function operation({ surface, endpoint }: Described, examples: Examples) {
     ...(description ? { description } : {}),
     security: securityOf(endpoint.caller),
     ...(limit ? { "x-rate-limit": limit.published } : {}),
+    ...(endpoint.idempotent ? { "x-idempotent": endpoint.idempotent } : {}),
     ...(query || named.length > 0
       ? {
           requestParams: {

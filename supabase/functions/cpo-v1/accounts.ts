@@ -125,6 +125,7 @@ export const createAccount = endpoint(
       "an IBAN to become ERE-eligible, whatever its `payout_handler`. An EAN the register knows at another address is refused; a " +
       "register that is silent or does not know the address gives `unverified` and never fails the call.",
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
+    idempotent: "cpo_external_ref",
     limit: "cpo_write",
     sql: ["create_account", "repeat_account"],
     next: { ...ASKING_EAN_REGISTER, same_iban: compareIbans },

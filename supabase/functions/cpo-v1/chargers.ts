@@ -17,6 +17,7 @@ export const registerCharger = endpoint(
       "charger, required from the second on, and the idempotency key: a charger of the account that has it is answered whatever else is sent. A model without MID meter registers with `mid_eligible: false`; `null` " +
       "means its evidence is still to be judged.",
     caller: { kind: "cpo", scope: "cpo:chargers:write" },
+    idempotent: "serial_number",
     limit: "cpo_write",
     sql: ["register_charger", "repeat_charger"],
     body: z

@@ -14,6 +14,7 @@ export const updateConnection = endpoint(
       "validated together again. A real change revokes a signed mandate: send `acknowledge_mandate_lapses: true`, or 409 " +
       "`mandate_acknowledgement_required` says so and nothing is stored. Then issue a new mandate link; months wait as `outside_mandate` until it is signed.",
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
+    idempotent: true,
     limit: "cpo_write",
     sql: ["update_connection"],
     next: ASKING_EAN_REGISTER,

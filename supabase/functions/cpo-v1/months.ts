@@ -66,6 +66,7 @@ export const deliverMonths = endpoint(
       "as `invalid` and does not fail the batch; a month sent twice in one batch is invalid each time. Without a signed mandate months are " +
       "stored and count once a mandate covers them; outside a signed mandate they are stored and never count.",
     caller: { kind: "cpo", scope: "cpo:sessions:write" },
+    idempotent: true,
     limit: "cpo_sessions",
     sql: ["ingest_months"],
     body: z

@@ -14,6 +14,7 @@ export const revoke = endpoint(
       "The answer is the same for a token that is unknown, expired, or another client's: there is nothing more to do about it. " +
       "`token_type_hint` is accepted and not needed.",
     caller: { kind: "anyone" },
+    idempotent: true,
     limit: null,
     sql: ["revoke_token"],
     body: z

@@ -25,6 +25,7 @@ export const token = endpoint(
       "again within 30 seconds of its use it is refused and nothing else happens, so an application that races itself goes on " +
       "with the answer it got; later, or older than the last but one, it ends every token of its family.",
     caller: { kind: "anyone" },
+    idempotent: true,
     limit: null,
     sql: TOKEN_SQL,
     body: TokenRequest,

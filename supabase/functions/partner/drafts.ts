@@ -81,6 +81,7 @@ export const withdrawDraft = endpoint(
       "Removes the draft: its claim link and any sign-in link stop working, reminders stop, and the e-mail address becomes free. A login " +
       "that a claimed draft made stays, unlinked from the partner. An active draft is refused.",
     caller: { kind: "partner", scope: "partners:write", key: true },
+    idempotent: true,
     limit: "partner_write",
     sql: ["withdraw_draft"],
     body: z

@@ -232,6 +232,7 @@ export const importDrafts = endpoint(
       "in `rejected` and counted in `skipped`. CSV is UTF-8 with a header row, comma or semicolon separated; a value is data whatever it looks like. " +
       "With `source: api` addresses are looked up in the EAN register within the request, as far as eight seconds go; otherwise afterwards.",
     caller: { kind: "partner", scope: "partners:write", key: true },
+    idempotent: true,
     body: z
       .object({
         consent: Consent,
@@ -272,6 +273,7 @@ export const addCustomers = endpoint(
     description:
       "The same as the import with `source: api`: `rows`, or the fields of one row beside `consent`. Each customer turns their draft into an account by opening its claim link.",
     caller: { kind: "partner", scope: "partners:write", key: true },
+    idempotent: true,
     body: z.looseObject({ consent: Consent, send_invite: SendInvite, dry_run: DryRunAsked, rows: Rows }).meta({
       id: "AddCustomers",
       override: oneOrMany,
@@ -308,6 +310,7 @@ export const uploadDrafts = endpoint(
     description:
       "As the import, for a person in the portal: multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.",
     caller: { kind: "partner", scope: "partners:write", key: false },
+    idempotent: true,
     accepts: ["multipart"],
     body: z
       .object({
@@ -354,6 +357,7 @@ export const invitePeople = endpoint(
     description:
       "Each gets a draft without details and a mail with its claim link; they fill in the rest. Caps and refusals are those of the import.",
     caller: { kind: "partner", scope: "partners:write", key: false },
+    idempotent: true,
     body: z
       .object({
         emails: z.array(z.string()).min(1).max(100),

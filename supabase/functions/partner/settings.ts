@@ -15,6 +15,7 @@ export const setCompany = endpoint(
     summary: "Change the partner's company data",
     description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
     caller: MANAGER,
+    idempotent: true,
     limit: "partner_write",
     sql: ["set_partner_company"],
     body: z.object(COMPANY).meta({ id: "SetPartnerCompany" }),
@@ -31,6 +32,7 @@ export const setBranding = endpoint(
     summary: "Change how pages and mail to the partner's customers look",
     description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
     caller: MANAGER,
+    idempotent: true,
     limit: "partner_write",
     sql: ["set_partner_branding"],
     body: z.object(BRANDING).meta({ id: "SetPartnerBranding" }),
@@ -48,6 +50,7 @@ export const setPayoutIban = endpoint(
     description:
       "The checksum is enforced. Everybody who manages the partner is told by mail, and nothing is paid there for 48 hours; what is there already changes nothing. The IBAN is never returned.",
     caller: MANAGER,
+    idempotent: true,
     limit: "partner_write",
     sql: ["set_partner_iban"],
     next: { same_iban: compareIbans },

@@ -14,6 +14,7 @@ export const connectCharger = endpoint(
       "`id` is a customer_ref or an account id. Its sessions are the same for good, as many as sessions_per_week since `since`, whole up to now; they pass " +
       "through the pipeline that real ones pass through. The same profile again is the same charger; another profile is another one, up to ten.",
     caller: CALLER,
+    idempotent: true,
     limit: "sandbox",
     sql: ["connect_virtual_charger", "sync_customer"],
     body: SandboxChargerProfile,
@@ -38,6 +39,7 @@ export const syncCustomer = endpoint(
     summary: "Collect a customer's sessions now instead of within 15 minutes",
     description: "Of every virtual charger the customer has. Twice creates nothing twice.",
     caller: CALLER,
+    idempotent: true,
     limit: "sandbox",
     sql: ["sync_customer"],
     response: SyncResult,
@@ -57,6 +59,7 @@ export const reviewCustomer = endpoint(
       "`closed_gates` names what keeps the account from being ERE-eligible. The real review, and the one after 2 minutes, approves only where mandate, EAN and MID charger " +
       "hold. A registration is decided once: what is not submitted, or decided already, answers `nothing_to_review`.",
     caller: CALLER,
+    idempotent: true,
     limit: "sandbox",
     sql: ["review_customer"],
     body: z.object({ outcome: z.enum(["goedgekeurd", "afgekeurd"]) }).meta({ id: "ReviewCustomer" }),

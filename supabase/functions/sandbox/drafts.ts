@@ -23,6 +23,7 @@ export const claimDraft = endpoint(
       "409 `draft_not_claimable`, withdraw it and make it anew. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
       "54 in use, 61 register timeout; any other EAN is matched. Never enters a login that a claim of yours did not make.",
     caller: CALLER,
+    idempotent: true,
     limit: "sandbox",
     sql: REHEARSAL_SQL,
     prepare: loadNumberingPlans,

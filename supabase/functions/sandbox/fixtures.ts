@@ -56,6 +56,7 @@ export const createFixtures = endpoint(
       "no_mid_charger: the charger has no MID meter; no_iban: nothing to pay out to. Each is claimed, signed and submitted like any customer, with an external_ref of FIXTURE-<STATE>; " +
       "those not decided here are reviewed after 2 minutes. A re-run replaces the customer of that state. One that fails says so in its row, and the others are made.",
     caller: CALLER,
+    idempotent: true,
     limit: "sandbox",
     sql: [...REHEARSAL_SQL, "clear_fixture", "import_drafts", "review_customer"] as const,
     body: z

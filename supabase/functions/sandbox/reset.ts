@@ -11,6 +11,7 @@ export const resetSandbox = endpoint(
       "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail, logins and opt-outs; e-mail addresses and the import cap are free again. " +
       "People who came with a login of their own (through an application) keep it, and are the partner's no more. What was settled is settled no more. The key, settings, and accounts of the CPO API with their months stay.",
     caller: CALLER,
+    idempotent: true,
     limit: "sandbox",
     sql: ["reset_sandbox"],
     slow: true,

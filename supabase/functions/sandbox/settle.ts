@@ -40,6 +40,7 @@ export const settleQuarter = endpoint(
       "Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. " +
       "`reset` takes it back.",
     caller: CALLER,
+    idempotent: true,
     limit: "sandbox",
     sql: ["settle_sandbox"],
     slow: true,

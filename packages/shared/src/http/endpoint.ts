@@ -75,6 +75,8 @@ export type EndpointSpec<
   body?: Body;
   /** Loads what the rules of the body need and is too heavy to start with. */
   prepare?: () => Promise<void>;
+  /** Of a POST: a second, equal one does nothing twice; always, or where the body has the named field. */
+  idempotent?: true | string;
   /** Whether nothing at all may be sent for a body: it then reads as {}. */
   bodyOptional?: true;
   /** Body encodings beside JSON. */

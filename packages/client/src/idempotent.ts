@@ -1,0 +1,44 @@
+/**
+ * POST requests of which a second, equal one does nothing twice: always, or where the body has the named field. They are those that
+ * openapi.json marks with `x-idempotent`; a test compares them.
+ */
+export const IDEMPOTENT: Readonly<Record<string, true | string>> = {
+  "/oauth-token": true,
+  "/oauth-revoke": true,
+  "/v1/accounts": "cpo_external_ref",
+  "/v1/connections:update": true,
+  "/v1/chargers": "serial_number",
+  "/v1/sessions:batch": true,
+  "/partner/customers": true,
+  "/partner/drafts/import": true,
+  "/partner/drafts/withdraw": true,
+  "/partner/company": true,
+  "/partner/payout-iban": true,
+  "/partner/branding": true,
+  "/partner/invites": true,
+  "/partner/uploads": true,
+  "/sandbox/v1/drafts/{id}/claim": true,
+  "/sandbox/v1/customers/{id}/chargers": true,
+  "/sandbox/v1/customers/{id}/sync": true,
+  "/sandbox/v1/customers/{id}/review": true,
+  "/sandbox/v1/settle": true,
+  "/sandbox/v1/fixtures": true,
+  "/sandbox/v1/reset": true,
+};
+
+const RULES = Object.entries(IDEMPOTENT).map(
+  ([path, rule]) => [new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`), rule] as const,
+);
+
+/** Whether a request may be sent again though it may have been done: GET, DELETE, and the POST requests above. */
+export function isIdempotent(method: string, path: string, body: BufferSource | undefined): boolean {
+  if (method !== "POST") return true;
+  const rule = RULES.find(([known]) => known.test(path))?.[1];
+  if (typeof rule !== "string") return rule === true;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body))[rule];
+    return typeof value === "string" && value !== "";
+  } catch {
+    return false;
+  }
+}
