@@ -2,14 +2,17 @@
 // compiled against it.
 
 import { execFile } from "node:child_process";
+import { createHmac, randomBytes } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { createAccount } from "../harness/people.ts";
+import { consentVisit, onward } from "../oauth/consent_visit.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { draftRow, giveKey } from "../partner/partner_world.ts";
 
@@ -93,33 +96,154 @@ const RUNTIMES: [name: string, version: RegExp, program: () => Promise<string | 
   ],
 ];
 
+/** How a runtime is started; null where this machine does not have it, which CI must. */
+async function start([name, version, find, args]: (typeof RUNTIMES)[number]) {
+  const found = await find();
+  if (found === null) {
+    expect(process.env.CI, `${name} is not on the PATH`).toBeUndefined();
+    console.warn(`${name} is not on this machine: the client was not run on it`);
+    return null;
+  }
+  const command = found.endsWith(".cjs") ? [process.execPath, found] : [found];
+  const [program = "", ...before] = command;
+  expect((await run(program, [...before, "--version"])).stdout).toMatch(version);
+  return async (file: string, variables: Record<string, string>) => {
+    const { stdout } = await run(program, [...before, ...args, file], {
+      cwd: folder,
+      env: { ...process.env, ...variables },
+    });
+    return JSON.parse(stdout);
+  };
+}
+
 describe("§9.5 a CPO client and a partner's key, by the packed client", () => {
-  test.each(RUNTIMES)("§9.5 on %s", { timeout: 60_000 }, async (name, version, find, args) => {
-    const found = await find();
-    if (found === null) return console.warn(`${name} is not on this machine: the client was not run on it`);
-    const command = found.endsWith(".cjs") ? [process.execPath, found] : [found];
-    const [program = "", ...before] = command;
-    expect((await run(program, [...before, "--version"])).stdout).toMatch(version);
+  test.each(RUNTIMES)("§9.5 on %s", { timeout: 60_000 }, async (...runtime) => {
+    const execute = await start(runtime);
+    if (!execute) return;
     const client = await world.addClient(world.partnerA.id);
     const made = [];
     for (let n = 0; n < 3; n += 1) made.push(await createAccount(world, { ...world.partnerA, client }));
-    const { stdout } = await run(program, [...before, ...args, "main.mjs"], {
-      cwd: folder,
-      env: {
-        ...process.env,
-        BASE_URL: world.url,
-        CLIENT_ID: client.client_id,
-        CLIENT_SECRET: client.secret,
-        KEY: await giveKey(world, (await world.addPartner()).id),
-        EMAIL: draftRow().email,
-      },
+    const answer = await execute("main.mjs", {
+      BASE_URL: world.url,
+      CLIENT_ID: client.client_id,
+      CLIENT_SECRET: client.secret,
+      KEY: await giveKey(world, (await world.addPartner()).id),
+      EMAIL: draftRow().email,
     });
-    expect(JSON.parse(stdout)).toEqual({
+    expect(answer).toEqual({
       references: made.map(({ account }) => account.cpo_external_ref).reverse(),
       types: Array(3).fill("account.created"),
       refused: "account_not_found",
       added: 1,
     });
+  });
+});
+
+/** Runs the examples in the README's order, as a reader does, and says what each wrote; then calls what they export. */
+const READER = `
+const written = [];
+console.log = console.error = (...words) => written.push(words);
+const { README, WEBHOOK } = process.env;
+const wrote = {};
+const exported = {};
+for (const file of README.split(" ")) {
+  written.length = 0;
+  Object.assign(exported, await import("./" + file));
+  wrote[file] = [...written];
+  process.env.ACCOUNT_ID ??= written[0]?.[0];
+}
+const { headers, body } = JSON.parse(WEBHOOK);
+const received = [];
+for (const text of [body, body + " "])
+  received.push((await exported.receive(new Request("https://me.example", { method: "POST", headers, body: text }))).status);
+process.stdout.write(JSON.stringify({ wrote: Object.values(wrote), received, pending: await exported.begin() }));
+`;
+
+/** What the person's application does once they are back. */
+const CALLBACK = `
+const { finish, clientOf } = await import("./" + process.env.README);
+const tokens = await finish(process.env.CAME_BACK_AT, JSON.parse(process.env.PENDING));
+let kept = 0;
+const client = clientOf({ ...tokens, refreshAt: 0 }, async () => { kept += 1; });
+const { response } = await client.GET("/energy");
+process.stdout.write(JSON.stringify({ status: response.status, kept, scope: tokens.scope }));
+`;
+
+describe("§9.5 the examples of the client's README, as a reader runs them", () => {
+  const REDIRECT = "https://app.example/callback";
+  const secret = `whsec_${randomBytes(24).toString("base64")}`;
+  const files: string[] = [];
+  let variables: Record<string, string>;
+  let app: Awaited<ReturnType<OAuth["app"]>>;
+  let person: Awaited<ReturnType<OAuth["person"]>>;
+  beforeAll(async () => {
+    // as a reader's own tools would: the types are left out
+    const { default: typescript } = await import(
+      pathToFileURL(createRequire(join(ROOT, "packages/client/package.json")).resolve("typescript")).href
+    );
+    const readme = readFileSync(join(ROOT, "packages/client/README.md"), "utf8");
+    for (const [, code = ""] of readme.matchAll(/^```ts\n(.*?)^```$/gms)) {
+      const file = `readme_${files.length}.mjs`;
+      const { ESNext: module } = typescript.ModuleKind;
+      const compilerOptions = { module, target: typescript.ScriptTarget.ES2022, verbatimModuleSyntax: true };
+      writeFileSync(at(file), typescript.transpileModule(code, { compilerOptions }).outputText);
+      files.push(file);
+    }
+    writeFileSync(at("reader.mjs"), READER);
+    writeFileSync(at("callback.mjs"), CALLBACK);
+    const client = await world.addClient(world.partnerA.id);
+    app = await world.app({ scopes: ["energy:read"], redirect_uris: [REDIRECT] });
+    person = await world.person();
+    variables = {
+      README: files.join(" "),
+      BASE_URL: world.url,
+      CLIENT_ID: client.client_id,
+      CLIENT_SECRET: client.secret,
+      PARTNER_KEY: await giveKey(world, (await world.addPartner()).id),
+      WEBHOOK_SECRET: secret,
+      APP_ID: app.client_id,
+      APP_SECRET: app.client_secret,
+    };
+  });
+
+  const webhook = () => {
+    const [id, seconds] = ["evt_1", String(Math.floor(Date.now() / 1000))];
+    const body = JSON.stringify({ type: "registration.approved", data: { registration_status: "goedgekeurd" } });
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    const signature = createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64");
+    const headers = { "webhook-id": id, "webhook-timestamp": seconds, "webhook-signature": `v1,${signature}` };
+    return JSON.stringify({ headers, body });
+  };
+
+  test.each(RUNTIMES)("§9.5 on %s", { timeout: 60_000 }, async (...runtime) => {
+    const execute = await start(runtime);
+    if (!execute) return;
+    const { wrote, received, pending } = await execute("reader.mjs", { ...variables, WEBHOOK: webhook() });
+    const [first, batch, refused, customers, csv, delivered, pages, log] = wrote;
+    const id = first[0][0];
+    expect(first).toEqual([[expect.stringMatching(/^[0-9a-f-]{36}$/), "pending"]]);
+    expect(batch).toEqual([["2026-03", "ingested"]]);
+    expect(refused).toEqual([[404, "account_not_found", expect.any(String), expect.stringMatching(/^[0-9a-f-]{36}$/)]]);
+    const [created, rejected] = customers[0];
+    expect(created.length + rejected.length).toBe(1);
+    expect(csv[0][0]).toContain("settlement_id");
+    expect(delivered).toEqual([[id, "delivered"]]);
+    expect(pages).toEqual([["KL-1001", expect.objectContaining({ mandate_signed: false })]]);
+    expect(log).toEqual([[expect.any(String)]]);
+    expect(received).toEqual([204, 400]);
+
+    const asked = Object.fromEntries(new URL(pending.url).searchParams);
+    const visit = consentVisit(world, app, asked as never);
+    await visit.show();
+    await visit.signIn(person);
+    const answer = onward(await visit.allow(await visit.show()));
+    const acted = await execute("callback.mjs", {
+      ...variables,
+      README: files.at(-1) ?? "",
+      CAME_BACK_AT: answer.href,
+      PENDING: JSON.stringify(pending),
+    });
+    expect(acted).toEqual({ status: 200, kept: 1, scope: "energy:read" });
   });
 });
 

@@ -1,14 +1,7 @@
 import { ApiError } from "./error.ts";
-import type { Send } from "./patience.ts";
+import type { Credential, Send } from "./patience.ts";
 import type { components } from "./schema.ts";
 import { orAborted } from "./wait.ts";
-
-/** Whom requests are sent as. */
-export type Credential = {
-  token: (signal: AbortSignal) => Promise<string>;
-  /** Whether another token may be had in the place of one that was refused. */
-  renew: (refused: string) => boolean;
-};
 
 /** What the caller has to give; often read from the environment, where it may be missing. */
 export function required(name: string, value: string | undefined, where: string): string {

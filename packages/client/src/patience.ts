@@ -1,4 +1,3 @@
-import type { Credential } from "./credential.ts";
 import { ConnectionError } from "./error.ts";
 import { isIdempotent } from "./idempotent.ts";
 import { Lane, standingOf } from "./lane.ts";
@@ -15,6 +14,13 @@ export type SendOptions = {
   retries?: number;
   /** How many milliseconds one attempt may take, to the last byte of its answer: 60,000 unless told. */
   timeoutMs?: number;
+};
+
+/** Whom requests are sent as. */
+export type Credential = {
+  token: (signal: AbortSignal) => Promise<string>;
+  /** Whether another token may be had in the place of one that was refused. */
+  renew: (refused: string) => boolean;
 };
 
 export type Send = (request: Request, credential: Credential | null) => Promise<Response>;

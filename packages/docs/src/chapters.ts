@@ -40,7 +40,7 @@ export const CHAPTERS: readonly Chapter[] = [
         source: "packages/client/README.md",
         name: "client",
         menu: "The typed client",
-        about: "TypeScript: tokens, waiting, pages, events and webhooks.",
+        about: "TypeScript: tokens, retries, pagination, events, webhooks and OAuth.",
       },
       { source: "docs/events.md", name: "events", about: "A log that loses nothing, and signed webhooks." },
     ],
