@@ -9,8 +9,10 @@ export default defineConfig({
     // two files at a time on two cores: half of a test is waiting for the database, which the default leaves idle
     maxWorkers: "100%",
     // a test waits for a real database, sometimes for real processes; these limits end one that hangs, not one on a slow machine
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    // what is waited for comes at once or a little later, however busy the machine is
+    expect: { poll: { timeout: 60_000 } },
     // the shell of the person who runs the tests must not change what they prove
     env: { TZ: "UTC" },
     projects: [

@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { obstacleAt } from "../../packages/local/src/postgres.ts";
+import { connected, obstacleAt } from "../../packages/local/src/postgres.ts";
 import { identify } from "../../packages/local/src/processes.ts";
 import { sayObstacle } from "../../packages/local/src/runner.ts";
 import type { Stack } from "../../packages/local/src/stack.ts";
@@ -58,14 +59,27 @@ describe("one data folder over several starts", () => {
   let stack: Stack;
   let running: ReturnType<typeof run>;
   let issued: string;
+  let first_start_ms: number;
 
   beforeAll(async () => {
     here = await place();
+    const begun = performance.now();
     ({ stack, run: running } = await here.start());
+    first_start_ms = performance.now() - begun;
     issued = ((await (await token(stack)).json()) as { access_token: string }).access_token;
     await signUp(stack, "first@example.com");
   });
   afterAll(() => here.remove());
+
+  /** As the superuser of this stack's Postgres. */
+  async function asSuperuser(use: (client: pg.Client) => Promise<void>): Promise<void> {
+    const secrets = JSON.parse(readFileSync(join(here.data_dir, "secrets.json"), "utf8"));
+    const url = new URL(stack.database_url);
+    url.username = "supabase_admin";
+    url.password = encodeURIComponent(secrets.passwords.supabase_admin);
+    const client = await connected(url.href);
+    await use(client).finally(() => client.end());
+  }
 
   test("the first start brings everything up and prints what a newcomer needs", async () => {
     expect(stack).toMatchObject({
@@ -192,9 +206,7 @@ describe("one data folder over several starts", () => {
     expect((await token(stack)).status).toBe(200);
   });
 
-  test("a data folder is one host's: the other is refused, and --fresh makes it that host's", {
-    timeout: 60_000,
-  }, async () => {
+  test("a data folder is one host's: the other is refused, and --fresh makes it that host's", async () => {
     const there = await place();
     try {
       for (const [host, ...fresh] of [["sandbox"], ["production", "--fresh"]]) {
@@ -229,14 +241,15 @@ describe("one data folder over several starts", () => {
     );
   });
 
-  test("a warm start answers within 3 s, keeps the data and accepts the old token", async () => {
+  test("a warm start answers in less than half the time of the first, keeps the data and accepts the old token", async () => {
     const { demo } = stack;
     running.child.kill("SIGTERM");
     await running.exit;
     const begun = performance.now();
     ({ stack, run: running } = await here.start());
     const answer = await fetch(`${stack.base_url}/v1/accounts`, { headers: { Authorization: `Bearer ${issued}` } });
-    expect(performance.now() - begun).toBeLessThan(3000);
+    // which fetched, migrated and filled a database
+    expect(performance.now() - begun).toBeLessThan(first_start_ms / 2);
     expect(answer.status).toBe(200);
     expect((await signIn(stack, "first@example.com")).status).toBe(200);
     expect(stack.demo).toEqual(demo);
@@ -296,10 +309,91 @@ describe("one data folder over several starts", () => {
     expect((await token(stack)).status).toBe(200);
   });
 
-  test("when a part dies, the rest is stopped and the exit says so", async () => {
-    process.kill(kept(here.processes().functions), "SIGKILL");
+  test("attack: 30 connections to Postgres lost under requests end no process, and what was asked meanwhile is answered", async () => {
+    const { functions } = here.processes();
+    const { access_token } = (await (await token(stack)).json()) as { access_token: string };
+    const headers = { Authorization: `Bearer ${access_token}` };
+    const asks = [
+      () => fetch(`${stack.base_url}/v1/accounts`, { headers }),
+      () => fetch(`${stack.base_url}/pages/mandate/${"a".repeat(43)}`),
+      () => signIn(stack, "first@example.com"),
+    ];
+    let killing = true;
+    const seen = new Set<number>();
+    const asking = Array.from({ length: 12 }, async (_, n) => {
+      while (killing) seen.add((await (asks[n % asks.length] ?? signIn)(stack, "")).status);
+    });
+    await asSuperuser(async (client) => {
+      for (let killed = 0; killed < 30; ) {
+        const { rows } = await client.query(
+          `select count(pg_terminate_backend(pid))::int as count from
+             (select pid from pg_stat_activity where usename in ('edge', 'supabase_auth_admin') order by random() limit 1) b`,
+        );
+        killed += rows[0].count;
+        await sleep(Math.random() * 40);
+      }
+    });
+    killing = false;
+    await Promise.all(asking);
+    expect(here.processes().functions).toBe(functions);
+    expect((await signIn(stack, "first@example.com")).status).toBe(200);
+    // of the local issuer a lost connection is a 500, as of Supabase Auth
+    expect([...seen].filter((status) => ![200, 404, 429, 500, 503].includes(status))).toEqual([]);
+  });
+
+  test("a part that is killed is started again, with a line that says so", async () => {
+    const runner = kept(here.processes().runner);
+    for (const part of ["functions", "postmaster"] as const) {
+      const before = kept(here.processes()[part]);
+      const lines = running.output().split("runs again").length;
+      const begun = performance.now();
+      process.kill(before, "SIGKILL");
+      const restarted = () => running.output().split("runs again").length > lines;
+      await expect.poll(restarted, { timeout: 30_000 }).toBe(true);
+      expect(running.output()).toMatch(/ended unexpectedly; starting again \(the log is .*\.log\)/);
+      expect(here.processes()[part]).not.toBe(before);
+      // as long as a start of the same machine takes, and not a wait beside it
+      process.stdout.write(`${part} again after ${Math.round(performance.now() - begun)} ms\n`);
+      expect((await signIn(stack, "first@example.com")).status).toBe(200);
+      expect((await token(stack)).status).toBe(200);
+    }
+    expect(here.processes().runner).toBe(runner);
+  });
+
+  test("a stop does not wait for a server that recovers", async () => {
+    const postmaster = kept(here.processes().postmaster);
+    await asSuperuser(async (client) => {
+      await client.query(
+        "create table public.much as select repeat(md5(g::text), 30) from generate_series(1, 100000) g",
+      );
+      const { rows } = await client.query("select pg_backend_pid() as pid");
+      process.kill(kept(rows[0].pid), "SIGKILL");
+    });
+    // recovery that takes for ever
+    const recovering = () => {
+      const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" });
+      return Number(new RegExp(`^ *(\\d+) +${postmaster} postgres: startup`, "m").exec(stdout)?.[1] ?? 0);
+    };
+    await expect.poll(recovering, { interval: 5 }).toBeGreaterThan(0);
+    process.kill(kept(recovering()), "SIGSTOP");
+    const begun = performance.now();
+    running.child.kill("SIGTERM");
+    expect(await running.exit).toBe(0);
+    // it was 30 s until Postgres was told not to end in order; now 5, and as many until Postgres itself loses patience
+    expect(performance.now() - begun).toBeLessThan(25_000);
+    ({ stack, run: running } = await here.start());
+    expect((await signIn(stack, "first@example.com")).status).toBe(200);
+  });
+
+  test("a part that ends five times in a minute is given up: the rest is stopped and the exit says why", async () => {
+    for (let time = 1; time <= 5; time += 1) {
+      const lines = running.output().split("runs again").length;
+      process.kill(kept(here.processes().functions), "SIGKILL");
+      const restarted = () => running.output().split("runs again").length > lines;
+      if (time < 5) await expect.poll(restarted, { timeout: 30_000 }).toBe(true);
+    }
     expect(await running.exit).toBe(1);
-    expect(running.output()).toContain("The functions ended unexpectedly");
+    expect(running.output()).toContain("The functions process ended unexpectedly, 5 times in a minute. The log is ");
     expect(existsSync(join(here.data_dir, "postgres/postmaster.pid"))).toBe(false);
   });
 

@@ -1,7 +1,7 @@
 // The customer of the story: signs a mandate by walking through the page's forms as a browser would. The one-time code is in the
 // mail, which the operator may read: captured on the sandbox, waiting for a mail server on production.
 
-import pg from "pg";
+import { connected } from "./postgres.ts";
 
 type Said = (what: { sent: string; fields: URLSearchParams; status: number; title: string }) => void;
 
@@ -37,8 +37,7 @@ async function mailedCode(email: string, operator_database_url: string): Promise
 
 /** Runs a function of the operator's, as its command line does. */
 export async function operate(operator_database_url: string, name: string, input: object): Promise<unknown> {
-  const client = new pg.Client({ connectionString: operator_database_url });
-  await client.connect();
+  const client = await connected(operator_database_url);
   try {
     const { rows } = await client.query(`select ops.${name}($1) as answer`, [{ operator: "demo", ...input }]);
     return rows[0].answer;

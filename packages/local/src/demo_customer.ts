@@ -2,10 +2,11 @@
 // IBAN, they were approved, two chargers have charged for a year, and the last three quarters were booked, sold and paid. All of it by
 // what a rehearsal runs (docs/guides/rehearse.md), but for the past itself, which is put into the database.
 
-import pg from "pg";
+import type pg from "pg";
 import { operate } from "./customer.ts";
 import { partnerApi } from "./demo_api.ts";
 import { PARTNER } from "./demo_data.ts";
+import { connected } from "./postgres.ts";
 import type { Stack } from "./stack.ts";
 
 const REFERENCE = "K-0001";
@@ -42,8 +43,7 @@ export async function ensureCustomer(
   stack: Pick<Stack, "base_url" | "operator_database_url" | "demo">,
   admin_url: string,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: admin_url });
-  await client.connect();
+  const client = await connected(admin_url);
   try {
     const partner_id = stack.demo.partner.id;
     const { rows } = await client.query<{ id: string; name: string; month: string; done: boolean }>(

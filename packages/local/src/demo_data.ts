@@ -1,10 +1,10 @@
 // The partner, the client, the person and the application that a newcomer's first curl uses.
 
-import pg from "pg";
 import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
 import { sealIban } from "#shared/values/iban.ts";
 import { PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { hashPassword } from "./auth.ts";
+import { connected } from "./postgres.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Demo, Stack } from "./stack.ts";
 
@@ -33,8 +33,7 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
   const KEY_PREFIX = process.env.KEY_PREFIX || "ere";
   const personal_token = `${KEY_PREFIX}_pat_${secrets.demo.personal_token}`;
   const { api_key, stored } = newPartnerKey({ KEY_PREFIX, API_HOST: host }, secrets.demo.partner_key);
-  const client = new pg.Client({ connectionString: admin_url });
-  await client.connect();
+  const client = await connected(admin_url);
   const make = (name: string, input: object) =>
     client.query(`select ops.${name}($1)`, [{ operator: "npm start", ...input }]);
   let partner_id: string;

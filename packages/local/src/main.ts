@@ -116,6 +116,8 @@ async function main(): Promise<number> {
 
   // heard from the first moment on; a second time it does not wait for an orderly end
   const asked = Promise.withResolvers<"asked">();
+  const stopping = new AbortController();
+  asked.promise.then(() => stopping.abort());
   let times = 0;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
@@ -133,7 +135,7 @@ async function main(): Promise<number> {
   }
 
   try {
-    const running = await startStack(options, say);
+    const running = await startStack(options, say, stopping.signal);
     const claim_link = await demoClaimLink(running.stack).catch((error: Error) => `(none: ${error.message})`);
     process.stdout.write(`${welcome(running.stack, options.data_dir, claim_link)}\n`);
     const end = await Promise.race([asked.promise, running.broken]);
@@ -143,6 +145,10 @@ async function main(): Promise<number> {
     say("stopped", "");
     return 0;
   } catch (error) {
+    if (stopping.signal.aborted && error instanceof StackError) {
+      say("stopped", "");
+      return 0;
+    }
     const known =
       error instanceof StackError ? error.message : advise(error as NodeJS.ErrnoException, options.data_dir);
     process.stderr.write(`\n${known ?? (error as Error).stack}\n`);

@@ -5,8 +5,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
+import type pg from "pg";
 import { ROOT } from "./checkout.ts";
+import { connected } from "./postgres.ts";
 
 const BOOTSTRAP = fileURLToPath(new URL("bootstrap.sql", import.meta.url));
 const CLI = `${ROOT}node_modules/supabase/dist/supabase.js`;
@@ -120,8 +121,7 @@ export function runSupabase(
 }
 
 async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connected(url);
   try {
     return await use(client);
   } finally {

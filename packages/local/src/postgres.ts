@@ -25,6 +25,7 @@ import { createRequire } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { end, identify } from "./processes.ts";
 
@@ -43,6 +44,8 @@ type PostgresOptions = {
   log_file: string;
   /** Where the folder is missing: the data folder, of a server that was stopped, that it begins as a copy of. */
   copy_of?: string;
+  /** Ends a start that is under way. */
+  signal?: AbortSignal;
 };
 
 export type Postgres = {
@@ -59,6 +62,8 @@ export type Postgres = {
 
 /** Something a person has to repair; `message` says what is wrong and what to do next. */
 export class PostgresError extends Error {}
+/** Processes of a server that was killed hard still work in the folder: two servers at once would ruin it. */
+class SharedMemoryInUse extends PostgresError {}
 
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const programs = findPrograms();
@@ -68,7 +73,23 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const version = runAs(account, [programs.postgres, "--version"]).stdout.trim().split(" ").at(-1) ?? "";
   if (existsSync(join(options.folder, "PG_VERSION"))) checkVersion(version, options.folder);
   else initialise(programs, account, options);
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await launch(programs, account, version, options);
+    } catch (error) {
+      // of a server that was killed hard, a process or two is on its way out
+      if (!(error instanceof SharedMemoryInUse) || attempt === 40) throw error;
+      await sleep(250);
+    }
+  }
+}
 
+async function launch(
+  programs: Programs,
+  account: Account,
+  version: string,
+  options: PostgresOptions,
+): Promise<Postgres> {
   const log = openSync(options.log_file, "a", 0o600);
   const [program = "", ...args] = [...account.prefix, "/bin/sh", "-c", GUARD, programs.pg_ctl, programs.postgres];
   const child = spawn(program, [...args, ...flags(options)], {
@@ -85,20 +106,30 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const url = (database = "postgres", role = SUPERUSER, password = options.password) =>
     `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${options.port}/${database}`;
-  const stop = async () => {
-    child.stdin?.end();
+  const stop = async (mode: "fast" | "immediate" = "fast") => {
+    child.stdin?.end(mode);
     await exited;
   };
-  await answering(url("template1"), child, options.log_file).catch(async (error: unknown) => {
-    await stop();
-    throw error;
+  const begin = statSync(options.log_file).size;
+  await answering(url("template1"), child, options).catch(async (error: unknown) => {
+    // it serves nobody yet, and what it recovers the next start recovers as well
+    await stop("immediate");
+    const said = readFileSync(options.log_file).subarray(begin).toString();
+    throw said.includes("is still in use") ? new SharedMemoryInUse((error as Error).message) : error;
   });
   const query = async (statement: string) => {
-    const client = new pg.Client({ connectionString: url() });
-    await client.connect();
+    const client = await connected(url());
     await client.query(statement).finally(() => client.end());
   };
-  return { version, url, query, exited, stop };
+  return { version, url, query, exited, stop: () => stop() };
+}
+
+/** A connection whose loss is told to the statement that waits, and ends no process. */
+export async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on("error", () => {});
+  await client.connect();
+  return client;
 }
 
 /** Ends the server that a killed runner left behind in this folder. Answers whether there was one. */
@@ -106,7 +137,9 @@ export async function stopLeftover(folder: string): Promise<boolean> {
   const lock = join(folder, "postmaster.pid");
   if (!existsSync(lock)) return false;
   const server = identify(Number(readFileSync(lock, "utf8").split("\n")[0]));
-  if (!server || !worksIn(server.pid, folder)) {
+  // Postgres then looks itself whether a process of that server is left
+  if (!server) return false;
+  if (!worksIn(server.pid, folder)) {
     // the number now belongs to a stranger, for whom Postgres would wait for ever
     rmSync(lock, { force: true });
     return false;
@@ -147,12 +180,13 @@ function listen(port: number): Promise<number> {
 }
 
 // The guard runs the server and holds the reading end of a pipe whose other end the runner holds. However the runner
-// ends, also by kill -9, the pipe closes and the server is shut down; when the server ends by itself, so does the guard.
+// ends, also by kill -9, the pipe closes and the server is shut down; when the server ends by itself, so does the guard. The pipe
+// may say how. A server that recovers takes as long as it likes to end fast; ended at once it loses nothing that was committed.
 const GUARD = `
 { "$@" </dev/null; kill "$$"; } &
-cat >/dev/null
+mode=$(cat)
 trap '' TERM
-"$0" stop -m fast -w -t 30 >/dev/null 2>&1 || "$0" stop -m immediate -w >/dev/null 2>&1
+"$0" stop -m "\${mode:-fast}" -w -t 5 >/dev/null 2>&1 || "$0" stop -m immediate -w >/dev/null 2>&1
 wait
 if [ -n "$THROWAWAY" ]; then rm -rf "$PGDATA"; fi
 `;
@@ -323,16 +357,14 @@ function fill(programs: Programs, account: Account, folder: string, { password, 
   }
 }
 
-async function answering(url: string, child: ChildProcess, log_file: string) {
+async function answering(url: string, child: ChildProcess, { log_file, signal }: PostgresOptions) {
   const started = Date.now();
   // replaying the log after a hard kill may take a while
   while (Date.now() - started < 60_000) {
     if (child.exitCode !== null || child.signalCode !== null) break;
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-    client.on("error", () => {});
+    if (signal?.aborted) throw new PostgresError("Stopped before Postgres answered.");
     try {
-      await client.connect();
-      await client.end();
+      await (await connected(url)).end();
       return;
     } catch (error) {
       if ((error as { code?: string }).code === "28P01") {
@@ -340,7 +372,7 @@ async function answering(url: string, child: ChildProcess, log_file: string) {
           "Postgres refuses the password kept for it: the data folder and its secrets file do not belong together.",
         );
       }
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
     }
   }
   const last = readFileSync(log_file, "utf8").trim().split("\n").slice(-8).join("\n");

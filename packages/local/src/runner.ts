@@ -15,14 +15,21 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
 import { TEST_SERVICE } from "#shared/foundation/configuration.ts";
 import { writeSite } from "../../docs/src/write_site.ts";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureCustomer } from "./demo_customer.ts";
 import { ensureDemo } from "./demo_data.ts";
 import { bootstrap, MigrationError, makeOperatorLogins, migrate, setPasswords } from "./migrate.ts";
-import { freePort, obstacleAt, type Postgres, PostgresError, startPostgres, stopLeftover } from "./postgres.ts";
+import {
+  connected,
+  freePort,
+  obstacleAt,
+  type Postgres,
+  PostgresError,
+  startPostgres,
+  stopLeftover,
+} from "./postgres.ts";
 import { end, type Identity, identify, isRunning } from "./processes.ts";
 import { loadSecrets, OPERATORS, type Secrets } from "./secrets.ts";
 import { DEFAULT_PORT, readJson, removeStack, type Stack, writeJson, writeStack } from "./stack.ts";
@@ -32,7 +39,7 @@ type Say = (topic: string, text: string) => void;
 
 export type RunningStack = {
   stack: Stack;
-  /** Resolves when a part ended without being asked to. */
+  /** Resolves when a part ended so often that it is not started again. */
   broken: Promise<StackError>;
   stop(): Promise<void>;
 };
@@ -55,7 +62,8 @@ const PASSED_ON = [
   ...Object.keys(TEST_SERVICE),
 ];
 
-export async function startStack(options: Options, say: Say = () => {}): Promise<RunningStack> {
+/** @param asked ends a start that waits for Postgres. */
+export async function startStack(options: Options, say: Say = () => {}, asked?: AbortSignal): Promise<RunningStack> {
   const { host, port, data_dir, fresh } = options;
   const base_url = `http://127.0.0.1:${port}`;
   const runner = identify(process.pid);
@@ -97,8 +105,17 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
   };
   try {
     const secrets = loadSecrets(data_dir);
-    const server = await database(data_dir, database_port, secrets);
-    undo.push(() => server.stop());
+    const startDatabase = (signal?: AbortSignal) => database(data_dir, database_port, secrets, signal);
+    const server = await startDatabase(asked);
+    const kept_server = keepRunning(
+      "database",
+      "PostgreSQL",
+      server,
+      startDatabase,
+      join(data_dir, "postgres.log"),
+      say,
+    );
+    undo.push(kept_server.stop);
     say("database", `PostgreSQL ${server.version} on 127.0.0.1:${database_port}`);
 
     const admin_url = server.url();
@@ -136,7 +153,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     };
 
     writeSite(join(data_dir, "docs"));
-    const functions = await serveFunctions(data_dir, {
+    const variables = {
       PORT: String(port),
       API_HOST: host,
       BASE_URL: base_url,
@@ -157,9 +174,21 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
       PUBLISHABLE_KEY: secrets.publishable_key,
       SECRET_KEY: secrets.secret_key,
       SUPABASE_SECRET_KEY: secrets.secret_key,
-    });
-    undo.push(() => functions.stop());
-    writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
+    };
+    const startFunctions = async () => {
+      const functions = await serveFunctions(data_dir, variables);
+      writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
+      return functions;
+    };
+    const kept_functions = keepRunning(
+      "functions",
+      "The functions process",
+      await startFunctions(),
+      startFunctions,
+      join(data_dir, "functions.log"),
+      say,
+    );
+    undo.push(kept_functions.stop);
     say("functions", `Deno on ${base_url}`);
 
     // customers of production are nobody's rehearsal
@@ -174,11 +203,7 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     writeStack(data_dir, stack);
     undo.push(() => removeStack(data_dir, runner));
     say("ready", "");
-    const broken = Promise.race([
-      server.exited.then(() => `PostgreSQL ended unexpectedly. Its log is ${join(data_dir, "postgres.log")}`),
-      functions.exited.then(() => `The functions ended unexpectedly. Their log is ${join(data_dir, "functions.log")}`),
-    ]).then((message) => new StackError(message));
-    return { stack, broken, stop };
+    return { stack, broken: Promise.race([kept_server.broken, kept_functions.broken]), stop };
   } catch (error) {
     await stop();
     if (error instanceof PostgresError) throw new StackError(error.message);
@@ -189,6 +214,56 @@ export async function startStack(options: Options, say: Say = () => {}): Promise
     }
     throw error;
   }
+}
+
+type Part = { exited: Promise<void>; stop(): Promise<void> };
+
+/** A part that ends this often within a minute ends for a reason that starting it again does not mend. */
+const MOST_ENDS = 5;
+
+/** Starts a part again whenever it ends without being asked to. */
+function keepRunning(
+  topic: string,
+  name: string,
+  first: Part,
+  start: (signal: AbortSignal) => Promise<Part>,
+  log_file: string,
+  say: Say,
+): { broken: Promise<StackError>; stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let part: Part | undefined = first;
+  const watch = async (): Promise<StackError | undefined> => {
+    const ends: number[] = [];
+    for (let why = "ended unexpectedly"; ; ) {
+      await part?.exited;
+      if (signal.aborted) return undefined;
+      ends.push(Date.now());
+      if (ends.filter((at) => at > Date.now() - 60_000).length >= MOST_ENDS)
+        return new StackError(`${name} ${why}, ${MOST_ENDS} times in a minute. The log is ${log_file}`);
+      say(topic, `${name} ${why}; starting again (the log is ${log_file})`);
+      try {
+        part = await start(signal);
+        why = "ended unexpectedly";
+        say(topic, `${name} runs again`);
+      } catch (error) {
+        part = undefined;
+        why = `did not start: ${(error as Error).message}`;
+        await sleep(1_000, undefined, { signal }).catch(() => {});
+      }
+    }
+  };
+  const watched = watch();
+  return {
+    broken: new Promise((resolve) => watched.then((error) => error && resolve(error))),
+    async stop() {
+      stopping.abort();
+      const ended = part?.stop();
+      await watched;
+      await ended;
+      await part?.stop(); // one that was being started
+    },
+  };
 }
 
 /** What a person does about a port that nobody can listen on. */
@@ -204,8 +279,7 @@ export function sayObstacle(obstacle: string, port: number): string {
 
 /** Customers of the sandbox and of production never share a database, so a data folder is one host's. */
 async function becomeHost(admin_url: string, host: Options["host"], data_dir: string): Promise<void> {
-  const client = new pg.Client({ connectionString: admin_url });
-  await client.connect();
+  const client = await connected(admin_url);
   try {
     await client.query("select ops.host_set($1)", [
       { operator: "npm start", host, key_prefix: process.env.KEY_PREFIX || undefined },
@@ -251,8 +325,11 @@ async function clearUp(data_dir: string, previous: Record_ | null, say: Say) {
   }
 }
 
-function database(data_dir: string, port: number, secrets: Secrets): Promise<Postgres> {
+async function database(data_dir: string, port: number, secrets: Secrets, signal?: AbortSignal): Promise<Postgres> {
+  // of a guard that was killed, the server is left
+  await stopLeftover(join(data_dir, "postgres"));
   return startPostgres({
+    ...(signal ? { signal } : {}),
     folder: join(data_dir, "postgres"),
     port,
     password: secrets.passwords.supabase_admin,

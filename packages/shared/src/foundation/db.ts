@@ -95,15 +95,10 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   const query = async <Row extends pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<Row>> => {
     const client = await (await open()).connect();
     let broken: Error | undefined;
-    // without a listener a connection that is lost in the middle of a query would end the process
-    const onLost = (error: Error) => {
-      broken = error;
-    };
     let outbox = false;
     const onNotice = ({ message }: { message?: string | undefined }) => {
       outbox ||= message === OUTBOX;
     };
-    client.on("error", onLost);
     client.on("notice", onNotice);
     try {
       const result = await client.query(config);
@@ -113,7 +108,6 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
       if (isUnavailable(error) && !ranOutOfTime(error)) broken = error as Error;
       throw error;
     } finally {
-      client.off("error", onLost);
       client.off("notice", onNotice);
       client.release(broken);
     }

@@ -18,9 +18,21 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig["getTypeParser"],
 };
 
+/**
+ * pg-pool takes its listener off a client that it hands out, and an error that nobody listens to ends the process. Whoever waits for the
+ * connection is told by the statement; the pool throws away what is broken.
+ */
+class Listened extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    this.on("error", () => {});
+  }
+}
+
 /** Connects when it is asked for a connection. */
 export function openPool(connectionString: string, { max, patience_ms }: Limits): pg.Pool {
   const pool = new pg.Pool({
+    Client: Listened,
     connectionString,
     max,
     types,
@@ -29,7 +41,7 @@ export function openPool(connectionString: string, { max, patience_ms }: Limits)
     query_timeout: patience_ms,
     idleTimeoutMillis: 30_000,
   });
-  // an idle connection that the server closed is replaced on the next call; without a listener its error would end the process
+  // it passes on the error of an idle connection, which the next call replaces
   pool.on("error", () => {});
   return pool;
 }
