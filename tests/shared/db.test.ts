@@ -1,9 +1,13 @@
 // The one door to the database, and the rate limits behind it.
 
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Asked, connect } from "#shared/foundation/db.ts";
 import { ApiError, Refusal } from "#shared/foundation/errors.ts";
+import { openPool } from "#shared/foundation/pool.ts";
 import { fitsIn, type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -185,6 +189,87 @@ describe("architecture §3 a call", () => {
     );
     await expect.poll(() => db.call("one").catch(() => "down"), { timeout: 5000 }).toBe("1");
     await db.end();
+  });
+
+  describe("attack: a connection that is lost at any moment ends no process, and the next one answers", () => {
+    const kill = (pid: number) => world.row("select pg_terminate_backend($1)", pid);
+    const backend = async (client: pg.PoolClient): Promise<number> =>
+      (await client.query("select pg_backend_pid() as pid")).rows[0].pid;
+    const ended = (client: pg.PoolClient) => new Promise<void>((resolve) => client.once("end", resolve));
+
+    test.each<[string, (client: pg.PoolClient, pool: pg.Pool) => Promise<void>]>([
+      [
+        "idle",
+        async (client) => {
+          const pid = await backend(client);
+          client.release();
+          await Promise.all([ended(client), kill(pid)]);
+        },
+      ],
+      [
+        "handed out, before its statement",
+        async (client, pool) => {
+          const pid = await backend(client);
+          client.release();
+          const again = await pool.connect();
+          await Promise.all([ended(again), kill(pid)]);
+          await expect(again.query("select 1")).rejects.toThrow();
+          again.release();
+        },
+      ],
+      [
+        "new, before its first statement",
+        async (client) => {
+          const { processID } = client as unknown as { processID: number };
+          await Promise.all([ended(client), kill(processID)]);
+          client.release();
+        },
+      ],
+      [
+        "between two statements of a transaction",
+        async (client) => {
+          await client.query("begin");
+          await Promise.all([ended(client), kill(await backend(client))]);
+          await expect(client.query("commit")).rejects.toThrow();
+          client.release();
+        },
+      ],
+      [
+        "in a statement",
+        async (client) => {
+          const pid = await backend(client);
+          const slow = expect(client.query("select pg_sleep(60)")).rejects.toThrow();
+          await Promise.all([slow, ended(client), kill(pid)]);
+          client.release();
+        },
+      ],
+      [
+        "while it is closed",
+        async (client) => {
+          const pid = await backend(client);
+          const killed = kill(pid);
+          client.release(true);
+          await killed;
+        },
+      ],
+    ])("%s", async (_moment, lose) => {
+      const pool = openPool(world.database.url("edge"), ONE);
+      await lose(await pool.connect(), pool);
+      expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+      await pool.end();
+    });
+
+    test("while it connects", async () => {
+      const proxy = createServer((socket) => socket.once("data", () => socket.destroy())).listen(0, "127.0.0.1");
+      await once(proxy, "listening");
+      const url = new URL(world.database.url("edge"));
+      url.port = String((proxy.address() as AddressInfo).port);
+      const db = connect(url.href, ONE);
+      for (let time = 0; time < 3; time += 1)
+        await expect(db.call("one")).rejects.toMatchObject({ code: "service_unavailable" });
+      await db.end();
+      proxy.close();
+    });
   });
 
   test("an api function runs for the kind of caller it names, and for nobody who names none", async () => {
