@@ -247,7 +247,7 @@ describe("§9.5 the examples of the client's README, as a reader runs them", () 
   });
 });
 
-test("§9.5 every call of README and docs compiles against the packed client", { timeout: 60_000 }, async () => {
+test("§9.5 every call of README and docs compiles against the packed client", { timeout: 180_000 }, async () => {
   const pages = [
     "README.md",
     "packages/client/README.md",
