@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import type { User } from "./people.ts";
 import type { World } from "./world.ts";
 
@@ -23,7 +24,8 @@ export async function signMandate(
   const { facts, periods } = JSON.parse(
     await db.call("open_mandate_link", caller, { token_hash, address_hash: randomBytes(8).toString("hex") }),
   );
-  const mail = { template: "test", locale: "nl", subject: "test", html: "test", text: "test", links: [] };
+  const key = claimKey(world.environment);
+  const mail = { template: "test", locale: "nl", subject: "test", html: "test", text: "test", links: [], key };
   // without an address the name and tick suffice
   if (facts.email) await db.call("send_mandate_code", caller, { token_hash, code_hash, mail });
   const signed = await db.call("sign_mandate", caller, {
@@ -31,6 +33,7 @@ export async function signMandate(
     facts: { ...facts, ...periods[0] },
     signed_name: facts.full_name,
     code_hash,
+    key,
     document: "test",
     document_sha256: hashSecret("test"),
     address: "192.0.2.1",

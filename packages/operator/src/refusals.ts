@@ -173,6 +173,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mail_not_found: ({ mail }) => `There is no such mail${mail ? `: ${mail}` : ""}; see mail list.`,
   mail_sent: ({ mail }) =>
     `The mail ${mail} was sent, and its text was wiped then; what it was about can only be mailed anew.`,
+  mail_dropped: ({ mail }) =>
+    `The mail ${mail} was not written: its address had enough mail that day. Its reader asks for it again the next day.`,
   mail_captured: ({ mail }) => `The mail ${mail} was captured: the sandbox sends none.`,
   mail_outdated: ({ mail }) =>
     `The mail ${mail} asks for what is done, or by a code or link that has expired or was replaced; its reader asks for another one on the page.`,

@@ -54,6 +54,9 @@ export const issueMandateLink = endpoint(
         expires_in: z.int().meta({ description: "Seconds", example: 1209600 }),
         mandate_status: MandateStatus,
         email_sent: z.boolean(),
+        mail_limit: z.boolean().meta({
+          description: "True where the mail was not sent because the address, or the connection, had enough mail today",
+        }),
       })
       .meta({ id: "MandateLink" }),
     errors: [

@@ -125,7 +125,7 @@ export const issueAuthLink = endpoint(
         }),
         send_email: z.boolean().default(false).meta({
           description:
-            "Mail the link to the customer, in the partner's name; never to who opted out of mail, and ten times a day at most",
+            "Mail the link to the customer, in the partner's name; never to who opted out of mail, and on production ten times a day at most",
         }),
       })
       .meta({ id: "IssueAuthLink" }),
@@ -137,6 +137,9 @@ export const issueAuthLink = endpoint(
         resume: z.boolean().meta({ description: "Whether the customer has a login already" }),
         return_url: z.string().nullable(),
         email_sent: z.boolean().meta({ description: "Whether a mail was written" }),
+        mail_limit: z
+          .boolean()
+          .meta({ description: "True where the mail was not sent because the address had enough mail today" }),
       })
       .meta({ id: "AuthLink" }),
     errors: ["draft_id_required", "draft_not_found", "draft_not_claimable", "return_url_not_allowed"],

@@ -204,7 +204,6 @@ async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: CodePurpose
     flow.sendCode(purpose, draft.locale, draft.brand, { code, stage }),
     REFUSALS.sendCode,
   );
-  if (refused?.code === "too_many_codes") throw new ApiError("too_many_requests", {}, undefined, refused.rate);
   return refused ? null : code;
 }
 

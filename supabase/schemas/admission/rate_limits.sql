@@ -22,10 +22,10 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('partner_write',    60,     60),
   ('partner_import',   10,     60),
   ('sandbox',          60,     60),
-  -- ten codes at once, then one each 2.4 hours, five guesses a code: over the 14 days of a link a guess succeeds with less than 1 in 1,000
-  ('mandate_code',     10,  86400),
-  -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
-  ('claim_code',       10, 216000),
+  -- wrong codes of an address and a purpose: over the 60 days of a draft a guess succeeds with about 1 in 800, however many drafts or links
+  ('code_guesses',     20,  86400),
+  -- links to sign again, of one that was signed by
+  ('mandate_renewal',  10,  86400),
   -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
   -- cookies) is counted by sign_in, sign_in_day and sign_in_code of its own, and per account with such browsers alone: by nothing that
   -- strangers use up. All others: per account and address in five minutes and in a day, per account, and per address whatever the account.
@@ -40,10 +40,14 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
-  -- sign-in links that a partner may have mailed to an address in a day
-  ('draft_mail',       10,  86400),
-  -- invitations that a partner may have mailed to an address in a day, and all partners together: withdrawing a draft and making it
-  -- anew mails its customer each time
+  -- These five are counted by Dutch day in core.mail_counts, and on production only. Mails to an address, or about a connection: of all
+  -- kinds, and of one; sign-in codes that one network, or one browser that signed in before, may have mailed to an address: half of what
+  -- strangers have together, so that one of them uses up nobody's codes alone.
+  ('mail',             20,  86400),
+  ('mail_kind',        10,  86400),
+  ('mail_place',        5,  86400),
+  -- invitations of one partner to an address, and of all partners together: withdrawing a draft and making it again mails its customer
+  -- each time
   ('draft_invitation',  3,  86400),
   ('draft_invitation_any', 5, 86400),
   -- invitations to manage a partner, in a day
@@ -151,29 +155,16 @@ end $$;
 comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
 grant execute on function private.debit(text, text) to api_owner;
 
-create function private.debit_each(subjects text[], bucket text) returns setof text
-language plpgsql security definer
+create function private.give_back(subject text, bucket text) returns void
+language sql security definer
 set search_path = ''
 as $$
-declare
-  at    constant timestamptz := private.now();
-  whole interval;
-  step  interval;
-begin
-  select l.window_seconds * interval '1 second', private.step(l.quota, l.window_seconds) * interval '1 microsecond' into strict whole, step
-    from core.rate_limits l where l.bucket = debit_each.bucket;
-  return query
-    insert into core.rate_limit_state as s (subject, bucket, full_at)
-    -- in one order, so that two statements cannot wait for each other
-    select u.subject, debit_each.bucket, at + step from unnest(subjects) as u (subject) order by u.subject
-    on conflict on constraint rate_limit_state_pkey do update
-       set full_at = greatest(s.full_at, at) + step
-     where greatest(s.full_at, at) + step <= at + whole
-    returning s.subject;
-end $$;
-comment on function private.debit_each(text[], text) is
-  'Takes one request from the bucket of each of these subjects, none of them twice, and returns those where it fits; by the bucket''s own quota. Definer, because limits belong to no tenant.';
-grant execute on function private.debit_each(text[], text) to api_owner;
+  update core.rate_limit_state s set full_at = s.full_at - private.step(l.quota, l.window_seconds) * interval '1 microsecond'
+    from core.rate_limits l
+   where s.subject = give_back.subject and s.bucket = give_back.bucket and l.bucket = give_back.bucket
+$$;
+comment on function private.give_back(text, text) is 'Takes back what private.debit took in this transaction. Definer, because limits belong to no tenant.';
+grant execute on function private.give_back(text, text) to api_owner;
 
 create function private.count_visit(request jsonb) returns void
 language plpgsql

@@ -26,20 +26,20 @@ end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
-create function private.use_claim_code(draft core.drafts, code_hash text) returns text
+create function private.use_claim_code(draft core.drafts, request jsonb) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  refused constant text := private.claim_code_refusal(draft, code_hash);
+  refused constant text := private.claim_code_refusal(draft, request);
 begin
   if refused is null then
     update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
   end if;
   return refused;
 end $$;
-comment on function private.use_claim_code(core.drafts, text) is 'As private.claim_code_refusal; a code that is right is used up.';
-grant execute on function private.use_claim_code(core.drafts, text) to api_owner;
+comment on function private.use_claim_code(core.drafts, jsonb) is 'As private.claim_code_refusal; a code that is right is used up.';
+grant execute on function private.use_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
@@ -60,7 +60,7 @@ begin
        and (request ->> 'code_hash' is null or private.is_second_click(draft, request ->> 'repeat_hash')) then
       return null;  -- a second click: this number is there
     end if;
-    refused := private.use_claim_code(draft, request ->> 'code_hash');
+    refused := private.use_claim_code(draft, request);
     if refused is not null then
       return private.refusal(refused);
     end if;
@@ -127,7 +127,7 @@ begin
   return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, repeat_hash, mail}. '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, repeat_hash, mail}. '
   'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
@@ -145,7 +145,7 @@ begin
   if draft.status is distinct from 'active' then
     perform private.refuse('claim_not_open');
   end if;
-  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  refused := private.use_claim_code(draft, request);
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -158,5 +158,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash}. Open months are judged again; locked ones and the registration stay.';
+  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash, key}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');

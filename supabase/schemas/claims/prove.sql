@@ -6,7 +6,6 @@ set search_path = ''
 as $$
 declare
   draft core.drafts;
-  rate  jsonb;
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
@@ -15,34 +14,32 @@ begin
   elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
     return json_build_object('ok', true);  -- this code was sent already
   end if;
-  rate := private.debit('draft:' || draft.id, 'claim_code');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash')) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   update core.drafts d
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where d.partner_id = draft.partner_id and d.id = draft.id;
-  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?}. With stage (invited, claimed) only while the claim is there.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
-create function private.claim_code_refusal(draft core.drafts, code_hash text) returns text
+create function private.claim_code_refusal(draft core.drafts, request jsonb) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  refused constant text := private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, code_hash);
+  refused constant text := private.judge_guess(draft.email, 'claim', draft.code_hash, draft.code_expires_at, draft.code_attempts, request);
 begin
   if refused = 'wrong_code' then
     update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
   end if;
   return refused;
 end $$;
-comment on function private.claim_code_refusal(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
-grant execute on function private.claim_code_refusal(core.drafts, text) to api_owner;
+comment on function private.claim_code_refusal(core.drafts, jsonb) is 'Why a one-time code, {code_hash, key}, is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.claim_code_refusal(core.drafts, jsonb) to api_owner;
 
 create function private.is_second_click(draft core.drafts, repeat_hash text) returns boolean
 language plpgsql
@@ -161,7 +158,7 @@ begin
   elsif private.is_second_click(draft, request ->> 'repeat_hash') then
     return view::json;
   else
-    refused := private.claim_code_refusal(draft, request ->> 'code_hash');
+    refused := private.claim_code_refusal(draft, request);
   end if;
   if refused is null then
     answer := private.prove_draft(draft, false, request);
@@ -176,7 +173,7 @@ begin
   return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash, repeat_hash} to private.claim_view, which a refusal has too, as claim. '
+  'Proves the address by its code: {draft_id, address_hash, code_hash, key, repeat_hash} to private.claim_view, which a refusal has too, as claim. '
   'May ask for login first; the code is used up once it is made, but for a second click in the browser that repeat_hash names.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 

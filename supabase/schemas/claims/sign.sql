@@ -100,7 +100,7 @@ begin
   end if;
   facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
   perform private.act_for_partner(draft.partner_id);
-  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  refused := private.use_claim_code(draft, request);
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -135,7 +135,7 @@ begin
     perform private.refuse('claim_not_open');
   end if;
   facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);
-  refused := private.claim_code_refusal(draft, request ->> 'code_hash');
+  refused := private.claim_code_refusal(draft, request);
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -172,6 +172,6 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
-  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail, proved_by}. '
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail, proved_by}. '
   'facts, with the years that were chosen, must still be what was shown. Once the draft is active it signs again, where that may be. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');

@@ -214,13 +214,12 @@ begin
     select (r.row).*, r.id, r.outcome,
            case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining, others) r
+  ), invited as materialized (
+    select s.email, row_number() over (order by s.place) as n from settled s where s.outcome is null and send_invite
+  ), fits as materialized (
+    select f.n from private.mails_that_fit('invitation', array(select i.email from invited i order by i.n), links ->> 'key', dry => dry_run) f (n)
   ), invitable as materialized (
-    select i.email
-      from private.take_invitations(array(select s.email from settled s where s.outcome is null), tenant, links ->> 'key') i (email)
-     where send_invite and not dry_run
-    union all
-    select s.email from settled s where s.outcome is null and send_invite and dry_run
-       and case when others then private.may_invite(s.email, tenant, links ->> 'key') else true end
+    select i.email from invited i where not others or i.n in (select f.n from fits f)
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
@@ -268,7 +267,7 @@ begin
                     from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)
                     left join (select s.outcome, count(*) as rows from settled s group by s.outcome) n on n.outcome = w.reason),
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
-    (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id,
+    (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id, 'counted', true,
                                          'fields', private.letter_fields(c.draft, brand, links)))
        from created c where (c.draft).send_invite)
     into answer, letters;

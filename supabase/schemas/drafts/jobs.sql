@@ -75,12 +75,17 @@ begin
             -- those of a deactivated partner stay due
             and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
-      returning d as draft)
-    select p.id as partner_id, coalesce((due.draft).locale, p.locale, 'nl') as locale,
-           jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
-             'fields', private.letter_fields(due.draft, private.partner_brand(p), links))) as letters
-      from due join core.partners p on p.id = (due.draft).partner_id
-     where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+      returning d as draft
+    ), wanted as materialized (
+      select due.draft, row_number() over () as n from due where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+    ), fits as materialized (
+      -- of all partners at once: counted in one order, so that two statements cannot wait for each other
+      select f.n from private.mails_that_fit('claim_reminder', array(select (w.draft).email from wanted w order by w.n), links ->> 'key') f (n)
+    )
+    select p.id as partner_id, coalesce((w.draft).locale, p.locale, 'nl') as locale,
+           jsonb_agg(jsonb_build_object('recipient', (w.draft).email, 'cause', 'claim_reminder:' || (w.draft).id || ':' || (w.draft).reminders_sent,
+             'counted', w.n in (select f.n from fits f), 'fields', private.letter_fields(w.draft, private.partner_brand(p), links))) as letters
+      from wanted w join core.partners p on p.id = (w.draft).partner_id
      group by p.id, 2
   loop
     perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);

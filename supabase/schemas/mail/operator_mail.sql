@@ -58,7 +58,7 @@ as $$
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
 comment on function ops.mail_list(jsonb) is
-  'Mail that waits, was sent or was captured, newest first, without its text, and a code in its subject masked: {to?, partner?, failed?, limit?} to {mails}.';
+  'Mail that waits, was sent, was captured or was dropped by a limit of its address, newest first, without its text, and a code in its subject masked: {to?, partner?, failed?, limit?} to {mails}.';
 select private.expose_ops('ops.mail_list(jsonb)');
 
 create function ops.mail_show(input jsonb) returns json
@@ -156,6 +156,8 @@ begin
     perform private.refuse('mail_sent', json_build_object('mail', mail.id));
   elsif mail.status = 'captured' then
     perform private.refuse('mail_captured', json_build_object('mail', mail.id));
+  elsif mail.status = 'dropped' then
+    perform private.refuse('mail_dropped', json_build_object('mail', mail.id));
   end if;
   select * into partner from core.partners p where p.id = mail.partner_id;
   perform private.act_for_partner(mail.partner_id);
@@ -176,5 +178,5 @@ begin
   return json_build_object('changed', true, 'mail', private.mail_row(mail, private.masked(mail.subject)));
 end $$;
 comment on function ops.mail_resend(jsonb) is
-  'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what its reader can do nothing with any more, or asked not to get.';
+  'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what a limit dropped, which has no text; nor what its reader can do nothing with any more, or asked not to get.';
 select private.expose_ops('ops.mail_resend(jsonb)');

@@ -23,12 +23,12 @@ create table core.mail_outbox (
   constraint mail_outbox_pkey primary key (partner_id, id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint mail_outbox_cause_key unique (partner_id, cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody'))
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
 );
 comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs.';
+  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: its address had enough mail that day; never sent, and without its text.';
 comment on column core.mail_outbox.html is
   'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
@@ -110,7 +110,7 @@ comment on function private.head_of(jsonb) is
   'How a mail of this tenant names its sender in HTML, {logo, name}: the logo, filled in, where there is one.';
 grant execute on function private.head_of(jsonb) to api_owner;
 
-create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
+create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -122,41 +122,55 @@ declare
   body     constant text    := private.as_format(mail ->> 'text', names);
   links    constant text[]  := array(select private.as_format(l.link, names) from jsonb_array_elements_text(mail -> 'links') with ordinality as l (link, place) order by l.place);
   captured constant boolean := private.is_sandbox();
+  kind     constant text    := private.counted_kind(letters #>> '{0,cause}');
+  fits     bigint[];
 begin
+  if kind is not null and letters #> '{0,counted}' is null then
+    fits := array(select private.mails_that_fit(kind, array(select l.letter ->> 'recipient' from jsonb_array_elements(letters) with ordinality as l (letter, place) order by l.place),
+                                                mail ->> 'key', (letters #>> '{0,connection}')::uuid));
+  end if;
   insert into core.mail_outbox
     (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
-  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
-         format(subject, variadic v.plain),
-         format(html, variadic v.escaped),
-         format(body, variadic v.plain),
-         array(select format(link, variadic v.plain) from unnest(links) as link),
+  select private.partner_id(), case when d.dropped then l.cause || ':dropped:' || gen_random_uuid() else l.cause end,
+         mail ->> 'template', mail ->> 'locale', l.recipient,
+         -- the subject of a code begins with it
+         case when d.dropped then '' else format(subject, variadic v.plain) end,
+         case when d.dropped then '' else format(html, variadic v.escaped) end,
+         case when d.dropped then '' else format(body, variadic v.plain) end,
+         case when d.dropped then '{}' else array(select format(link, variadic v.plain) from unnest(links) as link) end,
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
-         case when l.to_nobody then 'nobody' when captured then 'captured' else 'queued' end,
-         case when l.to_nobody or captured then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean)
+         case when l.to_nobody then 'nobody' when d.dropped then 'dropped' when captured then 'captured' else 'queued' end,
+         case when l.to_nobody or d.dropped or captured then private.now() end
+    from rows from (jsonb_to_recordset(letters) as (recipient text, cause text, fields jsonb, to_nobody boolean, counted boolean))
+         with ordinality as l (recipient, cause, fields, to_nobody, counted, place)
+    cross join lateral (select not coalesce(l.counted, l.place = any (fits), true) as dropped offset 0) as d
     cross join lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks offset 0) as m
     cross join private.mark_values(names, m.marks) as v
   on conflict on constraint mail_outbox_cause_key do nothing;
   if found and not captured then
     perform private.kick();
   end if;
+  return coalesce(jsonb_array_length(letters) - cardinality(fits), 0);
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null; {{sender}} in its HTML is what private.head_of makes of its sender. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+  'enqueue_mail for many: one composed mail, and letters of one kind [{recipient, cause, fields, to_nobody, connection, counted}]; its defaults stand in for fields that are null; {{sender}} in its HTML is what private.head_of makes of its sender. The fields reply_to and unsubscribe_url also become the mail''s headers. What does not fit the limits of its address, by private.mails_that_fit, is dropped, and how many were is returned. counted says that the caller has asked, and whether it fits.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
-create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
+create function private.enqueue_mail(
+  mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false, connection uuid default null, counted boolean default null
+) returns boolean
 language plpgsql
 set search_path = ''
 as $$
 begin
-  perform private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
-    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))));
+  return private.enqueue_mails(mail, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('connection', connection, 'counted', counted))
+    || jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
+                          'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to'))))) = 0;
 end $$;
-comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
-  'Puts a composed mail {template, locale, subject, html, text, links, defaults, sender, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
-  'to_nobody does the same work for a mail that is never sent.';
-grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) to api_owner;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean, uuid, boolean) is
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, sender, reply_to, key} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
+  'to_nobody does the same work for a mail that is never sent; connection is the one that the mail is about, by which it is counted too. False where a limit dropped it.';
+grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean, uuid, boolean) to api_owner;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer

@@ -13,6 +13,7 @@ declare
   link       core.mandate_links;
   status     text;
   send_email constant boolean := (input ->> 'send_email')::boolean;
+  email_sent boolean := false;
 begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
@@ -40,8 +41,8 @@ begin
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    perform private.enqueue_mail(input -> 'mails' -> coalesce(input ->> 'locale', partner.locale, 'nl'), signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name));
+    email_sent := private.enqueue_mail(input -> 'mails' -> coalesce(input ->> 'locale', partner.locale, 'nl'), signatory.email, 'mandate_link:' || link.id,
+      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name), connection => connection);
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -52,7 +53,8 @@ begin
     'expires_at', private.iso(link.expires_at),
     'expires_in', 1209600,
     'mandate_status', status,
-    'email_sent', send_email);
+    'email_sent', email_sent,
+    'mail_limit', send_email and not email_sent);
 end $$;
 comment on function api.issue_mandate_link(jsonb, jsonb) is
   'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mails: {nl, en} | null}. Voids the older link. While a mandate holds only from 1 November of its last year: then for the years after it.';

@@ -170,7 +170,6 @@ as $$
 declare
   link      core.mandate_links;
   recipient text;
-  rate      jsonb;
 begin
   link := private.enter_link(caller, request);
   select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
@@ -181,34 +180,32 @@ begin
   if recipient is null then
     perform private.refuse('signatory_email_missing');
   end if;
-  rate := private.debit('mandate_link:' || link.id, 'mandate_code');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'), connection => link.connection_id) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   update core.mandate_links l
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where l.partner_id = link.partner_id and l.id = link.id;
-  perform private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail}.';
+  'Mails a one-time code, good for ten minutes and five attempts, as often as the limits of its address allow: {token_hash, code_hash, mail}.';
 select private.expose('api.send_mandate_code(jsonb, jsonb)');
 
-create function private.link_code_refusal(link core.mandate_links, code_hash text) returns text
+create function private.link_code_refusal(link core.mandate_links, address text, request jsonb) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  refused constant text := private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, code_hash);
+  refused constant text := private.judge_guess(address, 'mandate', link.code_hash, link.code_expires_at, link.code_attempts, request);
 begin
   if refused = 'wrong_code' then
     update core.mandate_links l set code_attempts = l.code_attempts + 1 where l.partner_id = link.partner_id and l.id = link.id;
   end if;
   return refused;
 end $$;
-comment on function private.link_code_refusal(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
-grant execute on function private.link_code_refusal(core.mandate_links, text) to api_owner;
+comment on function private.link_code_refusal(core.mandate_links, text, jsonb) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.link_code_refusal(core.mandate_links, text, jsonb) to api_owner;
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
 language plpgsql
@@ -269,7 +266,7 @@ begin
   facts := private.signed_facts(private.connection_facts(link.connection_id),
                                 private.mandate_periods(link.connection_id, link.validity_years), request);
   if facts ->> 'email' is not null then
-    refused := private.link_code_refusal(link, request ->> 'code_hash');
+    refused := private.link_code_refusal(link, facts ->> 'email', request);
     if refused is not null then
       return private.refusal(refused);
     end if;
@@ -281,7 +278,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
-  'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Signs: {token_hash, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail}. '
   'facts, with the years that were chosen, must still be what was shown.';
 select private.expose('api.sign_mandate(jsonb, jsonb)');
 
@@ -347,7 +344,7 @@ begin
   if private.link_state(link) is distinct from 'signed' or not private.may_sign_again(link.connection_id) then
     perform private.refuse('link_not_open');
   end if;
-  rate := private.debit('mandate_renewal:' || link.id, 'mandate_code');
+  rate := private.debit('mandate_renewal:' || link.id, 'mandate_renewal');
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;

@@ -57,7 +57,7 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, out refused text, out email text, out again boolean)
+create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -67,7 +67,7 @@ declare
 begin
   -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
-  refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+  refused := coalesce(private.judge_guess(code.email, purpose, code.code_hash, code.expires_at, code.attempts, request),
                       case when private.login_at(code.email) is null and not private.signs(code.email) then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
@@ -83,9 +83,9 @@ begin
     again := code.used_at is not null;
   end if;
 end $$;
-comment on function private.redeem_sign_in_code(jsonb) is
+comment on function private.redeem_sign_in_code(jsonb, text) is
   'Uses a code, once and for a second click, which again says, or says why not; a wrong one is counted, and where there is neither a login nor a signatory every one is wrong. Definer: no caller may read codes.';
-grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
+grant execute on function private.redeem_sign_in_code(jsonb, text) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
 language plpgsql security definer
@@ -111,6 +111,7 @@ set search_path = ''
 as $$
 declare
   rate      jsonb;
+  counted   text;
   login     uuid;
   signatory boolean;
 begin
@@ -119,13 +120,18 @@ begin
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
+  counted := private.sign_in_mail(request);
+  if counted = 'refused' then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
+  end if;
   perform private.keep_sign_in_code(request);
   perform private.act_for_partner(private.house());
   -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is
   login := private.login_at(request ->> 'email');
   signatory := private.signs(request ->> 'email');
   perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
-                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true));
+                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true),
+                               counted => counted = 'fits');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
@@ -141,7 +147,7 @@ declare
   redeemed record;
 begin
   perform private.act_as(caller, 'anyone');
-  select * into redeemed from private.redeem_sign_in_code(request);
+  select * into redeemed from private.redeem_sign_in_code(request, 'sign_in');
   if redeemed.refused is not null then
     return private.refusal(redeemed.refused);  -- a wrong code was counted
   end if;
@@ -151,5 +157,5 @@ begin
     'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
+  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');

@@ -85,14 +85,14 @@ begin
                   when private.is_suppressed(private.email_hash(draft.email, key)) then 'opted_out'
                   when mails.by_hand >= 3 then 'enough'
                   when mails.last_at > private.now() - interval '1 day' then 'too_soon'
-                  when not private.may_invite(draft.email, draft.partner_id, key) then 'mail_limit'
+                  when not exists (select from private.mails_that_fit('invitation', array[draft.email], key, dry => true)) then 'mail_limit'
                   else 'may' end,
     'last_at', private.iso(mails.last_at),
     'again_at', private.iso(mails.last_at + interval '1 day'),
     'by_hand', mails.by_hand);
 end $$;
 comment on function private.draft_mailing(core.drafts, text) is
-  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; mail_limit where the address had enough of them today, by private.may_invite; never who opted out of mail.';
+  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; mail_limit where the address had enough of them today, by private.mails_that_fit; never who opted out of mail.';
 grant execute on function private.draft_mailing(core.drafts, text) to api_owner;
 
 create function private.own_partners_draft(draft_id uuid) returns core.drafts
@@ -141,19 +141,21 @@ declare
   links   constant jsonb := input -> 'links';
   draft   core.drafts;
   mailing jsonb;
+  dropped bigint;
 begin
   perform private.act_as(caller, 'partner');
   -- of two clicks the second finds the mail of the first
   perform from core.drafts d where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for no key update;
   draft := private.own_partners_draft((input ->> 'draft_id')::uuid);
   mailing := private.draft_mailing(draft, links ->> 'key');
-  -- counted here; another partner may have been faster
-  if mailing ->> 'state' = 'may' and not exists (select from private.take_invitations(array[draft.email], draft.partner_id, links ->> 'key')) then
-    mailing := jsonb_set(mailing, '{state}', '"mail_limit"');
-  elsif mailing ->> 'state' = 'may' then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), jsonb_build_array(jsonb_build_object(
+  if mailing ->> 'state' = 'may' then
+    dropped := private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), jsonb_build_array(jsonb_build_object(
       'recipient', draft.email, 'cause', 'claim_resent:' || draft.id || ':' || (mailing ->> 'by_hand')::int + 1,
       'fields', private.letter_fields(draft, private.partner_brand(private.own_partner()), links))));
+    -- another partner may have been faster
+    if dropped > 0 then
+      return json_build_object('state', 'mail_limit');
+    end if;
     update core.drafts d set invited_at = coalesce(d.invited_at, private.now()) where d.partner_id = draft.partner_id and d.id = draft.id;
     perform private.audit('draft.invited_again', draft.id);
   end if;

@@ -97,7 +97,6 @@ as $$
 declare
   address text;
   account core.accounts;
-  rate    jsonb;
 begin
   perform private.act_as(caller, 'session', 'signatory');
   address := private.signatory();
@@ -105,17 +104,15 @@ begin
   if account.payout_handler <> 'service_pays_customer' then
     perform private.refuse('account_not_found');
   end if;
-  rate := private.debit('account_iban:' || account.id, 'mandate_code');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
+                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id))) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_account_code(request, address);
-  perform private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
-                               jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id)));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_account_code(jsonb, jsonb) is
-  'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, ten codes a day; a newer one takes the place of the older.';
+  'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, as often as the limits of the address allow; a newer one takes the place of the older.';
 select private.expose('api.send_account_code(jsonb, jsonb)');
 
 create function private.keep_account_code(request jsonb, address text) returns void
@@ -176,7 +173,7 @@ begin
   if account.payout_handler <> 'service_pays_customer' or account.partner_id <> (request ->> 'partner_id')::uuid then
     perform private.refuse('account_not_found');
   end if;
-  select * into used from private.redeem_sign_in_code(request);
+  select * into used from private.redeem_sign_in_code(request, 'account');
   if used.refused is not null then
     return private.refusal(used.refused);  -- a wrong code was counted
   elsif used.email is distinct from private.signatory() then
@@ -192,7 +189,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.change_signed_iban(jsonb, jsonb) is
-  'A signatory gives another account number, by a code that was mailed for it: {account_id, partner_id, token_hash, code_hash, iban}. partner_id is the tenant that the number was encrypted for. They are told of it by mail, and nothing goes there for 48 hours.';
+  'A signatory gives another account number, by a code that was mailed for it: {account_id, partner_id, token_hash, code_hash, key, iban}. partner_id is the tenant that the number was encrypted for. They are told of it by mail, and nothing goes there for 48 hours.';
 select private.expose('api.change_signed_iban(jsonb, jsonb)');
 
 create function api.renew_signed_mandate(caller jsonb, request jsonb) returns json
@@ -211,7 +208,7 @@ begin
   if connection is null or not private.may_sign_again(connection) then
     perform private.refuse('link_not_open');
   end if;
-  rate := private.debit('mandate_renewal:' || connection, 'mandate_code');
+  rate := private.debit('mandate_renewal:' || connection, 'mandate_renewal');
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
@@ -286,20 +283,17 @@ set search_path = ''
 as $$
 declare
   entered record;
-  rate    jsonb;
 begin
   select * into entered from private.enter_signed_mandate(caller, request);
-  rate := private.debit('mandate_withdrawal:' || (request ->> 'connection_id'), 'mandate_code');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', entered.address, 'account_code:' || (request ->> 'code_hash'),
+                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id))) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_account_code(request, entered.address);
-  perform private.enqueue_mail(request -> 'mail', entered.address, 'account_code:' || (request ->> 'code_hash'),
-                               jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id)));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_withdrawal_code(jsonb, jsonb) is
-  'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, ten codes a day; a newer one takes the place of the older.';
+  'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, as often as the limits of the address allow; a newer one takes the place of the older.';
 select private.expose('api.send_withdrawal_code(jsonb, jsonb)');
 
 create function api.withdraw_signed_mandate(caller jsonb, request jsonb) returns json
@@ -312,7 +306,7 @@ declare
   used    record;
 begin
   select * into entered from private.enter_signed_mandate(caller, request);
-  select * into used from private.redeem_sign_in_code(request);
+  select * into used from private.redeem_sign_in_code(request, 'account');
   if used.refused is not null then
     return private.refusal(used.refused);  -- a wrong code was counted
   elsif used.email is distinct from entered.address then
@@ -329,5 +323,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
-  'A signatory withdraws the mandate for a connection, by a code that was mailed for it: {connection_id, token_hash, code_hash, told: {nl, en}}. The whole months before it count; they are told by mail, the client by its event, and who manages the partner by mail.';
+  'A signatory withdraws the mandate for a connection, by a code that was mailed for it: {connection_id, token_hash, code_hash, key, told: {nl, en}}. The whole months before it count; they are told by mail, the client by its event, and who manages the partner by mail.';
 select private.expose('api.withdraw_signed_mandate(jsonb, jsonb)');

@@ -47,7 +47,7 @@ set search_path = ''
 as $$
 declare
   partner    constant uuid := private.partner_id();
-  invitation uuid;
+  invitation constant uuid := gen_random_uuid();
   rate       jsonb;
 begin
   if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
@@ -62,20 +62,23 @@ begin
   if not (rate ->> 'allowed')::boolean then
     return null;
   end if;
+  if not private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
+       'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by),
+       -- the operator chooses no stranger's address
+       counted => case when invited_by is null then true end) then
+    return null;
+  end if;
   -- one link works for an address: the newest
   update core.manager_invitations i set withdrawn_at = private.now()
    where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
-  insert into core.manager_invitations (partner_id, email, token_hash, invited_by)
-  values (partner, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id())
-  returning id into invitation;
-  perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
-    'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));
+  insert into core.manager_invitations (partner_id, id, email, token_hash, invited_by)
+  values (partner, invitation, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id());
   perform private.tell_managers(input -> 'told', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
 comment on function private.invite_manager(text, jsonb, text) is
-  'Mails an invitation to an address, {token_hash, mail, told: {nl, en}}, and tells who manages the partner; both name invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day, or this address three times. Whether the address has a login changes nothing.';
+  'Mails an invitation to an address, {token_hash, mail, told: {nl, en}}, and tells who manages the partner; both name invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day, this address three times, or it had enough mail today. Whether the address has a login changes nothing.';
 grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
 
 create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
@@ -136,16 +139,13 @@ set search_path = ''
 as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request);
-  rate       jsonb;
 begin
-  rate := private.debit('invitation:' || invitation.id, 'claim_code');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash')) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   update core.manager_invitations i
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where i.partner_id = invitation.partner_id and i.id = invitation.id;
-  perform private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_invitation_code(jsonb, jsonb) is
@@ -158,7 +158,7 @@ set search_path = ''
 as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request);
-  refused    constant text := private.judge_code(invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request ->> 'code_hash');
+  refused    constant text := private.judge_guess(invitation.email, 'invitation', invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request);
   login      record;
   claimed    record;
 begin
@@ -191,7 +191,7 @@ begin
   return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
-  'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
+  'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, key, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
 select private.expose('api.accept_invitation(jsonb, jsonb)');
 
 create function private.purge_invitations() returns bigint

@@ -240,6 +240,10 @@ const table = {
   wrong_code: { status: 422, detail: "The code is not the one that was mailed; the guess was counted." },
   code_expired: { status: 422, detail: "The code works no more, or none was mailed. Ask for a new one." },
   too_many_attempts: { status: 422, detail: "The code was guessed wrong five times. Ask for a new one." },
+  too_many_guesses: {
+    status: 422,
+    detail: "Too many wrong codes were typed for this address today. Try again tomorrow.",
+  },
 
   // 429
   too_many_codes: {
@@ -392,11 +396,12 @@ export class ApiError extends Refusal {
   }
 }
 
-/** What is wrong with a one-time code: private.judge_code. */
+/** What is wrong with a one-time code: private.judge_guess. */
 export const CODE_REFUSALS = [
   "wrong_code",
   "code_expired",
   "too_many_attempts",
+  "too_many_guesses",
 ] as const satisfies readonly ErrorCode[];
 
 /** What came of an act that a rule may refuse: its answer, or the refusal. */

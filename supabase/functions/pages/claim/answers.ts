@@ -171,6 +171,7 @@ export function errorsOf(
     case "wrong_code":
     case "code_expired":
     case "too_many_attempts":
+    case "too_many_guesses":
       return { code: kit.code.errors[refused] };
     case "charger_limit_reached":
       return { catalog_charger_id: words.charger.errors.charger_limit_reached };

@@ -23,13 +23,15 @@ export const en: KitWords = {
     label: "Code from the mail",
     hint: (email) => `6 digits, sent to ${email}. The code works for 10 minutes.`,
     no_code: "No code received?",
-    no_code_help: "It can take a minute. Look in your junk mail too.",
+    no_code_help:
+      "It can take a minute. Look in your junk mail too. Only the newest code works. We send no more than a few codes a day to one address: if none comes, try again tomorrow.",
     resend: "Mail me a new code",
     errors: {
       code_missing: "Enter the code of 6 digits",
       wrong_code: "This code is not right. Check it against the newest mail",
       code_expired: "This code no longer works. Ask for a new code",
       too_many_attempts: "You entered a wrong code too often. Ask for a new code",
+      too_many_guesses: "A wrong code was entered too often today. Try again tomorrow",
     },
   },
 
@@ -56,7 +58,8 @@ export const en: KitWords = {
       sent: (email) => `Do we know ${email}? Then a mail with a code of 6 digits is on its way to you now.`,
       hint: "The code works for 10 minutes, in this browser only.",
       back: "Sign in another way",
-      no_code_help: "It can take a minute. Look in your junk mail too, and check the e-mail address.",
+      no_code_help:
+        "It can take a minute. Look in your junk mail too, and check the e-mail address. Only the newest code works. We send no more than a few mails a day to one address: if no code comes, try again tomorrow.",
     },
   },
 
@@ -199,8 +202,8 @@ export const en: KitWords = {
     action: "Read again",
   },
   too_many_codes: {
-    title: "You asked for too many codes",
-    text: "A code you received earlier may still work.",
+    title: "Too many codes were asked for today",
+    text: "Use the newest code you received: it works for ten minutes. If it no longer works, ask for a new one later.",
   },
   document_not_ready: {
     title: "Your document is being made",

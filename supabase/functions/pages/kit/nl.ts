@@ -23,13 +23,15 @@ export const nl = {
     label: "Code uit de mail",
     hint: (email: string) => `6 cijfers, verstuurd naar ${email}. De code werkt 10 minuten.`,
     no_code: "Geen code gekregen?",
-    no_code_help: "Het kan een minuut duren. Kijk ook bij uw ongewenste mail.",
+    no_code_help:
+      "Het kan een minuut duren. Kijk ook bij uw ongewenste mail. Alleen de nieuwste code werkt. Wij sturen naar één adres niet meer dan een paar codes per dag: komt er geen meer, probeer het dan morgen opnieuw.",
     resend: "Mail mij een nieuwe code",
     errors: {
       code_missing: "Vul de code van 6 cijfers in",
       wrong_code: "Deze code klopt niet. Kijk nog eens in de nieuwste mail",
       code_expired: "Deze code werkt niet meer. Vraag een nieuwe code aan",
       too_many_attempts: "U heeft te vaak een verkeerde code ingevuld. Vraag een nieuwe code aan",
+      too_many_guesses: "Er is vandaag te vaak een verkeerde code ingevuld. Probeer het morgen opnieuw",
     },
   },
 
@@ -56,7 +58,8 @@ export const nl = {
       sent: (email: string) => `Kennen wij ${email}? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
       hint: "De code werkt 10 minuten, alleen in deze browser.",
       back: "Log anders in",
-      no_code_help: "Het kan een minuut duren. Kijk ook bij uw ongewenste mail, en of het e-mailadres klopt.",
+      no_code_help:
+        "Het kan een minuut duren. Kijk ook bij uw ongewenste mail, en of het e-mailadres klopt. Alleen de nieuwste code werkt. Wij sturen naar één adres niet meer dan een paar mails per dag: komt er geen code, probeer het dan morgen opnieuw.",
     },
   },
 
@@ -202,8 +205,8 @@ export const nl = {
     action: "Lees opnieuw",
   },
   too_many_codes: {
-    title: "U heeft te veel codes aangevraagd",
-    text: "Een code die u eerder kreeg, werkt misschien nog.",
+    title: "Er zijn vandaag te veel codes aangevraagd",
+    text: "Gebruik de nieuwste code die u kreeg: die werkt tien minuten. Werkt die niet meer, vraag dan later een nieuwe aan.",
   },
   document_not_ready: {
     title: "Uw document wordt gemaakt",

@@ -2,6 +2,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
 import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { composeSignInCode } from "#shared/domain/mail/mail.ts";
 import { ConfigurationError } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -258,6 +259,9 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
       this.signatorySeconds === null ? null : `${SIGNATORY}${newSecretOf(this.environment, waiting.email)}`;
     const redeeming = this.call<Redeemed>("redeem_sign_in_code", {
       ...hashesOf(waiting.token, code),
+      ...this.#counted(waiting.email),
+      email: waiting.email,
+      key: claimKey(this.environment),
       signatory_hash: secret && hashSecret(secret),
     });
     const { answer, refused } = await this.attempt(redeeming, CODE_REFUSALS);

@@ -1,4 +1,5 @@
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { composeMandateCode, composeMandateSigned } from "#shared/domain/mail/mail.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
@@ -93,6 +94,7 @@ const sign = onOpenLink(async (visit) => {
     facts,
     signed_name: name,
     code_hash: visit.hashCode(code),
+    key: claimKey(visit.environment),
     document,
     document_sha256: hashSecret(document),
     address: visit.address,

@@ -1,4 +1,5 @@
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { composeAccountCode } from "#shared/domain/mail/mail.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
@@ -83,6 +84,7 @@ const changeAccount = signedIn(async (visit) => {
     partner_id: account.partner_id,
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
+    key: claimKey(environment),
     iban: sealIban(environment, account.partner_id, iban),
   });
   const { refused } = await visit.attempt(changing, ["account_not_found", ...CODE_REFUSALS]);

@@ -1,4 +1,5 @@
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { composeAccountCode, customerWithdrew } from "#shared/domain/mail/mail.ts";
 import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
@@ -69,6 +70,7 @@ const withdrawMandate = signedIn(async (visit) => {
     connection_id: connectionOf(visit),
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
+    key: claimKey(visit.environment),
     told: customerWithdrew(visit.environment.config),
   });
   const { refused } = await visit.attempt(withdrawing, ["account_not_found", "link_not_open", ...CODE_REFUSALS]);

@@ -7,7 +7,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import type { SealedIban } from "#shared/values/iban.ts";
 import type { Locale } from "#shared/values/locale.ts";
-import { claimToken } from "./links.ts";
+import { claimKey, claimToken } from "./links.ts";
 import { makeLogin } from "./login.ts";
 import { CLAIM_SQL, type StepName } from "./model.ts";
 
@@ -119,6 +119,7 @@ export class ClaimFlow {
       ...signature,
       facts,
       code_hash: this.#hashCode(code, "sign"),
+      key: claimKey(this.environment),
       document,
       document_sha256: hashSecret(document),
       mail: composeMandateSigned({ config, locale, link, full_name, partner_name, document, brand }),
@@ -147,13 +148,17 @@ export class ClaimFlow {
 
   /** Ends the mandate, which nothing undoes. */
   revoke(code: string): Promise<unknown> {
-    return this.#call("revoke_claim", { code_hash: this.#hashCode(code, "revoke") });
+    return this.#call("revoke_claim", this.#hashesOf(code, "revoke", undefined));
   }
 
   /** A code as it is judged, and as the browser that sends it may send it once more. */
   #hashesOf(code: string, purpose: CodePurpose, browser: string | undefined) {
     const code_hash = this.#hashCode(code, purpose);
-    return { code_hash, repeat_hash: browser ? hashSecret(`${browser}:${code_hash}`) : null };
+    return {
+      code_hash,
+      key: claimKey(this.environment),
+      repeat_hash: browser ? hashSecret(`${browser}:${code_hash}`) : null,
+    };
   }
 
   /** Hashed with the token, which the database does not hold, and with what the code is for: one that proves cannot sign. */

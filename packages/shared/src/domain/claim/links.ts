@@ -11,8 +11,13 @@ export const HOUSE = "00000000-0000-4000-8000-000000000000";
  * not stored, so that they can be shown again; SQL derives the same in private.claim_token and private.unsubscribe_token.
  */
 export const claimKey: (environment: Environment) => string = oncePerEnvironment(({ config }) =>
-  Buffer.from(hkdfSync("sha256", config.WORKER_SECRET, "", "claim links", 32)).toString("hex"),
+  claimKeyOf(config.WORKER_SECRET),
 );
+
+/** As claimKey, for who has the configuration alone. */
+export function claimKeyOf(secret: string): string {
+  return Buffer.from(hkdfSync("sha256", secret, "", "claim links", 32)).toString("hex");
+}
 
 /** What SQL needs to write a link of its own into a mail: `mails` of drafts, the import, the list of drafts. */
 export function claimLinks(environment: Environment): { key: string; pages_url: string } {

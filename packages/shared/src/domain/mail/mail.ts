@@ -1,5 +1,6 @@
 import { html, raw } from "hono/html";
 import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
+import { claimKeyOf } from "#shared/domain/claim/links.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
@@ -48,9 +49,15 @@ export type Mail = {
   sender?: { logo: string; name: string };
   /** Where an answer goes: the partner's address, on a mail that names the partner as its sender. */
   reply_to?: string;
+  /** What SQL hashes the recipient with, to count mails by; the operator, whose mail is not counted, has none. */
+  key?: string;
 };
 
-export type Sender = { config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PAGES_URL">; locale: Locale };
+export type Sender = {
+  config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PAGES_URL"> &
+    Partial<Pick<Configuration, "WORKER_SECRET">>;
+  locale: Locale;
+};
 
 /** The mail that brings a signatory the link. The database knows the names and fills the `{{…}}` marks. */
 export function composeMandateLink({ config, locale, link }: Sender & { link: string }): Mail {
@@ -387,6 +394,7 @@ export function compose(template: Mail["template"], config: Sender["config"], lo
     // an invitation is composed before it is known whom it greets and whose colour it takes
     ...(content.unsubscribe ? { defaults: { full_name: MAIL_MESSAGES[locale].somebody, accent: ACCENT } } : {}),
     ...(content.reply_to ? { reply_to: content.reply_to } : {}),
+    ...(config.WORKER_SECRET ? { key: claimKeyOf(config.WORKER_SECRET) } : {}),
   };
 }
 

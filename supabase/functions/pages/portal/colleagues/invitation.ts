@@ -1,5 +1,6 @@
 import { secretKey, signInByMail } from "#shared/auth/supabase_auth.ts";
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { composeInvitationCode, managersChanged } from "#shared/domain/mail/mail.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { readCode } from "../../kit/code.ts";
@@ -59,6 +60,7 @@ const acceptInvitation = onForm(async (visit, { token, path, opened }) => {
   const accepting = visit.call<{ email: string; accepted: boolean }>("accept_invitation", {
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
+    key: claimKey(environment),
     told: managersChanged(environment.config, "joined"),
   });
   const { answer, refused } = await visit.attempt(accepting, [...CODE_REFUSALS, "link_not_open"]);

@@ -1,0 +1,172 @@
+-- How many mails an address gets in a day. Whoever asks for a mail decides where it goes: a stranger on a page, a partner, a CPO.
+-- Production only: the sandbox writes to nobody, and tests use one address all day.
+
+create unlogged table core.mail_counts (
+  subject text  not null,
+  day     date  not null,
+  sent    int   not null,
+  kinds   jsonb not null,
+  granted int   not null,
+  constraint mail_counts_pkey primary key (subject, day)
+) with (fillfactor = 50);
+comment on table core.mail_counts is
+  'Mails of a Dutch day to an address (its hash), of one connection, or asked for by one browser or network. Deleted by the first run of jobs on the next day. Unlogged: after a crash the day begins again.';
+comment on column core.mail_counts.kinds is 'How many of each kind, as private.counted_kind names them.';
+comment on column core.mail_counts.granted is 'How many the statement that wrote this row last was granted.';
+alter table core.mail_counts enable row level security;
+
+create function private.counted_kind(cause text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  matter constant text := split_part(cause, ':', 1);
+begin
+  return case when matter in ('claim', 'claim_resent') then 'invitation'
+              when matter in ('mandate_link', 'mandate_code', 'claim_reminder', 'claim_sign_in', 'claim_code', 'sign_in_code', 'account_code',
+                              'invitation_code', 'manager_invitation') then matter end;
+end $$;
+comment on function private.counted_kind(text) is
+  'As what a mail is counted, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells what happened and is never dropped.';
+grant execute on function private.counted_kind(text) to api_owner;
+
+create function private.counted_address(email text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  host constant text := substring(lower(email) from '[^@]*$');
+  name constant text := left(lower(email), -length(host) - 1);
+  bare constant text := split_part(name, '+', 1);
+begin
+  -- the providers where most people are and where anybody makes addresses of one mailbox; elsewhere a+b may be somebody else
+  return case when host in ('gmail.com', 'googlemail.com') then replace(bare, '.', '') || '@gmail.com'
+              when host in ('proton.me', 'protonmail.com', 'pm.me') then replace(bare, '.', '') || '@proton.me'
+              when host in ('icloud.com', 'me.com', 'mac.com') then bare || '@icloud.com'
+              when host in ('outlook.com', 'hotmail.com', 'hotmail.nl', 'live.com', 'live.nl', 'fastmail.com', 'fastmail.fm') then bare || '@' || host
+              else lower(email) end;
+end $$;
+comment on function private.counted_address(text) is 'The mailbox of an address, for limits only: tags, and dots where the provider ignores them, make no other one.';
+grant execute on function private.counted_address(text) to api_owner;
+
+create function private.mail_subject(email text, key text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return 'mail:' || encode(private.email_hash(private.counted_address(email), key), 'hex'); end $$;
+comment on function private.mail_subject(text, text) is 'An address as limits know it, without naming it.';
+grant execute on function private.mail_subject(text, text) to api_owner;
+
+create function private.take_mails(subjects text[], kind text, whole_bucket text, kind_bucket text, dry boolean default false) returns setof bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  today     constant date := private.today();
+  most      constant int  := (select l.quota from core.rate_limits l where l.bucket = whole_bucket);
+  most_kind constant int  := (select l.quota from core.rate_limits l where l.bucket = kind_bucket);
+begin
+  if dry then
+    return query
+    select a.place
+      from (select u.subject, u.place, row_number() over (partition by u.subject order by u.place) as rank
+              from unnest(subjects) with ordinality as u (subject, place)) a
+      left join core.mail_counts c on c.subject = a.subject and c.day = today
+     where a.rank <= least(most - coalesce(c.sent, 0), most_kind - coalesce((c.kinds ->> kind)::int, 0));
+    return;
+  end if;
+  return query
+  with asked as materialized (
+    select u.subject, u.place, row_number() over (partition by u.subject order by u.place) as rank
+      from unnest(subjects) with ordinality as u (subject, place)
+  ), taken as (
+    insert into core.mail_counts as c (subject, day, sent, kinds, granted)
+    select w.subject, today, w.fits, jsonb_build_object(kind, w.fits), w.fits
+      from (select a.subject, least(count(*), most, most_kind)::int as fits from asked a group by a.subject) w
+     -- in one order, so that two statements cannot wait for each other
+     order by w.subject
+    on conflict on constraint mail_counts_pkey do update
+       set (sent, kinds, granted) = (
+             select c.sent + g.fits, c.kinds || jsonb_build_object(kind, coalesce((c.kinds ->> kind)::int, 0) + g.fits), g.fits
+               from (select least(excluded.granted, most - c.sent, most_kind - coalesce((c.kinds ->> kind)::int, 0)) as fits) g)
+     where c.sent < most and coalesce((c.kinds ->> kind)::int, 0) < most_kind
+    returning c.subject, c.granted
+  )
+  select a.place from asked a join taken t on t.subject = a.subject where a.rank <= t.granted;
+end $$;
+comment on function private.take_mails(text[], text, text, text, boolean) is
+  'Counts a mail of a kind for each of these subjects, where it fits, and returns the places (from 1) of those that do: within the quota of one bucket for all kinds, of the other for this kind. Of a subject that stands several times the first fit. A dry one counts nothing. Definer, because limits belong to no tenant.';
+grant execute on function private.take_mails(text[], text, text, text, boolean) to api_owner;
+
+create function private.mails_that_fit(kind text, emails text[], key text, connection uuid default null, dry boolean default false) returns setof bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  places   bigint[] := array(select generate_series(1, cardinality(emails)));
+  subjects text[];
+begin
+  if private.is_sandbox() then
+    return query select unnest(places);
+    return;
+  end if;
+  subjects := array(select private.mail_subject(e.email, key) from unnest(emails) with ordinality as e (email, place) order by e.place);
+  -- the narrower limit first: what it refuses uses up nothing of the address
+  if kind = 'invitation' then
+    places := array(select private.take_mails(array(select s.subject || '@' || private.partner_id() from unnest(subjects) with ordinality as s (subject, place) order by s.place),
+                                              kind, 'draft_invitation', 'draft_invitation', dry) order by 1);
+    subjects := array(select s.subject from unnest(subjects) with ordinality as s (subject, place) where s.place = any (places) order by s.place);
+  elsif connection is not null then
+    if not exists (select from private.take_mails(array['connection:' || connection], kind, 'mail', 'mail_kind', dry)) then
+      return;
+    end if;
+  end if;
+  return query
+  select places[t.place]
+    from private.take_mails(subjects, kind, 'mail', case kind when 'invitation' then 'draft_invitation_any' else 'mail_kind' end, dry) as t (place);
+end $$;
+comment on function private.mails_that_fit(text, text[], text, uuid, boolean) is
+  'Counts a mail of a kind to each of these addresses and returns the places (from 1) of those that may be mailed: by address, invitations by address and partner too, mail about one connection by that connection, wherever it goes. A dry one counts nothing.';
+grant execute on function private.mails_that_fit(text, text[], text, uuid, boolean) to api_owner;
+
+create function private.sign_in_mail(request jsonb) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  kind    constant text := 'sign_in_code';
+  subject constant text := private.mail_subject(request ->> 'email', request #>> '{mail,key}');
+  device  constant text := request ->> 'device_hash';
+begin
+  if private.is_sandbox() then
+    return 'fits';
+  elsif not exists (select from private.take_mails(array[subject || '@' || coalesce(device, request ->> 'address_hash')], kind, 'mail_place', 'mail_place'))
+     or not exists (select from private.take_mails(array[subject || case when device is null then '@strangers' else '@devices' end], kind, 'mail_kind', 'mail_kind')) then
+    return 'refused';
+  end if;
+  -- a browser that signed in before has codes apart from all other mail of the address. To a stranger nobody says that other mail used up
+  -- the day: it would tell that we write to this address
+  return case when device is not null or exists (select from private.take_mails(array[subject], kind, 'mail', 'mail_kind')) then 'fits' else 'dropped' end;
+end $$;
+comment on function private.sign_in_mail(jsonb) is
+  'Counts a sign-in code that somebody asks for, {email, address_hash, device_hash, mail}: fits, refused, or dropped without a word. By the browser where it signed in to this account before, else by the network and the address, known here or not. Definer, because limits belong to no tenant.';
+grant execute on function private.sign_in_mail(jsonb) to api_owner;
+
+create function private.mail_rate() returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select private.rate_json('mail', 1, 86400,
+    (extract(epoch from (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam' - private.now()) * 1000000)::bigint, false)
+$$;
+comment on function private.mail_rate() is 'How a limit on mail stands that is reached: until the next Dutch day, as private.rate_json.';
+grant execute on function private.mail_rate() to api_owner;
+
+create function private.sweep_mail_counts() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with swept as (delete from core.mail_counts c where c.day < private.today() returning 1)
+  select count(*) from swept
+$$;
+comment on function private.sweep_mail_counts() is 'Deletes the counts of days that are over. Definer, because limits belong to no tenant.';
+grant execute on function private.sweep_mail_counts() to api_owner;
