@@ -56,6 +56,7 @@ describe("contract §2 POST /v1/mandate-links issues a link", () => {
         expires_in: 1_209_600,
         mandate_status: "pending",
         email_sent: false,
+        mail_limit: false,
       });
       const lifetime = (Date.parse(body.expires_at) - before) / 1000;
       expect(lifetime).toBeGreaterThan(1_209_600 - 10);

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { attempt } from "#shared/foundation/errors.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, newEan } from "../harness/people.ts";
@@ -132,6 +133,7 @@ test("contract §2 who signs by one link voids the other; two who sign at once r
     const request = {
       token_hash: tokenHash(link),
       code_hash,
+      key: claimKey(world.environment),
       mail,
       signed_name: "S",
       document: "d",

@@ -504,7 +504,7 @@ describe("§8 limits of mailed codes", () => {
     const visit = consentVisit(limited, await limited.app(), {}, "192.0.2.52");
     const page = await visit.mailCode(address);
     expect([page.status, page.headers.get("retry-after")]).toEqual([429, "4320"]);
-    expect(page.heading).toBe("You asked for too many codes");
+    expect(page.heading).toBe("Too many codes were asked for today");
     expect(page.html).toContain("Try again in 72 minutes");
     expect(page.html).toContain('href="/pages/consent/code?client_id=');
     expect(await mails(address)).toBe(20);

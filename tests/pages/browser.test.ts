@@ -346,18 +346,6 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       },
     },
     {
-      name: "too-many-codes",
-      go: async (page, locale) => {
-        const { connection_id } = await toForm(page, locale);
-        await world.row(
-          `update core.rate_limit_state set full_at = private.now() + interval '25 hours'
-            where bucket = 'mandate_code' and subject = 'mandate_link:' || (select id from core.mandate_links where connection_id = $1)`,
-          connection_id,
-        );
-        await page.locator(".button.second").click();
-      },
-    },
-    {
       name: "unknown",
       go: async (page, locale) => void (await page.goto(`${http.url}/pages/mandate/x?lang=${locale}`)),
     },

@@ -402,10 +402,8 @@ describe("contract §4 the link alone", () => {
     const wrong = right === "000000" ? "000001" : "000000";
     for (let tries = 0; tries < 5; tries++) expect((await guess(wrong)).text).toContain("Deze code klopt niet");
     expect((await guess(right)).text).toContain("te vaak een verkeerde code");
-    for (let codes = 1; codes < 10; codes++) expect((await ask(`${draft.link}/code`, { form: {} })).status).toBe(303);
-    const refused = await ask(`${draft.link}/code`, { form: {} });
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(3600);
+    await ask(`${draft.link}/code`, { form: {} });
+    expect((await guess(await mailedCode(world, draft))).status).toBe(303);
   });
 
   test("of ten wrong codes at once five are judged, at the proof and at the signature; the right one comes too late", async () => {

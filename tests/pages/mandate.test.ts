@@ -216,19 +216,14 @@ describe("§2 what is typed", () => {
     expect((await ask(`${issued.link}/sign`, { form: { ...form, code } })).status).toBe(303);
   });
 
-  test("only the newest code works, and the tenth is the last for now", async () => {
+  test("only the newest code works", async () => {
     const issued = await issueLink(world);
     const form = await readyToSign(world, ask, issued);
     const { seen = "" } = form;
-    for (let more = 0; more < 9; more++)
-      expect((await ask(`${issued.link}/code`, { form: { seen } })).status).toBe(303);
+    expect((await ask(`${issued.link}/code`, { form: { seen } })).status).toBe(303);
     const newest = await mailedCode(world, issued.connection_id);
     if (newest !== form.code)
       expect((await ask(`${issued.link}/sign`, { form })).text).toContain("Deze code klopt niet");
-    const refused = await ask(`${issued.link}/code`, { form: { seen } });
-    expect(refused.status).toBe(429);
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(3600);
-    expect(refused.text).toContain("Probeer het over 3 uur opnieuw.");
     expect((await ask(`${issued.link}/sign`, { form: { ...form, code: newest } })).status).toBe(303);
   });
 

@@ -657,17 +657,15 @@ describe("§4.3 claim: refused", () => {
     expect((await world.claim(draft_id, { submit: true })).body.steps).toEqual(DONE);
   });
 
-  test("§8 a draft's codes are few, for the helper too: it says when the next one goes out", async () => {
+  test("§8 a draft's codes are not counted on the sandbox: the helper mails as many as it needs", async () => {
     const { draft_id } = await world.draft();
     world.auth.broken = true;
-    for (let code = 0; code < 10; code += 1) {
+    for (let code = 0; code < 12; code += 1) {
       expect((await world.claim(draft_id)).status).toBe(503);
       await world.row("update core.drafts set code_expires_at = private.now() where id = $1", draft_id);
     }
     world.auth.broken = false;
-    const { status, body } = await world.claim(draft_id);
-    expect([status, body.error, body.step]).toEqual([429, "Too many requests", "claim"]);
-    expect(body.retry_after_seconds).toBeGreaterThan(0);
+    expect((await world.claim(draft_id)).status).toBe(200);
   });
 
   test.each([

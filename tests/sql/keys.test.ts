@@ -46,6 +46,7 @@ const DIRECTORY: Record<string, string> = {
   sign_in_codes_pkey: "a person's, by the hash of what their browser holds",
   suppressions_pkey: "an address that opted out of mail, of whichever partner",
   rate_limit_state_pkey: "of a client, person or address, before the tenant is known",
+  mail_counts_pkey: "of an address or a connection, whoever writes to it",
   rate_limit_overrides_pkey: "of a client, before its tenant is known",
   recounts_pkey: "of people, and gone before anybody else could look",
 };

@@ -368,7 +368,7 @@ export const COMMANDS: Command[] = [
     name: "mail list",
     summary: "List mail that was captured, sent or waits, newest first; or read one",
     details:
-      "--show prints the text with its links and leaves an audit row. On the sandbox this is where a code is found; in the list it is masked.",
+      "--show prints the text with its links and leaves an audit row. What its address had too much of that day is dropped, and has no text. On the sandbox this is where a code is found; in the list it is masked.",
     example: "mail list --to jan@example.nl --show",
     takes: [
       new Option("--to <email>", "only mail to this address"),
