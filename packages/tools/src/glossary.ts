@@ -54,7 +54,6 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   mandate_revoked: "Whether this change ended a signed mandate",
   iban_stored: "Whether the account has an IBAN now",
   email_sent: "Whether a mail was written",
-  mail_limit: "Whether the mail was not sent because its address had enough mail today",
   expires_at: "When it expires",
   return_url: "Where the page leads back to",
 
