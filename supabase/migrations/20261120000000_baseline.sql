@@ -545,6 +545,30 @@ comment on function private.judge_code(bytea, timestamptz, int, text) is
   'Why the SHA-256 of a presented code is refused, or null; a wrong_code is for the caller to count, its row locked.';
 grant execute on function private.judge_code(bytea, timestamptz, int, text) to api_owner;
 
+create function private.judge_guess(address text, purpose text, kept bytea, expires_at timestamptz, attempts int, request jsonb) returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  refused constant text := private.judge_code(kept, expires_at, attempts, request ->> 'code_hash');
+  -- what strangers guess wrong leaves a browser that signed in to this account before alone
+  guesses constant text := 'guesses:' || purpose || ':' || private.mail_subject(address, request ->> 'key')
+                           || case when request ->> 'device_hash' is not null and request ->> 'email' = address then '@devices' else '' end;
+begin
+  if refused is null or refused = 'wrong_code' then
+    -- counted before it is known to be right, so that guesses sent at once count too
+    if not (private.debit(guesses, 'code_guesses') ->> 'allowed')::boolean then
+      return 'too_many_guesses';
+    elsif refused is null then
+      perform private.give_back(guesses, 'code_guesses');
+    end if;
+  end if;
+  return refused;
+end $$;
+comment on function private.judge_guess(text, text, bytea, timestamptz, int, jsonb) is
+  'As private.judge_code, of a guess {code_hash, key, email?, device_hash?}: wrong ones are counted by the address the code went to and what it is for, so that a new link or draft brings no new guesses. A refusal has to be an answer, or the guess would not count.';
+grant execute on function private.judge_guess(text, text, bytea, timestamptz, int, jsonb) to api_owner;
+
 -- Tables that only grow have a partition for each year, so that an old year can be put away whole. Their borders are Dutch, as those
 -- of all years. A row of a year that has no partition goes to the default one, and moves when the year gets its own.
 
@@ -1731,7 +1755,7 @@ set search_path = ''
 as $$
 declare
   partner    constant uuid := private.partner_id();
-  invitation uuid;
+  invitation constant uuid := gen_random_uuid();
   rate       jsonb;
 begin
   if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
@@ -1746,20 +1770,23 @@ begin
   if not (rate ->> 'allowed')::boolean then
     return null;
   end if;
+  if not private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
+       'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by),
+       -- the operator chooses no stranger's address
+       counted => case when invited_by is null then true end) then
+    return null;
+  end if;
   -- one link works for an address: the newest
   update core.manager_invitations i set withdrawn_at = private.now()
    where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
-  insert into core.manager_invitations (partner_id, email, token_hash, invited_by)
-  values (partner, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id())
-  returning id into invitation;
-  perform private.enqueue_mail(input -> 'mail', address, 'manager_invitation:' || invitation, jsonb_build_object(
-    'partner_name', (select private.partner_display_name(p) from core.partners p where p.id = partner), 'invited_by', invited_by));
+  insert into core.manager_invitations (partner_id, id, email, token_hash, invited_by)
+  values (partner, invitation, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id());
   perform private.tell_managers(input -> 'told', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
 comment on function private.invite_manager(text, jsonb, text) is
-  'Mails an invitation to an address, {token_hash, mail, told: {nl, en}}, and tells who manages the partner; both name invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day, or this address three times. Whether the address has a login changes nothing.';
+  'Mails an invitation to an address, {token_hash, mail, told: {nl, en}}, and tells who manages the partner; both name invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day, this address three times, or it had enough mail today. Whether the address has a login changes nothing.';
 grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
 
 create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
@@ -1820,16 +1847,13 @@ set search_path = ''
 as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request);
-  rate       jsonb;
 begin
-  rate := private.debit('invitation:' || invitation.id, 'claim_code');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash')) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   update core.manager_invitations i
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where i.partner_id = invitation.partner_id and i.id = invitation.id;
-  perform private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_invitation_code(jsonb, jsonb) is
@@ -1842,7 +1866,7 @@ set search_path = ''
 as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request);
-  refused    constant text := private.judge_code(invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request ->> 'code_hash');
+  refused    constant text := private.judge_guess(invitation.email, 'invitation', invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request);
   login      record;
   claimed    record;
 begin
@@ -1875,7 +1899,7 @@ begin
   return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
-  'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
+  'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, key, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
 select private.expose('api.accept_invitation(jsonb, jsonb)');
 
 create function private.purge_invitations() returns bigint
@@ -1913,10 +1937,10 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('partner_write',    60,     60),
   ('partner_import',   10,     60),
   ('sandbox',          60,     60),
-  -- ten codes at once, then one each 2.4 hours, five guesses a code: over the 14 days of a link a guess succeeds with less than 1 in 1,000
-  ('mandate_code',     10,  86400),
-  -- ten codes at once, then one each six hours, five guesses a code: over a draft's 60 days a guess succeeds with about 1 in 800
-  ('claim_code',       10, 216000),
+  -- wrong codes of an address and a purpose: over the 60 days of a draft a guess succeeds with about 1 in 800, however many drafts or links
+  ('code_guesses',     20,  86400),
+  -- links to sign again, of one that was signed by
+  ('mandate_renewal',  10,  86400),
   -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
   -- cookies) is counted by sign_in, sign_in_day and sign_in_code of its own, and per account with such browsers alone: by nothing that
   -- strangers use up. All others: per account and address in five minutes and in a day, per account, and per address whatever the account.
@@ -1931,10 +1955,14 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
-  -- sign-in links that a partner may have mailed to an address in a day
-  ('draft_mail',       10,  86400),
-  -- invitations that a partner may have mailed to an address in a day, and all partners together: withdrawing a draft and making it
-  -- anew mails its customer each time
+  -- These five are counted by Dutch day in core.mail_counts, and on production only. Mails to an address, or about a connection: of all
+  -- kinds, and of one; sign-in codes that one network, or one browser that signed in before, may have mailed to an address: half of what
+  -- strangers have together, so that one of them uses up nobody's codes alone.
+  ('mail',             20,  86400),
+  ('mail_kind',        10,  86400),
+  ('mail_place',        5,  86400),
+  -- invitations of one partner to an address, and of all partners together: withdrawing a draft and making it again mails its customer
+  -- each time
   ('draft_invitation',  3,  86400),
   ('draft_invitation_any', 5, 86400),
   -- invitations to manage a partner, in a day
@@ -2042,29 +2070,16 @@ end $$;
 comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
 grant execute on function private.debit(text, text) to api_owner;
 
-create function private.debit_each(subjects text[], bucket text) returns setof text
-language plpgsql security definer
+create function private.give_back(subject text, bucket text) returns void
+language sql security definer
 set search_path = ''
 as $$
-declare
-  at    constant timestamptz := private.now();
-  whole interval;
-  step  interval;
-begin
-  select l.window_seconds * interval '1 second', private.step(l.quota, l.window_seconds) * interval '1 microsecond' into strict whole, step
-    from core.rate_limits l where l.bucket = debit_each.bucket;
-  return query
-    insert into core.rate_limit_state as s (subject, bucket, full_at)
-    -- in one order, so that two statements cannot wait for each other
-    select u.subject, debit_each.bucket, at + step from unnest(subjects) as u (subject) order by u.subject
-    on conflict on constraint rate_limit_state_pkey do update
-       set full_at = greatest(s.full_at, at) + step
-     where greatest(s.full_at, at) + step <= at + whole
-    returning s.subject;
-end $$;
-comment on function private.debit_each(text[], text) is
-  'Takes one request from the bucket of each of these subjects, none of them twice, and returns those where it fits; by the bucket''s own quota. Definer, because limits belong to no tenant.';
-grant execute on function private.debit_each(text[], text) to api_owner;
+  update core.rate_limit_state s set full_at = s.full_at - private.step(l.quota, l.window_seconds) * interval '1 microsecond'
+    from core.rate_limits l
+   where s.subject = give_back.subject and s.bucket = give_back.bucket and l.bucket = give_back.bucket
+$$;
+comment on function private.give_back(text, text) is 'Takes back what private.debit took in this transaction. Definer, because limits belong to no tenant.';
+grant execute on function private.give_back(text, text) to api_owner;
 
 create function private.count_visit(request jsonb) returns void
 language plpgsql
@@ -2731,7 +2746,7 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, out refused text, out email text, out again boolean)
+create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -2741,7 +2756,7 @@ declare
 begin
   -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
-  refused := coalesce(private.judge_code(code.code_hash, code.expires_at, code.attempts, request ->> 'code_hash'),
+  refused := coalesce(private.judge_guess(code.email, purpose, code.code_hash, code.expires_at, code.attempts, request),
                       case when private.login_at(code.email) is null and not private.signs(code.email) then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
@@ -2757,9 +2772,9 @@ begin
     again := code.used_at is not null;
   end if;
 end $$;
-comment on function private.redeem_sign_in_code(jsonb) is
+comment on function private.redeem_sign_in_code(jsonb, text) is
   'Uses a code, once and for a second click, which again says, or says why not; a wrong one is counted, and where there is neither a login nor a signatory every one is wrong. Definer: no caller may read codes.';
-grant execute on function private.redeem_sign_in_code(jsonb) to api_owner;
+grant execute on function private.redeem_sign_in_code(jsonb, text) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
 language plpgsql security definer
@@ -2785,6 +2800,7 @@ set search_path = ''
 as $$
 declare
   rate      jsonb;
+  counted   text;
   login     uuid;
   signatory boolean;
 begin
@@ -2793,13 +2809,18 @@ begin
   if not (rate ->> 'allowed')::boolean then
     return private.refusal('too_many_codes', json_build_object('rate', rate));  -- what was counted stays
   end if;
+  counted := private.sign_in_mail(request);
+  if counted = 'refused' then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
+  end if;
   perform private.keep_sign_in_code(request);
   perform private.act_for_partner(private.house());
   -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is
   login := private.login_at(request ->> 'email');
   signatory := private.signs(request ->> 'email');
   perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
-                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true));
+                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true),
+                               counted => counted = 'fits');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
@@ -2815,7 +2836,7 @@ declare
   redeemed record;
 begin
   perform private.act_as(caller, 'anyone');
-  select * into redeemed from private.redeem_sign_in_code(request);
+  select * into redeemed from private.redeem_sign_in_code(request, 'sign_in');
   if redeemed.refused is not null then
     return private.refusal(redeemed.refused);  -- a wrong code was counted
   end if;
@@ -2825,7 +2846,7 @@ begin
     'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
+  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
 
 -- Browsers in which somebody is signed in to their own pages. A person with a login is longer than a session JWT lasts, and no longer
@@ -4647,6 +4668,7 @@ declare
   link       core.mandate_links;
   status     text;
   send_email constant boolean := (input ->> 'send_email')::boolean;
+  email_sent boolean := false;
 begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
@@ -4674,8 +4696,8 @@ begin
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    perform private.enqueue_mail(input -> 'mails' -> coalesce(input ->> 'locale', partner.locale, 'nl'), signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name));
+    email_sent := private.enqueue_mail(input -> 'mails' -> coalesce(input ->> 'locale', partner.locale, 'nl'), signatory.email, 'mandate_link:' || link.id,
+      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name), connection => connection);
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -4686,7 +4708,8 @@ begin
     'expires_at', private.iso(link.expires_at),
     'expires_in', 1209600,
     'mandate_status', status,
-    'email_sent', send_email);
+    'email_sent', email_sent,
+    'mail_limit', send_email and not email_sent);
 end $$;
 comment on function api.issue_mandate_link(jsonb, jsonb) is
   'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mails: {nl, en} | null}. Voids the older link. While a mandate holds only from 1 November of its last year: then for the years after it.';
@@ -4864,7 +4887,6 @@ as $$
 declare
   link      core.mandate_links;
   recipient text;
-  rate      jsonb;
 begin
   link := private.enter_link(caller, request);
   select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
@@ -4875,34 +4897,32 @@ begin
   if recipient is null then
     perform private.refuse('signatory_email_missing');
   end if;
-  rate := private.debit('mandate_link:' || link.id, 'mandate_code');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'), connection => link.connection_id) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   update core.mandate_links l
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where l.partner_id = link.partner_id and l.id = link.id;
-  perform private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts; ten codes a day: {token_hash, code_hash, mail}.';
+  'Mails a one-time code, good for ten minutes and five attempts, as often as the limits of its address allow: {token_hash, code_hash, mail}.';
 select private.expose('api.send_mandate_code(jsonb, jsonb)');
 
-create function private.link_code_refusal(link core.mandate_links, code_hash text) returns text
+create function private.link_code_refusal(link core.mandate_links, address text, request jsonb) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  refused constant text := private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, code_hash);
+  refused constant text := private.judge_guess(address, 'mandate', link.code_hash, link.code_expires_at, link.code_attempts, request);
 begin
   if refused = 'wrong_code' then
     update core.mandate_links l set code_attempts = l.code_attempts + 1 where l.partner_id = link.partner_id and l.id = link.id;
   end if;
   return refused;
 end $$;
-comment on function private.link_code_refusal(core.mandate_links, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
-grant execute on function private.link_code_refusal(core.mandate_links, text) to api_owner;
+comment on function private.link_code_refusal(core.mandate_links, text, jsonb) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.link_code_refusal(core.mandate_links, text, jsonb) to api_owner;
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
 language plpgsql
@@ -4963,7 +4983,7 @@ begin
   facts := private.signed_facts(private.connection_facts(link.connection_id),
                                 private.mandate_periods(link.connection_id, link.validity_years), request);
   if facts ->> 'email' is not null then
-    refused := private.link_code_refusal(link, request ->> 'code_hash');
+    refused := private.link_code_refusal(link, facts ->> 'email', request);
     if refused is not null then
       return private.refusal(refused);
     end if;
@@ -4975,7 +4995,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
-  'Signs: {token_hash, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail}. '
+  'Signs: {token_hash, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail}. '
   'facts, with the years that were chosen, must still be what was shown.';
 select private.expose('api.sign_mandate(jsonb, jsonb)');
 
@@ -5041,7 +5061,7 @@ begin
   if private.link_state(link) is distinct from 'signed' or not private.may_sign_again(link.connection_id) then
     perform private.refuse('link_not_open');
   end if;
-  rate := private.debit('mandate_renewal:' || link.id, 'mandate_code');
+  rate := private.debit('mandate_renewal:' || link.id, 'mandate_renewal');
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
@@ -9406,6 +9426,179 @@ comment on function private.offer(uuid, text) is
   'What a mandate yields, as far as it is known: the latest factor, the last average price of the tenant (null while there is none), and who pays.';
 grant execute on function private.offer(uuid, text) to api_owner;
 
+-- How many mails an address gets in a day. Whoever asks for a mail decides where it goes: a stranger on a page, a partner, a CPO.
+-- Production only: the sandbox writes to nobody, and tests use one address all day.
+
+create unlogged table core.mail_counts (
+  subject text  not null,
+  day     date  not null,
+  sent    int   not null,
+  kinds   jsonb not null,
+  granted int   not null,
+  constraint mail_counts_pkey primary key (subject, day)
+) with (fillfactor = 50);
+comment on table core.mail_counts is
+  'Mails of a Dutch day to an address (its hash), of one connection, or asked for by one browser or network. Deleted by the first run of jobs on the next day. Unlogged: after a crash the day begins again.';
+comment on column core.mail_counts.kinds is 'How many of each kind, as private.counted_kind names them.';
+comment on column core.mail_counts.granted is 'How many the statement that wrote this row last was granted.';
+alter table core.mail_counts enable row level security;
+
+create function private.counted_kind(cause text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  matter constant text := split_part(cause, ':', 1);
+begin
+  return case when matter in ('claim', 'claim_resent') then 'invitation'
+              when matter in ('mandate_link', 'mandate_code', 'claim_reminder', 'claim_sign_in', 'claim_code', 'sign_in_code', 'account_code',
+                              'invitation_code', 'manager_invitation') then matter end;
+end $$;
+comment on function private.counted_kind(text) is
+  'As what a mail is counted, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells what happened and is never dropped.';
+grant execute on function private.counted_kind(text) to api_owner;
+
+create function private.counted_address(email text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  host constant text := substring(lower(email) from '[^@]*$');
+  name constant text := left(lower(email), -length(host) - 1);
+  bare constant text := split_part(name, '+', 1);
+begin
+  -- the providers where most people are and where anybody makes addresses of one mailbox; elsewhere a+b may be somebody else
+  return case when host in ('gmail.com', 'googlemail.com') then replace(bare, '.', '') || '@gmail.com'
+              when host in ('proton.me', 'protonmail.com', 'pm.me') then replace(bare, '.', '') || '@proton.me'
+              when host in ('icloud.com', 'me.com', 'mac.com') then bare || '@icloud.com'
+              when host in ('outlook.com', 'hotmail.com', 'hotmail.nl', 'live.com', 'live.nl', 'fastmail.com', 'fastmail.fm') then bare || '@' || host
+              else lower(email) end;
+end $$;
+comment on function private.counted_address(text) is 'The mailbox of an address, for limits only: tags, and dots where the provider ignores them, make no other one.';
+grant execute on function private.counted_address(text) to api_owner;
+
+create function private.mail_subject(email text, key text) returns text
+language plpgsql immutable
+set search_path = ''
+as $$ begin return 'mail:' || encode(private.email_hash(private.counted_address(email), key), 'hex'); end $$;
+comment on function private.mail_subject(text, text) is 'An address as limits know it, without naming it.';
+grant execute on function private.mail_subject(text, text) to api_owner;
+
+create function private.take_mails(subjects text[], kind text, whole_bucket text, kind_bucket text, dry boolean default false) returns setof bigint
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  today     constant date := private.today();
+  most      constant int  := (select l.quota from core.rate_limits l where l.bucket = whole_bucket);
+  most_kind constant int  := (select l.quota from core.rate_limits l where l.bucket = kind_bucket);
+begin
+  if dry then
+    return query
+    select a.place
+      from (select u.subject, u.place, row_number() over (partition by u.subject order by u.place) as rank
+              from unnest(subjects) with ordinality as u (subject, place)) a
+      left join core.mail_counts c on c.subject = a.subject and c.day = today
+     where a.rank <= least(most - coalesce(c.sent, 0), most_kind - coalesce((c.kinds ->> kind)::int, 0));
+    return;
+  end if;
+  return query
+  with asked as materialized (
+    select u.subject, u.place, row_number() over (partition by u.subject order by u.place) as rank
+      from unnest(subjects) with ordinality as u (subject, place)
+  ), taken as (
+    insert into core.mail_counts as c (subject, day, sent, kinds, granted)
+    select w.subject, today, w.fits, jsonb_build_object(kind, w.fits), w.fits
+      from (select a.subject, least(count(*), most, most_kind)::int as fits from asked a group by a.subject) w
+     -- in one order, so that two statements cannot wait for each other
+     order by w.subject
+    on conflict on constraint mail_counts_pkey do update
+       set (sent, kinds, granted) = (
+             select c.sent + g.fits, c.kinds || jsonb_build_object(kind, coalesce((c.kinds ->> kind)::int, 0) + g.fits), g.fits
+               from (select least(excluded.granted, most - c.sent, most_kind - coalesce((c.kinds ->> kind)::int, 0)) as fits) g)
+     where c.sent < most and coalesce((c.kinds ->> kind)::int, 0) < most_kind
+    returning c.subject, c.granted
+  )
+  select a.place from asked a join taken t on t.subject = a.subject where a.rank <= t.granted;
+end $$;
+comment on function private.take_mails(text[], text, text, text, boolean) is
+  'Counts a mail of a kind for each of these subjects, where it fits, and returns the places (from 1) of those that do: within the quota of one bucket for all kinds, of the other for this kind. Of a subject that stands several times the first fit. A dry one counts nothing. Definer, because limits belong to no tenant.';
+grant execute on function private.take_mails(text[], text, text, text, boolean) to api_owner;
+
+create function private.mails_that_fit(kind text, emails text[], key text, connection uuid default null, dry boolean default false) returns setof bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  places   bigint[] := array(select generate_series(1, cardinality(emails)));
+  subjects text[];
+begin
+  if private.is_sandbox() then
+    return query select unnest(places);
+    return;
+  end if;
+  subjects := array(select private.mail_subject(e.email, key) from unnest(emails) with ordinality as e (email, place) order by e.place);
+  -- the narrower limit first: what it refuses uses up nothing of the address
+  if kind = 'invitation' then
+    places := array(select private.take_mails(array(select s.subject || '@' || private.partner_id() from unnest(subjects) with ordinality as s (subject, place) order by s.place),
+                                              kind, 'draft_invitation', 'draft_invitation', dry) order by 1);
+    subjects := array(select s.subject from unnest(subjects) with ordinality as s (subject, place) where s.place = any (places) order by s.place);
+  elsif connection is not null then
+    if not exists (select from private.take_mails(array['connection:' || connection], kind, 'mail', 'mail_kind', dry)) then
+      return;
+    end if;
+  end if;
+  return query
+  select places[t.place]
+    from private.take_mails(subjects, kind, 'mail', case kind when 'invitation' then 'draft_invitation_any' else 'mail_kind' end, dry) as t (place);
+end $$;
+comment on function private.mails_that_fit(text, text[], text, uuid, boolean) is
+  'Counts a mail of a kind to each of these addresses and returns the places (from 1) of those that may be mailed: by address, invitations by address and partner too, mail about one connection by that connection, wherever it goes. A dry one counts nothing.';
+grant execute on function private.mails_that_fit(text, text[], text, uuid, boolean) to api_owner;
+
+create function private.sign_in_mail(request jsonb) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  kind    constant text := 'sign_in_code';
+  subject constant text := private.mail_subject(request ->> 'email', request #>> '{mail,key}');
+  device  constant text := request ->> 'device_hash';
+begin
+  if private.is_sandbox() then
+    return 'fits';
+  elsif not exists (select from private.take_mails(array[subject || '@' || coalesce(device, request ->> 'address_hash')], kind, 'mail_place', 'mail_place'))
+     or not exists (select from private.take_mails(array[subject || case when device is null then '@strangers' else '@devices' end], kind, 'mail_kind', 'mail_kind')) then
+    return 'refused';
+  end if;
+  -- a browser that signed in before has codes apart from all other mail of the address. To a stranger nobody says that other mail used up
+  -- the day: it would tell that we write to this address
+  return case when device is not null or exists (select from private.take_mails(array[subject], kind, 'mail', 'mail_kind')) then 'fits' else 'dropped' end;
+end $$;
+comment on function private.sign_in_mail(jsonb) is
+  'Counts a sign-in code that somebody asks for, {email, address_hash, device_hash, mail}: fits, refused, or dropped without a word. By the browser where it signed in to this account before, else by the network and the address, known here or not. Definer, because limits belong to no tenant.';
+grant execute on function private.sign_in_mail(jsonb) to api_owner;
+
+create function private.mail_rate() returns jsonb
+language sql stable
+set search_path = ''
+as $$
+  select private.rate_json('mail', 1, 86400,
+    (extract(epoch from (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam' - private.now()) * 1000000)::bigint, false)
+$$;
+comment on function private.mail_rate() is 'How a limit on mail stands that is reached: until the next Dutch day, as private.rate_json.';
+grant execute on function private.mail_rate() to api_owner;
+
+create function private.sweep_mail_counts() returns bigint
+language sql security definer
+set search_path = ''
+as $$
+  with swept as (delete from core.mail_counts c where c.day < private.today() returning 1)
+  select count(*) from swept
+$$;
+comment on function private.sweep_mail_counts() is 'Deletes the counts of days that are over. Definer, because limits belong to no tenant.';
+grant execute on function private.sweep_mail_counts() to api_owner;
+
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
 create table core.mail_outbox (
@@ -9431,12 +9624,12 @@ create table core.mail_outbox (
   constraint mail_outbox_pkey primary key (partner_id, id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint mail_outbox_cause_key unique (partner_id, cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody'))
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
 );
 comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs.';
+  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: its address had enough mail that day; never sent, and without its text.';
 comment on column core.mail_outbox.html is
   'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
@@ -9518,7 +9711,7 @@ comment on function private.head_of(jsonb) is
   'How a mail of this tenant names its sender in HTML, {logo, name}: the logo, filled in, where there is one.';
 grant execute on function private.head_of(jsonb) to api_owner;
 
-create function private.enqueue_mails(mail jsonb, letters jsonb) returns void
+create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
@@ -9530,41 +9723,55 @@ declare
   body     constant text    := private.as_format(mail ->> 'text', names);
   links    constant text[]  := array(select private.as_format(l.link, names) from jsonb_array_elements_text(mail -> 'links') with ordinality as l (link, place) order by l.place);
   captured constant boolean := private.is_sandbox();
+  kind     constant text    := private.counted_kind(letters #>> '{0,cause}');
+  fits     bigint[];
 begin
+  if kind is not null and letters #> '{0,counted}' is null then
+    fits := array(select private.mails_that_fit(kind, array(select l.letter ->> 'recipient' from jsonb_array_elements(letters) with ordinality as l (letter, place) order by l.place),
+                                                mail ->> 'key', (letters #>> '{0,connection}')::uuid));
+  end if;
   insert into core.mail_outbox
     (partner_id, cause, template, locale, recipient, subject, html, text, links, reply_to, unsubscribe_url, status, done_at)
-  select private.partner_id(), l.cause, mail ->> 'template', mail ->> 'locale', l.recipient,
-         format(subject, variadic v.plain),
-         format(html, variadic v.escaped),
-         format(body, variadic v.plain),
-         array(select format(link, variadic v.plain) from unnest(links) as link),
+  select private.partner_id(), case when d.dropped then l.cause || ':dropped:' || gen_random_uuid() else l.cause end,
+         mail ->> 'template', mail ->> 'locale', l.recipient,
+         -- the subject of a code begins with it
+         case when d.dropped then '' else format(subject, variadic v.plain) end,
+         case when d.dropped then '' else format(html, variadic v.escaped) end,
+         case when d.dropped then '' else format(body, variadic v.plain) end,
+         case when d.dropped then '{}' else array(select format(link, variadic v.plain) from unnest(links) as link) end,
          l.fields ->> 'reply_to', l.fields ->> 'unsubscribe_url',
-         case when l.to_nobody then 'nobody' when captured then 'captured' else 'queued' end,
-         case when l.to_nobody or captured then private.now() end
-    from jsonb_to_recordset(letters) as l (recipient text, cause text, fields jsonb, to_nobody boolean)
+         case when l.to_nobody then 'nobody' when d.dropped then 'dropped' when captured then 'captured' else 'queued' end,
+         case when l.to_nobody or d.dropped or captured then private.now() end
+    from rows from (jsonb_to_recordset(letters) as (recipient text, cause text, fields jsonb, to_nobody boolean, counted boolean))
+         with ordinality as l (recipient, cause, fields, to_nobody, counted, place)
+    cross join lateral (select not coalesce(l.counted, l.place = any (fits), true) as dropped offset 0) as d
     cross join lateral (select l.fields || coalesce(mail -> 'defaults', '{}') || jsonb_strip_nulls(l.fields) as marks offset 0) as m
     cross join private.mark_values(names, m.marks) as v
   on conflict on constraint mail_outbox_cause_key do nothing;
   if found and not captured then
     perform private.kick();
   end if;
+  return coalesce(jsonb_array_length(letters) - cardinality(fits), 0);
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: one composed mail, and letters [{recipient, cause, fields, to_nobody}]; its defaults stand in for fields that are null; {{sender}} in its HTML is what private.head_of makes of its sender. The fields reply_to and unsubscribe_url also become the mail''s headers.';
+  'enqueue_mail for many: one composed mail, and letters of one kind [{recipient, cause, fields, to_nobody, connection, counted}]; its defaults stand in for fields that are null; {{sender}} in its HTML is what private.head_of makes of its sender. The fields reply_to and unsubscribe_url also become the mail''s headers. What does not fit the limits of its address, by private.mails_that_fit, is dropped, and how many were is returned. counted says that the caller has asked, and whether it fits.';
 grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
-create function private.enqueue_mail(mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false) returns void
+create function private.enqueue_mail(
+  mail jsonb, recipient text, cause text, fields jsonb default '{}', to_nobody boolean default false, connection uuid default null, counted boolean default null
+) returns boolean
 language plpgsql
 set search_path = ''
 as $$
 begin
-  perform private.enqueue_mails(mail, jsonb_build_array(jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
-    'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to')))));
+  return private.enqueue_mails(mail, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('connection', connection, 'counted', counted))
+    || jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody,
+                          'fields', fields || jsonb_strip_nulls(jsonb_build_object('reply_to', mail -> 'reply_to'))))) = 0;
 end $$;
-comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) is
-  'Puts a composed mail {template, locale, subject, html, text, links, defaults, sender, reply_to} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
-  'to_nobody does the same work for a mail that is never sent.';
-grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean) to api_owner;
+comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean, uuid, boolean) is
+  'Puts a composed mail {template, locale, subject, html, text, links, defaults, sender, reply_to, key} in the outbox. {{name}} marks are filled from fields: what only the database knows when the mail is composed. '
+  'to_nobody does the same work for a mail that is never sent; connection is the one that the mail is about, by which it is counted too. False where a limit dropped it.';
+grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean, uuid, boolean) to api_owner;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
@@ -10203,52 +10410,6 @@ comment on function private.unsubscribe_token(text, text) is
   'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
 grant execute on function private.unsubscribe_token(text, text) to api_owner;
 
-create function private.mailed_subject(email text, key text) returns text
-language sql immutable
-return 'customer:' || encode(private.email_hash(email, key), 'hex');
-comment on function private.mailed_subject(text, text) is 'The address of a customer as rate limits know it, without naming it.';
-grant execute on function private.mailed_subject(text, text) to api_owner;
-
-create function private.may_invite(email text, tenant uuid, key text) returns boolean
-language plpgsql stable
-set search_path = ''
-as $$
-declare
-  customer constant text := private.mailed_subject(email, key);
-begin
-  -- the sandbox writes to nobody, and tests use one address all day
-  return private.is_sandbox() or (private.standing(customer || ':' || tenant, 'draft_invitation')).fits
-                                 and (private.standing(customer, 'draft_invitation_any')).fits;
-end $$;
-comment on function private.may_invite(text, uuid, text) is
-  'Whether one more invitation of the partner may be mailed to an address today, by what it and all partners had mailed there.';
-grant execute on function private.may_invite(text, uuid, text) to api_owner;
-
-create function private.take_invitations(emails text[], tenant uuid, key text) returns setof text
-language plpgsql
-set search_path = ''
-as $$
-begin
-  if private.is_sandbox() then
-    return query select unnest(emails);
-    return;
-  end if;
-  return query
-  with asked as materialized (
-    select e.email, private.mailed_subject(e.email, key) as customer from unnest(emails) as e (email)
-  ), of_partner as materialized (
-    select a.email, a.customer
-      from private.debit_each(array(select a.customer || ':' || tenant from asked a), 'draft_invitation') d (subject)
-      join asked a on d.subject = a.customer || ':' || tenant
-  )
-  select o.email
-    from private.debit_each(array(select o.customer from of_partner o), 'draft_invitation_any') d (subject)
-    join of_partner o on o.customer = d.subject;
-end $$;
-comment on function private.take_invitations(text[], uuid, text) is
-  'Counts an invitation of the partner to each of these addresses, none of them twice, and returns those that may be mailed, as private.may_invite says.';
-grant execute on function private.take_invitations(text[], uuid, text) to api_owner;
-
 create function private.claim_url(draft uuid, links jsonb) returns text
 language sql immutable
 return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key');
@@ -10270,7 +10431,8 @@ declare
   registered text;
   target     text;
   link       uuid;
-  email_sent boolean;
+  wanted     boolean;
+  email_sent boolean := false;
 begin
   perform private.act_as(caller, 'partner');
   -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
@@ -10299,26 +10461,20 @@ begin
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
   values (draft.partner_id, draft.id, private.claim_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
-  email_sent := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
-  if email_sent then
-    -- by the address, because a draft is soon withdrawn and made anew; on the sandbox, which writes to nobody, tests use one address all day
-    email_sent := private.debit(case when private.is_sandbox() then 'draft:' || draft.id
-                                     else private.mailed_subject(draft.email, input #>> '{links,key}') || ':' || draft.partner_id end,
-                                'draft_mail') ->> 'allowed';
-  end if;
-  if email_sent then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (
+  wanted := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
+  if wanted then
+    email_sent := 0 = private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
                'fields', private.letter_fields(draft, private.partner_brand(p), input -> 'links')))
         from core.partners p where p.id = draft.partner_id));
   end if;
   perform private.audit('draft.auth_link_issued', draft.id);
   return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
-                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent);
+                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent, 'mail_limit', wanted and not email_sent);
 end $$;
 comment on function api.issue_auth_link(jsonb, jsonb) is
   'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. '
-  'Where there are mails the customer gets theirs, unless they opted out or had ten today.';
+  'Where there are mails the customer gets theirs, unless they opted out or had enough today (mail_limit).';
 select private.expose('api.issue_auth_link(jsonb, jsonb)');
 
 -- Opting out of mail: for good, by the hash of the address.
@@ -10586,13 +10742,12 @@ begin
     select (r.row).*, r.id, r.outcome,
            case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining, others) r
+  ), invited as materialized (
+    select s.email, row_number() over (order by s.place) as n from settled s where s.outcome is null and send_invite
+  ), fits as materialized (
+    select f.n from private.mails_that_fit('invitation', array(select i.email from invited i order by i.n), links ->> 'key', dry => dry_run) f (n)
   ), invitable as materialized (
-    select i.email
-      from private.take_invitations(array(select s.email from settled s where s.outcome is null), tenant, links ->> 'key') i (email)
-     where send_invite and not dry_run
-    union all
-    select s.email from settled s where s.outcome is null and send_invite and dry_run
-       and case when others then private.may_invite(s.email, tenant, links ->> 'key') else true end
+    select i.email from invited i where not others or i.n in (select f.n from fits f)
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
@@ -10640,7 +10795,7 @@ begin
                     from jsonb_array_elements_text(input -> 'counters') with ordinality as w (reason, place)
                     left join (select s.outcome, count(*) as rows from settled s group by s.outcome) n on n.outcome = w.reason),
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
-    (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id,
+    (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id, 'counted', true,
                                          'fields', private.letter_fields(c.draft, brand, links)))
        from created c where (c.draft).send_invite)
     into answer, letters;
@@ -10910,12 +11065,17 @@ begin
             -- those of a deactivated partner stay due
             and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
-      returning d as draft)
-    select p.id as partner_id, coalesce((due.draft).locale, p.locale, 'nl') as locale,
-           jsonb_agg(jsonb_build_object('recipient', (due.draft).email, 'cause', 'claim_reminder:' || (due.draft).id || ':' || (due.draft).reminders_sent,
-             'fields', private.letter_fields(due.draft, private.partner_brand(p), links))) as letters
-      from due join core.partners p on p.id = (due.draft).partner_id
-     where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+      returning d as draft
+    ), wanted as materialized (
+      select due.draft, row_number() over () as n from due where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+    ), fits as materialized (
+      -- of all partners at once: counted in one order, so that two statements cannot wait for each other
+      select f.n from private.mails_that_fit('claim_reminder', array(select (w.draft).email from wanted w order by w.n), links ->> 'key') f (n)
+    )
+    select p.id as partner_id, coalesce((w.draft).locale, p.locale, 'nl') as locale,
+           jsonb_agg(jsonb_build_object('recipient', (w.draft).email, 'cause', 'claim_reminder:' || (w.draft).id || ':' || (w.draft).reminders_sent,
+             'counted', w.n in (select f.n from fits f), 'fields', private.letter_fields(w.draft, private.partner_brand(p), links))) as letters
+      from wanted w join core.partners p on p.id = (w.draft).partner_id
      group by p.id, 2
   loop
     perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
@@ -11637,7 +11797,6 @@ set search_path = ''
 as $$
 declare
   draft core.drafts;
-  rate  jsonb;
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
@@ -11646,34 +11805,32 @@ begin
   elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
     return json_build_object('ok', true);  -- this code was sent already
   end if;
-  rate := private.debit('draft:' || draft.id, 'claim_code');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash')) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   update core.drafts d
      set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
    where d.partner_id = draft.partner_id and d.id = draft.id;
-  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?}. With stage (invited, claimed) only while the claim is there.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
-create function private.claim_code_refusal(draft core.drafts, code_hash text) returns text
+create function private.claim_code_refusal(draft core.drafts, request jsonb) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  refused constant text := private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, code_hash);
+  refused constant text := private.judge_guess(draft.email, 'claim', draft.code_hash, draft.code_expires_at, draft.code_attempts, request);
 begin
   if refused = 'wrong_code' then
     update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
   end if;
   return refused;
 end $$;
-comment on function private.claim_code_refusal(core.drafts, text) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
-grant execute on function private.claim_code_refusal(core.drafts, text) to api_owner;
+comment on function private.claim_code_refusal(core.drafts, jsonb) is 'Why a one-time code, {code_hash, key}, is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+grant execute on function private.claim_code_refusal(core.drafts, jsonb) to api_owner;
 
 create function private.is_second_click(draft core.drafts, repeat_hash text) returns boolean
 language plpgsql
@@ -11792,7 +11949,7 @@ begin
   elsif private.is_second_click(draft, request ->> 'repeat_hash') then
     return view::json;
   else
-    refused := private.claim_code_refusal(draft, request ->> 'code_hash');
+    refused := private.claim_code_refusal(draft, request);
   end if;
   if refused is null then
     answer := private.prove_draft(draft, false, request);
@@ -11807,7 +11964,7 @@ begin
   return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash, repeat_hash} to private.claim_view, which a refusal has too, as claim. '
+  'Proves the address by its code: {draft_id, address_hash, code_hash, key, repeat_hash} to private.claim_view, which a refusal has too, as claim. '
   'May ask for login first; the code is used up once it is made, but for a second click in the browser that repeat_hash names.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
@@ -12068,7 +12225,7 @@ begin
   end if;
   facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
   perform private.act_for_partner(draft.partner_id);
-  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  refused := private.use_claim_code(draft, request);
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -12103,7 +12260,7 @@ begin
     perform private.refuse('claim_not_open');
   end if;
   facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);
-  refused := private.claim_code_refusal(draft, request ->> 'code_hash');
+  refused := private.claim_code_refusal(draft, request);
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -12140,7 +12297,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
-  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, document, document_sha256, address, user_agent, mail, proved_by}. '
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail, proved_by}. '
   'facts, with the years that were chosen, must still be what was shown. Once the draft is active it signs again, where that may be. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');
 
@@ -12172,20 +12329,20 @@ end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
-create function private.use_claim_code(draft core.drafts, code_hash text) returns text
+create function private.use_claim_code(draft core.drafts, request jsonb) returns text
 language plpgsql
 set search_path = ''
 as $$
 declare
-  refused constant text := private.claim_code_refusal(draft, code_hash);
+  refused constant text := private.claim_code_refusal(draft, request);
 begin
   if refused is null then
     update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
   end if;
   return refused;
 end $$;
-comment on function private.use_claim_code(core.drafts, text) is 'As private.claim_code_refusal; a code that is right is used up.';
-grant execute on function private.use_claim_code(core.drafts, text) to api_owner;
+comment on function private.use_claim_code(core.drafts, jsonb) is 'As private.claim_code_refusal; a code that is right is used up.';
+grant execute on function private.use_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
@@ -12206,7 +12363,7 @@ begin
        and (request ->> 'code_hash' is null or private.is_second_click(draft, request ->> 'repeat_hash')) then
       return null;  -- a second click: this number is there
     end if;
-    refused := private.use_claim_code(draft, request ->> 'code_hash');
+    refused := private.use_claim_code(draft, request);
     if refused is not null then
       return private.refusal(refused);
     end if;
@@ -12273,7 +12430,7 @@ begin
   return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, repeat_hash, mail}. '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, repeat_hash, mail}. '
   'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
@@ -12291,7 +12448,7 @@ begin
   if draft.status is distinct from 'active' then
     perform private.refuse('claim_not_open');
   end if;
-  refused := private.use_claim_code(draft, request ->> 'code_hash');
+  refused := private.use_claim_code(draft, request);
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -12304,7 +12461,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash}. Open months are judged again; locked ones and the registration stay.';
+  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash, key}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');
 
 -- The documents of what a claim led to, for the browser that proved the address.
@@ -14999,14 +15156,14 @@ begin
                   when private.is_suppressed(private.email_hash(draft.email, key)) then 'opted_out'
                   when mails.by_hand >= 3 then 'enough'
                   when mails.last_at > private.now() - interval '1 day' then 'too_soon'
-                  when not private.may_invite(draft.email, draft.partner_id, key) then 'mail_limit'
+                  when not exists (select from private.mails_that_fit('invitation', array[draft.email], key, dry => true)) then 'mail_limit'
                   else 'may' end,
     'last_at', private.iso(mails.last_at),
     'again_at', private.iso(mails.last_at + interval '1 day'),
     'by_hand', mails.by_hand);
 end $$;
 comment on function private.draft_mailing(core.drafts, text) is
-  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; mail_limit where the address had enough of them today, by private.may_invite; never who opted out of mail.';
+  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; mail_limit where the address had enough of them today, by private.mails_that_fit; never who opted out of mail.';
 grant execute on function private.draft_mailing(core.drafts, text) to api_owner;
 
 create function private.own_partners_draft(draft_id uuid) returns core.drafts
@@ -15055,19 +15212,21 @@ declare
   links   constant jsonb := input -> 'links';
   draft   core.drafts;
   mailing jsonb;
+  dropped bigint;
 begin
   perform private.act_as(caller, 'partner');
   -- of two clicks the second finds the mail of the first
   perform from core.drafts d where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for no key update;
   draft := private.own_partners_draft((input ->> 'draft_id')::uuid);
   mailing := private.draft_mailing(draft, links ->> 'key');
-  -- counted here; another partner may have been faster
-  if mailing ->> 'state' = 'may' and not exists (select from private.take_invitations(array[draft.email], draft.partner_id, links ->> 'key')) then
-    mailing := jsonb_set(mailing, '{state}', '"mail_limit"');
-  elsif mailing ->> 'state' = 'may' then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), jsonb_build_array(jsonb_build_object(
+  if mailing ->> 'state' = 'may' then
+    dropped := private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), jsonb_build_array(jsonb_build_object(
       'recipient', draft.email, 'cause', 'claim_resent:' || draft.id || ':' || (mailing ->> 'by_hand')::int + 1,
       'fields', private.letter_fields(draft, private.partner_brand(private.own_partner()), links))));
+    -- another partner may have been faster
+    if dropped > 0 then
+      return json_build_object('state', 'mail_limit');
+    end if;
     update core.drafts d set invited_at = coalesce(d.invited_at, private.now()) where d.partner_id = draft.partner_id and d.id = draft.id;
     perform private.audit('draft.invited_again', draft.id);
   end if;
@@ -15537,7 +15696,6 @@ as $$
 declare
   address text;
   account core.accounts;
-  rate    jsonb;
 begin
   perform private.act_as(caller, 'session', 'signatory');
   address := private.signatory();
@@ -15545,17 +15703,15 @@ begin
   if account.payout_handler <> 'service_pays_customer' then
     perform private.refuse('account_not_found');
   end if;
-  rate := private.debit('account_iban:' || account.id, 'mandate_code');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
+                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id))) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_account_code(request, address);
-  perform private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
-                               jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id)));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_account_code(jsonb, jsonb) is
-  'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, ten codes a day; a newer one takes the place of the older.';
+  'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, as often as the limits of the address allow; a newer one takes the place of the older.';
 select private.expose('api.send_account_code(jsonb, jsonb)');
 
 create function private.keep_account_code(request jsonb, address text) returns void
@@ -15616,7 +15772,7 @@ begin
   if account.payout_handler <> 'service_pays_customer' or account.partner_id <> (request ->> 'partner_id')::uuid then
     perform private.refuse('account_not_found');
   end if;
-  select * into used from private.redeem_sign_in_code(request);
+  select * into used from private.redeem_sign_in_code(request, 'account');
   if used.refused is not null then
     return private.refusal(used.refused);  -- a wrong code was counted
   elsif used.email is distinct from private.signatory() then
@@ -15632,7 +15788,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.change_signed_iban(jsonb, jsonb) is
-  'A signatory gives another account number, by a code that was mailed for it: {account_id, partner_id, token_hash, code_hash, iban}. partner_id is the tenant that the number was encrypted for. They are told of it by mail, and nothing goes there for 48 hours.';
+  'A signatory gives another account number, by a code that was mailed for it: {account_id, partner_id, token_hash, code_hash, key, iban}. partner_id is the tenant that the number was encrypted for. They are told of it by mail, and nothing goes there for 48 hours.';
 select private.expose('api.change_signed_iban(jsonb, jsonb)');
 
 create function api.renew_signed_mandate(caller jsonb, request jsonb) returns json
@@ -15651,7 +15807,7 @@ begin
   if connection is null or not private.may_sign_again(connection) then
     perform private.refuse('link_not_open');
   end if;
-  rate := private.debit('mandate_renewal:' || connection, 'mandate_code');
+  rate := private.debit('mandate_renewal:' || connection, 'mandate_renewal');
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
@@ -15726,20 +15882,17 @@ set search_path = ''
 as $$
 declare
   entered record;
-  rate    jsonb;
 begin
   select * into entered from private.enter_signed_mandate(caller, request);
-  rate := private.debit('mandate_withdrawal:' || (request ->> 'connection_id'), 'mandate_code');
-  if not (rate ->> 'allowed')::boolean then
-    return private.refusal('too_many_codes', json_build_object('rate', rate));
+  if not private.enqueue_mail(request -> 'mail', entered.address, 'account_code:' || (request ->> 'code_hash'),
+                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id))) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_account_code(request, entered.address);
-  perform private.enqueue_mail(request -> 'mail', entered.address, 'account_code:' || (request ->> 'code_hash'),
-                               jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id)));
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_withdrawal_code(jsonb, jsonb) is
-  'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, ten codes a day; a newer one takes the place of the older.';
+  'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, as often as the limits of the address allow; a newer one takes the place of the older.';
 select private.expose('api.send_withdrawal_code(jsonb, jsonb)');
 
 create function api.withdraw_signed_mandate(caller jsonb, request jsonb) returns json
@@ -15752,7 +15905,7 @@ declare
   used    record;
 begin
   select * into entered from private.enter_signed_mandate(caller, request);
-  select * into used from private.redeem_sign_in_code(request);
+  select * into used from private.redeem_sign_in_code(request, 'account');
   if used.refused is not null then
     return private.refusal(used.refused);  -- a wrong code was counted
   elsif used.email is distinct from entered.address then
@@ -15769,7 +15922,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
-  'A signatory withdraws the mandate for a connection, by a code that was mailed for it: {connection_id, token_hash, code_hash, told: {nl, en}}. The whole months before it count; they are told by mail, the client by its event, and who manages the partner by mail.';
+  'A signatory withdraws the mandate for a connection, by a code that was mailed for it: {connection_id, token_hash, code_hash, key, told: {nl, en}}. The whole months before it count; they are told by mail, the client by its event, and who manages the partner by mail.';
 select private.expose('api.withdraw_signed_mandate(jsonb, jsonb)');
 
 -- GET /energy and GET /ere-position: months are read, never sessions.
@@ -17714,6 +17867,7 @@ begin
     'webhook_attempts_swept', private.sweep_webhook_attempts(),
     'job_runs_swept', private.sweep_job_runs(),
     'sums_folded', private.fold_partner_sums(),
+    'mail_counts_swept', private.sweep_mail_counts(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());
 end $$;
@@ -20779,7 +20933,7 @@ as $$
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
 comment on function ops.mail_list(jsonb) is
-  'Mail that waits, was sent or was captured, newest first, without its text, and a code in its subject masked: {to?, partner?, failed?, limit?} to {mails}.';
+  'Mail that waits, was sent, was captured or was dropped by a limit of its address, newest first, without its text, and a code in its subject masked: {to?, partner?, failed?, limit?} to {mails}.';
 select private.expose_ops('ops.mail_list(jsonb)');
 
 create function ops.mail_show(input jsonb) returns json
@@ -20877,6 +21031,8 @@ begin
     perform private.refuse('mail_sent', json_build_object('mail', mail.id));
   elsif mail.status = 'captured' then
     perform private.refuse('mail_captured', json_build_object('mail', mail.id));
+  elsif mail.status = 'dropped' then
+    perform private.refuse('mail_dropped', json_build_object('mail', mail.id));
   end if;
   select * into partner from core.partners p where p.id = mail.partner_id;
   perform private.act_for_partner(mail.partner_id);
@@ -20897,7 +21053,7 @@ begin
   return json_build_object('changed', true, 'mail', private.mail_row(mail, private.masked(mail.subject)));
 end $$;
 comment on function ops.mail_resend(jsonb) is
-  'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what its reader can do nothing with any more, or asked not to get.';
+  'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what a limit dropped, which has no text; nor what its reader can do nothing with any more, or asked not to get.';
 select private.expose_ops('ops.mail_resend(jsonb)');
 
 -- The operator on webhook endpoints: add, list, test, rotate, enable, disable, replay.

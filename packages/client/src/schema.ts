@@ -2303,7 +2303,7 @@ export interface components {
             email?: string | null;
             /** @description The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL where absent. */
             return_url?: string | null;
-            /** @description Mail the link to the customer, in the partner's name; never to who opted out of mail, and ten times a day at most. Default: `false`. */
+            /** @description Mail the link to the customer, in the partner's name; never to who opted out of mail, and on production ten times a day at most. Default: `false`. */
             send_email?: boolean;
         };
         SetPartnerCompany: {
@@ -2793,6 +2793,8 @@ export interface components {
             mandate_status: components["schemas"]["MandateStatus"];
             /** @description Whether a mail was written */
             email_sent: boolean;
+            /** @description True where the mail was not sent because the address, or the connection, had enough mail today */
+            mail_limit: boolean;
         };
         RegisteredCharger: {
             /**
@@ -4489,6 +4491,8 @@ export interface components {
             return_url: string | null;
             /** @description Whether a mail was written */
             email_sent: boolean;
+            /** @description True where the mail was not sent because the address had enough mail today */
+            mail_limit: boolean;
         };
         PartnerMe: {
             /** @description The partner */
@@ -8572,7 +8576,8 @@ export interface operations {
                      *       "expires_at": "2026-12-04T17:00:17Z",
                      *       "expires_in": 1209600,
                      *       "mandate_status": "pending",
-                     *       "email_sent": false
+                     *       "email_sent": false,
+                     *       "mail_limit": false
                      *     }
                      */
                     "application/json": components["schemas"]["MandateLink"];
@@ -9659,7 +9664,8 @@ export interface operations {
                      *       "expires_in": 300,
                      *       "resume": false,
                      *       "return_url": null,
-                     *       "email_sent": false
+                     *       "email_sent": false,
+                     *       "mail_limit": false
                      *     }
                      */
                     "application/json": components["schemas"]["AuthLink"];
