@@ -93,8 +93,8 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
   const key = await giveKey(world, keyed);
   await world.row(
     `with invoice as (
-       insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, name, company)
-       values ($1, 2026, 1, '2026-01-01', '2026-08-15', 'test', 'none', 0, 1, 'Laadpunt', '{}') returning partner_id, id)
+       insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, vat, name, company)
+       values ($1, 2026, 1, '2026-01-01', '2026-08-15', 'test', 'none', 0, 1, 0, 'Laadpunt', '{}') returning partner_id, id)
      insert into core.documents (partner_id, invoice_id) select partner_id, id from invoice`,
     keyed,
   );

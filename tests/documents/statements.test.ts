@@ -146,6 +146,55 @@ describe("contract §3 statements", () => {
     ]);
   });
 
+  test("an older payment that comes back after a newer one: each month is on the statement of the line that paid it", async () => {
+    const [customer] = await world.sold([50]);
+    if (!customer) throw new Error("nobody was paid");
+    const first = await pay();
+    await world.sell(customer, 100, "2026-05");
+    await pay();
+    const [line] = await world.linesOf(first);
+    expect((await world.anna(["payout", "settle", "--failed", line?.line_id ?? ""])).err).toBe("");
+    await world.setIban(customer, "NL20INGB0001234567");
+    await pay();
+    const statements = (await statementsOf(world, customer.account_id)).map(({ content }) => [
+      content.rows.map(({ period, net }) => `${period} ${net}`),
+      content.other,
+      content.amount,
+    ]);
+    expect(statements).toEqual([
+      [["2026-05 80.00"], "0.00", "80.00"],
+      [["2026-04 40.00"], "0.00", "40.00"],
+    ]);
+    await world.agrees();
+  });
+
+  test("a sale that was taken back, and whose payment came back after the next one kept it, is given back on no month", async () => {
+    const [customer] = await world.sold([50]);
+    if (!customer) throw new Error("nobody was paid");
+    const first = await pay();
+    const { reference } = await world.row(
+      "select s.reference from core.sales s join core.allocations a on a.sale_id = s.id where a.account_id = $1",
+      customer.account_id,
+    );
+    await world.done(["sale", "reverse", reference, "--reason", "sold twice", "--recover", "--yes"]);
+    await world.sell(customer, 100, "2026-05");
+    await pay(); // 80 less 40
+    const [line] = await world.linesOf(first);
+    expect((await world.anna(["payout", "settle", "--failed", line?.line_id ?? ""])).err).toBe("");
+    await world.setIban(customer, "NL20INGB0001234567");
+    await pay();
+    const statements = (await statementsOf(world, customer.account_id)).map(({ content }) => [
+      content.rows.map(({ period, net }) => `${period} ${net}`),
+      content.other,
+      content.amount,
+    ]);
+    expect(statements).toEqual([
+      [["2026-05 80.00"], "-40.00", "40.00"],
+      [[], "40.00", "40.00"],
+    ]);
+    await world.agrees();
+  });
+
   test("a sale that was taken back after it was paid stays on its statement, and is settled on the next", async () => {
     const [customer] = await world.sold([10]);
     if (!customer) throw new Error("nobody was paid");

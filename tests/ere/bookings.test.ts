@@ -311,6 +311,67 @@ describe("contract §3 booking open, submit, withdraw", () => {
     await world.agrees();
   });
 
+  test("contract §3 months that come and are corrected by ten writers during a submit are in it as they are, or in the next", async () => {
+    const waits = await world.customer({ "2026-04": 10 });
+    const writers = [];
+    for (let n = 0; n < 10; n += 1) writers.push(await world.customer());
+    const { booking_id } = (await bookingsOf("booking open 2026-Q2"))[0];
+    // whoever is at this customer lets the submit wait after it has looked which months are open
+    const other = await world.database.admin.connect();
+    await other.query("begin");
+    await other.query("select from core.connections where id = $1 for no key update", [waits.connection_id]);
+    const running = world.done(`booking submit ${booking_id}`);
+    const waiting =
+      "wait_event_type = 'Lock' and query like 'select ops.booking_submit%' and datname = current_database()";
+    await expect
+      .poll(async () => (await world.database.admin.query(`select from pg_stat_activity where ${waiting}`)).rowCount)
+      .toBe(1);
+    // the first month of each, and then its correction, which is not committed before the submit goes on
+    await Promise.all(writers.map((each) => world.deliver(each, { "2026-04": 100 })));
+    const corrections = await Promise.all(
+      writers.map(async (each) => {
+        const client = await world.database.admin.connect();
+        await client.query("begin");
+        await client.query("select from core.connections where id = $1 for no key update", [each.connection_id]);
+        await client.query("update core.delivered_months set total_kwh = 120 where connection_id = $1", [
+          each.connection_id,
+        ]);
+        return client;
+      }),
+    );
+    await other.query("rollback");
+    other.release();
+    // until it is done, or waits for them
+    await Promise.race([
+      running,
+      expect
+        .poll(
+          async () =>
+            (
+              await world.database.admin.query(
+                `select from pg_stat_activity where ${waiting} and query_start < now() - interval '1 second'`,
+              )
+            ).rowCount,
+          { timeout: 10_000 },
+        )
+        .toBe(1),
+    ]);
+    for (const client of corrections) {
+      await client.query("commit");
+      client.release();
+    }
+    await running;
+    const differ = `select r.kwh, d.total_kwh from core.booking_rows r
+      join core.delivered_months d on d.connection_id = r.connection_id and d.period = r.period where r.kwh <> d.total_kwh`;
+    expect((await world.database.admin.query(differ)).rows).toEqual([]);
+    await world.agrees();
+    await world.done("booking open 2026-Q2");
+    await world.done("booking submit 2026-Q2");
+    const { rows } = await world.database.admin.query("select kwh::float from core.booking_rows order by kwh");
+    expect(rows.map(({ kwh }) => kwh)).toEqual([10, ...Array(10).fill(120)]);
+    await world.agrees();
+  });
+
   test("contract §3 interrupted after half, what is submitted is whole, and the same command does the rest", async () => {
     await world.customer({ "2026-04": 10 });
     const b = await world.customer({ "2026-04": 10 }, world.partnerB);

@@ -127,6 +127,23 @@ describe("contract §3 invoice issue", () => {
     await world.agrees();
   });
 
+  test("contract §3 the VAT of several credit notes comes to that of their invoice, to the cent", async () => {
+    // shares of 3.35 each: 10.05 has 2.11 of VAT (2.1105), and 3.35 has 0.70 (0.7035)
+    await world.sold([67, 67, 67]);
+    await regime("regular");
+    expect((await issue()).invoices).toMatchObject([{ net_eur: 10.05, vat_eur: 2.11 }]);
+    const vat: number[] = [];
+    for (const reference of ["V-1", "V-2", "V-3"]) {
+      await reverse(reference);
+      const [note] = (await issue()).invoices;
+      expect(note).toMatchObject({ corrects: "2026-0001", net_eur: -3.35 });
+      vat.push(note.vat_eur);
+      await world.agrees();
+    }
+    expect(vat).toEqual([-0.7, -0.71, -0.7]);
+    expect(await world.balances("vat")).toEqual({});
+  });
+
   test("contract §3 a credit note has the rate of its invoice, whatever the regime is by now", async () => {
     const [customer] = await world.sold([100]);
     await regime("regular");
@@ -237,6 +254,22 @@ describe("contract §3 invoice issue", () => {
       { period: "2026-Q2", partner_share_eur: 5, vat_eur: 1.05, invoice_number: "2026-0001" },
     ]);
   });
+});
+
+test("§4.2 contract §3 a quarter with a share of 0.00 is none_due: nothing is paid, and nothing told", async () => {
+  // of 10 cents a fee of 2, and of that a quarter
+  const [customer] = await world.sold([0.1]);
+  const key = await giveKey(world, world.partnerA.id);
+  const payouts = async () => (await world.get("/partner/payouts", key)).body.payouts;
+  expect(await payouts()).toMatchObject([
+    { period: "2026-Q2", customers: 1, ere_units: 1, partner_share_eur: 0, status: "none_due", paid_at: null },
+  ]);
+  const { batch_id } = await world.exported("--minimum 0");
+  await world.anna(["payout", "settle", batch_id]);
+  expect(await payouts()).toMatchObject([{ status: "none_due", paid_at: null }]);
+  expect(await world.row("select count(*)::int as told from core.told_payouts")).toEqual({ told: 0 });
+  await world.sell(customer as Customer, 100, "2026-05");
+  expect(await payouts()).toMatchObject([{ partner_share_eur: 5, status: "pending", paid_at: null }]);
 });
 
 test("§4.2 contract §3 a partner lists its invoices and saves them as PDF, and no other's", async () => {

@@ -204,6 +204,32 @@ describe("contract §3 payout prepare", () => {
     await world.agrees();
   });
 
+  test("contract §3 a rest is paid too where the register granted no more, or what is left to sell is worth no cent", async () => {
+    const [granted, worthless, worth] = await world.sold([1, 1, 1]);
+    await world.row("update core.mandates set status = 'expired'");
+    const bookingOf = async (customer: Customer | undefined) =>
+      (await world.row("select booking_id from core.booking_rows where account_id = $1", id(customer))).booking_id;
+    // the register grants less for the whole than its rows come to, and all of that is sold
+    await world.done(`booking credit ${await bookingOf(granted)} --granted 1`);
+    // 0.02 ERE at 0.20 and 0.03 at 0.20 are left: 0.4 and 0.6 cent
+    for (const [customer, ere] of [
+      [worthless, 2.30694],
+      [worth, 2.29694],
+    ] as const)
+      await world.done(
+        `sale record ${await bookingOf(customer)} --ere ${ere} --price 0.2 --buyer B --reference ${id(customer)}`,
+      );
+    const { batch, reasons } = await prepare();
+    expect(reasons).toMatchObject({ [id(worth)]: "below_minimum" });
+    expect(
+      Object.fromEntries((await world.linesOf(batch.batch_id)).map((line) => [line.payee, line.amount_eur])),
+    ).toEqual({
+      [id(granted)]: 0.8,
+      [id(worthless)]: 1.17,
+    });
+    await world.agrees();
+  });
+
   test("contract §3 months that wait of a customer who went, and took the charger along, hold no cent back", async () => {
     const [customer] = await world.sold([1]);
     const { booking_id } = await world.row(
@@ -522,8 +548,33 @@ describe("contract §3 payout settle, release", () => {
     const third = await world.exported();
     expect(third.xml).toContain("DE89370400440532013000");
     await done(world.anna, ["payout", "settle", third.batch_id]);
-    await refused(world.anna, release, /The last payment to .* did not fail/);
-    await refused(world.anna, ["payout", "release", "nobody", "--reason", "x"], 'The last payment to "nobody"');
+    await refused(world.anna, ["payout", "release", "nobody", "--reason", "x"], 'No payment to "nobody" failed');
+    await refused(world.anna, ["payout", "release", "partner-a", "--reason", "x"], 'No payment to "partner-a" failed');
+    await world.agrees();
+  });
+
+  test("contract §3 an IBAN that failed is not paid after another one was, nor after a line that succeeded, until it is released", async () => {
+    const [customer] = await world.sold([100]);
+    const first = await world.exported();
+    await world.sell(customer as Customer, 50, "2026-05");
+    const second = await world.exported();
+    // the older of two payments to one IBAN comes back after the newer was paid
+    await done(world.anna, ["payout", "settle", second.batch_id]);
+    const [line] = await world.linesOf(first.batch_id);
+    await done(world.anna, ["payout", "settle", first.batch_id, "--failed", line?.line_id ?? ""]);
+    expect((await prepare()).reasons).toMatchObject({ [id(customer)]: "iban_failed" });
+    // another one is paid; back at the first it is barred all the same
+    await world.setIban(customer as Customer, "DE89370400440532013000");
+    const third = await world.exported();
+    expect(third.xml).toContain("DE89370400440532013000");
+    await done(world.anna, ["payout", "settle", third.batch_id]);
+    await world.sell(customer as Customer, 30, "2026-06");
+    await world.setIban(customer as Customer, "NL91ABNA0417164300");
+    expect((await prepare()).reasons).toMatchObject({ [id(customer)]: "iban_failed" });
+    const release = ["payout", "release", id(customer), "--reason", "the bank was in error"];
+    expect(await done(world.bram, release)).toMatchObject({ changed: true, line: { line_id: line?.line_id } });
+    expect((await done(world.bram, release)).changed).toBe(false);
+    expect((await world.exported()).xml).toContain("NL91ABNA0417164300");
     await world.agrees();
   });
 

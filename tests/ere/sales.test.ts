@@ -283,6 +283,21 @@ describe("contract §3 factors and figures", () => {
     await world.done("factor set 2026 --bookable-until 2027-03-31");
     expect((await world.done(`booking list ${booking_id}`)).bookings[0].ere).toBe(32.94);
     await world.agrees();
+
+    // what the register granted by it was said by it, also once all of it is rejected, and then withdrawn
+    const { id } = await world.row("select id from core.booking_rows");
+    const reverse = ["booking", "reverse-credit", id, "--reason", "wrong file"];
+    const stays = () => world.refused("factor set 2026 --share 0.505", "Months of 2026 are booked by the share 0.5");
+    await world.done(reverse);
+    await world.row("select ops.booking_credit($1)", {
+      booking: booking_id,
+      rows: [{ row_id: id, accepted_kwh: "0", reason: "no meter" }],
+    });
+    expect((await world.row("select status from core.booking_rows")).status).toBe("rejected");
+    await stays();
+    await world.done(reverse);
+    await world.done(`booking withdraw ${booking_id}`);
+    await stays();
   });
 
   test("contract §3 a factor is not changed while months are being booked by it", async () => {

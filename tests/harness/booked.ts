@@ -35,20 +35,23 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
      allocated as (
      insert into core.allocations
        (partner_id, sale_id, row_id, account_id, owner_id, ere, gross, fee_pct, partner_share_pct, partner_share)
-     select b.partner_id, s.id, b.id, b.account_id, b.owner_id, 3, 1.26, b.fee_pct, b.partner_share_pct, 0 from booked b, sold s),
+     select b.partner_id, s.id, b.id, b.account_id, b.owner_id, 3, 1.26, b.fee_pct, b.partner_share_pct, 0 from booked b, sold s returning *),
      invoice as (
-       insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, name, company)
+       insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, vat, name, company)
        select partner_id, extract(year from private.today()), 1 + (select count(*) from core.invoices), '2026-01-01', private.today(), 'test', 'none', 0,
-              1, 'Laadpunt', '{}' from connection returning partner_id, id, number),
+              1, 0, 'Laadpunt', '{}' from connection returning partner_id, id, number),
      charged as (
        insert into core.invoice_entries (partner_id, ledger_partner_id, entry_id, invoice_id, amount) select partner_id, partner_id, number, id, 1 from invoice),
      batch as (
        insert into core.payout_batches (minimum, prepared_by) values (0, 'test') returning id),
      line as (
        insert into core.payout_lines (partner_id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
-       select b.partner_id, batch.id, b.account_id, b.owner_id, 1.02, 'Sanne de Vries', 'x', 'x', '4300' from booked b, batch returning *)
-     insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
-     select partner_id, id, partner_id, 'customer', account_id, owner_id, amount from line`,
+       select b.partner_id, batch.id, b.account_id, b.owner_id, 1.02, 'Sanne de Vries', 'x', 'x', '4300' from booked b, batch returning *),
+     part as (
+       insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
+       select partner_id, id, partner_id, 'customer', account_id, owner_id, amount from line returning *)
+     insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold)
+     select p.partner_id, p.id, p.ledger_partner_id, a.id, p.owner_id, p.amount, true from part p, allocated a`,
     [connection_id],
   );
   await admin.query(

@@ -12,7 +12,7 @@ import { type Answer, OperatorError } from "./database.ts";
 import { creditTransfers } from "./sepa_file.ts";
 
 type Keys = Parameters<typeof openIban>[0];
-type Payee = { partner_id: string; account_id: string | null; iban: Sealed; failed_iban: Sealed | null };
+type Payee = { partner_id: string; account_id: string | null; iban: Sealed; failed: Sealed[] };
 type Line = { line_id: string; partner_id: string; name: string; amount_eur: number; iban: Sealed };
 
 /** Countries that joined SEPA after the library's list was made (EPC409-09). */
@@ -21,12 +21,12 @@ const JOINED_SINCE = ["AL", "MD", "ME", "MK", "RS"];
 const inSepa = (iban: string) => isSEPACountry(iban.slice(0, 2)) || JOINED_SINCE.includes(iban.slice(0, 2));
 
 /** Why nothing can be paid to an IBAN, or null. */
-function problemOf(keys: Keys, { partner_id, iban, failed_iban }: Payee): string | null {
+function problemOf(keys: Keys, { partner_id, iban, failed }: Payee): string | null {
   try {
     const clear = openIban(keys, partner_id, iban);
     if (!isValidIBAN(clear)) return "iban_invalid";
     if (!inSepa(clear)) return "iban_outside_sepa";
-    return failed_iban && openIban(keys, partner_id, failed_iban) === clear ? "iban_failed" : null;
+    return failed.some((each) => openIban(keys, partner_id, each) === clear) ? "iban_failed" : null;
   } catch {
     return "iban_unreadable"; // what was thrown may quote it
   }
@@ -40,7 +40,7 @@ export async function prepare(input: Input, { call, env }: Machine): Promise<Ans
     partner_id: payee.partner_id,
     account_id: payee.account_id,
     ciphertext: payee.iban.ciphertext,
-    failed_ciphertext: payee.failed_iban?.ciphertext ?? null,
+    failed: payee.failed,
     problem: problemOf(keys, payee),
   }));
   return call("payout_prepare", { ...input, judged });

@@ -159,8 +159,12 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   vat_rate_in_use: ({ valid_from }) =>
     `Invoices were issued on or after ${valid_from}, so that rate stays; a new one begins on a later day.`,
   nothing_to_settle: () => "Say which batch was paid, or which lines failed with --failed.",
+  ledger_disagrees: ({ partner_slug, check, first }) =>
+    `The books of ${partner_slug} do not agree (${check}: ${first}), so nothing of them is deleted; see ledger check.`,
+  audit_disagrees: ({ partner_slug, log, fault, row }) =>
+    `Of the ${log} of ${partner_slug} row ${row} is not as it was written (${fault}), so nothing of it is deleted; see audit verify.`,
   nothing_to_release: ({ payee }) =>
-    `The last payment to "${payee}" did not fail, or there was none; name an account by its id, a partner by its slug.`,
+    `No payment to "${payee}" failed; name an account by its id, a partner by its slug.`,
 
   unknown_bucket: ({ bucket, buckets }) => `"${bucket}" is no bucket for this; there are ${join(buckets)}.`,
   invalid_quota: () => "A quota is a whole number from 1 to 1000000.",

@@ -225,7 +225,8 @@ const GLOSSARY: Readonly<Record<string, string>> = {
   "PartnerPayouts.payouts": "The payouts, newest quarter first",
   payout_id: "The payout",
   "PartnerPayouts.payouts.period": "The quarter in which was charged",
-  "PartnerPayouts.payouts.status": "pending, approved: on its way to the bank, paid, failed",
+  "PartnerPayouts.payouts.status":
+    "pending, approved: on its way to the bank, paid, failed, none_due: the share comes to 0.00",
   "PartnerPayouts.payouts.customers": "Customers with ERE in it",
   "PartnerPayouts.payouts.kwh": "kWh of months of which ERE are sold, as the register accepted them",
   ere_units: "ERE that were sold",

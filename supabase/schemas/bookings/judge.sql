@@ -54,13 +54,15 @@ as $$
 begin
   return exists (
     select from core.bookings b
-      join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.live
-     where b.status = 'submitted' and extract(year from b.quarter) = year);
+      join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id
+     where extract(year from b.quarter) = year
+       -- also where all of it was rejected, or taken back, since
+       and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id)));
 end $$;
 comment on function private.year_is_booked(int) is
-  'Whether kWh of a year are in a booking of whatever tenant, by the factor of that year. Definer, because it looks across tenants.';
+  'Whether kWh of a year are in a booking of whatever tenant, by the factor of that year, or the register ever said what it grants of them. Definer, because it looks across tenants.';
 
-create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null) returns setof private.judged_month
+create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -96,6 +98,7 @@ begin
     from (select d.connection_id, array_agg(d) as months
             from core.delivered_months d
            where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date
+             and (held is null or d.connection_id = any (held))
            group by d.connection_id) q
    cross join lateral (
      select * from core.connections c
@@ -122,5 +125,5 @@ begin
        where s.partner_id = tenant and s.connection_id = c.id and s.status <> 'declined'
        order by k.covers desc, s.signed_at desc, s.id limit 1) s on true;
 end $$;
-comment on function private.judge_quarter(uuid, date, uuid[]) is
-  'Every delivered month of a quarter, of all accounts or of those chosen, judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags say what is implausible and hold nothing back: more kWh than the power of its chargers allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session.';
+comment on function private.judge_quarter(uuid, date, uuid[], uuid[]) is
+  'Every delivered month of a quarter, of all accounts or of those chosen, and of all connections or of those held (locked), judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags say what is implausible and hold nothing back: more kWh than the power of its chargers allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session.';

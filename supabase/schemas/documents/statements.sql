@@ -55,30 +55,17 @@ language sql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
   with line as materialized (
-    select l.partner_id, l.id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4,
-           coalesce((select sum(o.amount) from core.payout_parts o
-                       -- one that is still on its way took its part before this one
-                       join core.payout_lines e
-                         on e.partner_id = o.partner_id and e.id = o.line_id and e.status in ('pending', 'paid') and e.arrival < l.arrival
-                      where o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id and o.kind = 'customer'), 0) as before
+    select l.partner_id, l.id, p.id as part_id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
      where p.partner_id = document.partner_id and p.kind = 'customer' and p.account_id = document.account_id
        and (p.line_id = document.line_id or p.id = document.part_id)
-  ), due as materialized (
-    -- the oldest part of a balance is paid first; what was taken back since was paid by this line all the same
-    select a.row_id, a.ere, a.gross, a.fee, a.net, f.amount + sum(a.net) over (order by s.arrival, a.id) as up_to
-      from line l
-      cross join lateral (select private.forgotten_of(l.partner_id, 'customer', l.account_id) as amount offset 0) f
-      join core.allocations a on a.partner_id = l.partner_id and a.account_id = l.account_id and a.net > 0
-      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
-      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-     where v.id is null or v.reversed_at > l.paid_at
   ), months as materialized (
-    select r.ean_code, r.period, round(sum(d.ere) / r.ere_per_kwh, 3) as kwh, sum(d.ere) as ere, sum(d.gross) as gross, sum(d.fee) as fee, sum(d.net) as net
+    select r.ean_code, r.period, round(sum(a.ere) / r.ere_per_kwh, 3) as kwh, sum(a.ere) as ere, sum(a.gross) as gross, sum(a.fee) as fee, sum(a.net) as net
       from line l
-      join due d on d.up_to > l.before and d.up_to <= l.before + l.amount
-      join core.booking_rows r on r.partner_id = l.partner_id and r.id = d.row_id
+      join core.payout_entries e on e.partner_id = l.partner_id and e.part_id = l.part_id and e.sold
+      join core.allocations a on a.partner_id = e.ledger_partner_id and a.id = e.allocation_id
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
      group by r.id, r.ean_code, r.period, r.ere_per_kwh
   ), total as (
     select coalesce(sum(m.kwh), 0.000) as kwh, coalesce(sum(m.ere), 0.000000) as ere, coalesce(sum(m.gross), 0.00) as gross,
@@ -103,4 +90,4 @@ as $$
     join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
 $$;
 comment on function private.statement_content(core.documents) is
-  'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
+  'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net: as core.payout_entries has it since the line was prepared. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';

@@ -85,7 +85,7 @@ declare
 begin
   for payout in
     with current as materialized (
-      select p.id as partner_id, y.* from unnest(partners) p (id)
+      select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status from unnest(partners) p (id)
        cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
     ), news as materialized (
       -- what was reversed whole is not listed any more

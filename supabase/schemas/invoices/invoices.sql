@@ -22,7 +22,7 @@ create table core.invoices (
   vat_regime text           not null,
   vat_rate   numeric(5, 2)  not null,
   net        numeric(14, 2) not null,
-  vat        numeric(14, 2) not null generated always as (round(net * vat_rate * 0.01, 2)) stored,
+  vat        numeric(14, 2) not null,
   corrects   uuid,
   name       text           not null,
   company    jsonb          not null,
@@ -35,11 +35,13 @@ create table core.invoices (
   constraint invoices_regime_known check (vat_regime in ('none', 'small_business', 'regular', 'reverse_charge')),
   constraint invoices_rate_of_regime check (vat_regime = 'regular' or vat_rate = 0),
   constraint invoices_corrects_fkey foreign key (partner_id, corrects) references core.invoices (partner_id, id),
+  constraint invoices_vat_of_net check (case when corrects is null then vat = round(net * vat_rate * 0.01, 2)
+                                             else abs(vat - net * vat_rate * 0.01) <= 0.01 end),
   constraint invoices_credit_notes_correct check (case when corrects is null then net > 0 else net < 0 end)
 );
 comment on table core.invoices is
   'A self-billing statement: the partner''s share in the fees of a quarter of delivery, as far as no invoice before it had it; or a credit note, of what an invoice had and was taken back since. Numbered without gaps by partner and year of issue. With the partner''s name and company data as they were. Append-only, kept seven years.';
-comment on column core.invoices.vat is 'On top of the share, rounded half up once, away from zero: a credit note mirrors its invoice.';
+comment on column core.invoices.vat is 'On top of the share, rounded half up once, away from zero. Of the credit notes of one invoice the sum is rounded, so that all of them together have the cents that the invoice had.';
 comment on column core.invoices.corrects is 'The invoice of which a credit note takes back, at the rate it was charged; null in an invoice.';
 -- serves: the credit notes of an invoice
 create index invoices_corrects on core.invoices (partner_id, corrects) where corrects is not null;
@@ -129,10 +131,13 @@ begin
     select e.ledger_partner_id, e.entry_id, e.amount from private.share_entries(partner.id) e
      where e.quarter = invoice.quarter and e.corrects is not distinct from invoice.corrects
   ), written as (
-    insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, corrects, name, company)
+    insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, vat, corrects, name, company)
     select partner.id, invoice.year, invoice.number, invoice.quarter, invoice.issued_on, invoice.issued_by, invoice.vat_regime, invoice.vat_rate,
-           sum(c.amount), invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
-      from charged c having sum(c.amount) <> 0
+           sum(c.amount), round((sum(c.amount) + before.net) * invoice.vat_rate * 0.01, 2) - before.vat, invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
+      from charged c
+     cross join (select coalesce(sum(i.net), 0) as net, coalesce(sum(i.vat), 0) as vat from core.invoices i
+                  where i.partner_id = partner.id and i.corrects = invoice.corrects) before
+     group by before.net, before.vat having sum(c.amount) <> 0
     returning *
   ), listed as (
     insert into core.invoice_entries (partner_id, ledger_partner_id, entry_id, invoice_id, amount)
@@ -229,6 +234,11 @@ as $$
                       where e.partner_id = tenant and e.cause = 'invoice:' || i.id || ':vat'), 0) as in_ledger
       from core.invoices i where i.partner_id = tenant
   )
+  select 'VAT of credit notes is that of their sum', coalesce(sum(k.due), 0), coalesce(sum(k.vat), 0), count(*) filter (where k.due <> k.vat),
+         min('invoice ' || k.corrects) filter (where k.due <> k.vat)
+    from (select i.corrects, sum(i.vat) as vat, round(sum(i.net) * i.vat_rate * 0.01, 2) as due
+            from core.invoices i where i.partner_id = tenant and i.corrects is not null group by i.corrects, i.vat_rate) k
+  union all
   select 'invoices charge what they list', coalesce(sum(i.entries), 0), coalesce(sum(i.net), 0), count(*) filter (where i.net <> i.entries),
          min('invoice ' || i.id) filter (where i.net <> i.entries)
     from invoice i

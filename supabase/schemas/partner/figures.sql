@@ -26,10 +26,9 @@ begin
     ), quarter as (
       select p.quarter, count(distinct p.account_id) as customers, sum(p.ere) as ere, sum(p.partner_share) as share,
              (select sum(r.accepted_kwh) from (select distinct q.row_id, q.accepted_kwh from part q where q.quarter = p.quarter) r) as kwh,
-             case when bool_and(p.state = 'paid') then 'paid'
-                  when (select l.status from core.payout_lines l
-                         where l.partner_id = partner_payouts.partner and l.payee_id = partner_payouts.partner and l.status <> 'cancelled'
-                         order by l.arrival desc limit 1) = 'failed' then 'failed'
+             case when sum(p.partner_share) = 0 then 'none_due'
+                  when bool_and(p.state = 'paid') then 'paid'
+                  when bool_or(p.state = 'failed') then 'failed'
                   when bool_and(p.state in ('paid', 'approved')) then 'approved'
                   else 'pending' end as status,
              max(p.paid_at) as paid_at

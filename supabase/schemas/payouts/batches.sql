@@ -39,6 +39,38 @@ end $$;
 comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) is
   'Euros from one account to another; an amount below zero goes the other way.';
 
+create function private.earned_of(tenant uuid, kind text, payee uuid)
+returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+as $$
+begin
+  return query
+  with part as materialized (
+    select a.id, a.sale_id, a.reversal_id is null as stands, a.net as amount
+      from core.allocations a where earned_of.kind = 'customer' and a.partner_id = tenant and a.account_id = payee and a.net > 0
+    union all
+    select a.id, a.sale_id, a.reversal_id is null, a.partner_share
+      from core.allocations a where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
+  )
+  select p.id, s.arrival, p.stands, case when p.stands then p.amount else 0 end, coalesce(t.paid, 0),
+         case when t.paid <> 0 then t.state when t.failed then 'failed' else 'pending' end, case when t.paid <> 0 then t.paid_at end
+    from part p
+   cross join lateral (select s.arrival from core.sales s where s.partner_id = tenant and s.id = p.sale_id offset 0) s
+   cross join lateral (
+     select sum(e.amount) filter (where k.counts) as paid, bool_or(l.status = 'failed') as failed, max(l.paid_at) as paid_at,
+            -- of a part of a sale that stands one line at a time counts
+            max(case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end) filter (where k.counts) as state
+       from core.payout_entries e
+       join core.payout_parts o on o.partner_id = e.partner_id and o.id = e.part_id and o.kind = earned_of.kind
+       join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
+       join core.payout_batches b on b.id = l.batch_id
+      cross join lateral (select l.status in ('pending', 'paid') as counts) k
+      where e.ledger_partner_id = tenant and e.allocation_id = p.id) t;
+end $$;
+comment on function private.earned_of(uuid, text, uuid) is
+  'Each part of a sale that brought something to one payee (kind customer or partner): whether it stands, what is due of it (0 where it was taken back), what payments have of it, and how far that is. due less paid is what the next payment has of it.';
+
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
@@ -59,12 +91,24 @@ begin
       select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext, l.iban_key_id, l.iban_last4
         from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b on b.line_id = l.line_id
        order by l.name, l.line_id
-    ), parts as (
-      insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
-      select b.partner_id, b.line_id, b.ledger_partner_id, b.kind, b.of_account_id, a.owner_id, b.amount
+    ), piece as materialized (
+      select gen_random_uuid() as id, b.*, a.owner_id
         from balance b
         left join core.accounts a on a.partner_id = b.partner_id and a.id = b.of_account_id
+    ), entry as materialized (
+      select p.partner_id, p.id as part_id, p.ledger_partner_id, d.allocation_id, p.owner_id, d.due - d.paid as amount, d.stands
+        from piece p
+       cross join lateral private.earned_of(p.ledger_partner_id, p.kind, coalesce(p.of_account_id, p.partner_id)) d
+       where d.due <> d.paid
+    ), parts as (
+      insert into core.payout_parts (partner_id, id, line_id, ledger_partner_id, kind, account_id, owner_id, amount, forgotten)
+      select p.partner_id, p.id, p.line_id, p.ledger_partner_id, p.kind, p.of_account_id, p.owner_id, p.amount,
+             case p.kind when 'vat' then 0 else p.amount - coalesce(e.amount, 0) end
+        from piece p
+        left join (select e.part_id, sum(e.amount) as amount from entry e group by e.part_id) e on e.part_id = p.id
       returning *
+    ), entries as (
+      insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold) select * from entry
     )
     select p.ledger_partner_id as partner_id,
            array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings
@@ -76,7 +120,7 @@ begin
   return made;
 end $$;
 comment on function private.make_batch(private.payee[], numeric, text, uuid[]) is
-  'A batch with a line for each of these payees, for all that is owed to them as it stands now, or what of it owners have; the money is on its way from here on. Payouts are locked.';
+  'A batch with a line for each of these payees, for all that is owed to them as it stands now, or what of it owners have; which sales each line pays is settled, and the money is on its way, from here on. Payouts are locked.';
 
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
@@ -154,52 +198,36 @@ begin
 end $$;
 comment on function private.notify_paid(uuid) is 'Has the customers of a batch told that their money is on its way.';
 
-create function private.forgotten_of(tenant uuid, kind text, payee uuid) returns numeric
-language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
-as $$
-begin
-  return private.balance(tenant, 'EUR', kind, payee)
-    + coalesce((select sum(p.amount)
-                  from core.payout_parts p
-                  join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status in ('pending', 'paid')
-                 where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = forgotten_of.kind), 0)
-    - coalesce((select sum(case forgotten_of.kind when 'customer' then a.net else a.partner_share end)
-                  from core.allocations a
-                 where a.partner_id = tenant and a.reversal_id is null
-                   and case forgotten_of.kind when 'customer' then a.account_id = payee else a.share_partner_id = payee end), 0);
-end $$;
-comment on function private.forgotten_of(uuid, text, uuid) is
-  'What a payee got of sales that retention deleted, less what payments brought that it deleted: the ledger carries both. 0 as long as it deleted neither.';
-
 create function private.payments(tenant uuid, kind text, payee uuid)
-returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz)
+returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
-declare
-  forgotten constant numeric := private.forgotten_of(tenant, kind, payee);
 begin
   return query
-  with due as materialized (
-    -- the oldest part of a balance is paid first
-    select a.id, k.amount, forgotten + sum(k.amount) over (order by s.arrival, a.id) as up_to
-      from core.allocations a
-      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
-      cross join lateral (select case payments.kind when 'customer' then a.net else a.partner_share end as amount) k
-     where a.partner_id = tenant and a.reversal_id is null and k.amount > 0
-       and case payments.kind when 'customer' then a.account_id = payee else a.share_partner_id = payee end
-  ), taken as (
-    select l.arrival, case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at,
-           sum(p.amount) over (order by l.status <> 'paid', l.arrival) as up_to
+  with earned as materialized (
+    select * from private.earned_of(tenant, kind, payee) e where e.stands
+  ), open as materialized (
+    select e.allocation_id, sum(e.due) over (order by e.arrival, e.allocation_id) as up_to from earned e where e.paid = 0
+  ), kept as materialized (
+    -- what the balance lacks to be what no payment has yet: it settles what was paid and taken back since, the oldest first
+    select (select max(o.up_to) from open o) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
+  ), last as materialized (
+    select case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status in ('pending', 'paid')
       join core.payout_batches b on b.id = l.batch_id
-     where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = payments.kind
+     where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = payments.kind and (select k.debt from kept k) > 0
+     order by l.arrival desc limit 1
   )
-  select d.id, d.amount, coalesce(t.state, 'pending'), t.paid_at
-    from due d
-    left join lateral (select t.* from taken t where t.up_to >= d.up_to order by t.state <> 'paid', t.arrival limit 1) t on true;
+  select e.allocation_id, e.due,
+         case when e.paid <> 0 then e.state when o.up_to <= k.debt then coalesce(l.state, 'paid') else e.state end,
+         case when e.paid <> 0 then e.paid_at when o.up_to <= k.debt then l.paid_at end,
+         e.paid <> 0 or o.up_to - e.due < k.debt
+    from earned e
+   cross join kept k
+    left join last l on true
+    left join open o on o.allocation_id = e.allocation_id;
 end $$;
 comment on function private.payments(uuid, text, uuid) is
-  'How far each part of a sale that stands has come to one payee (kind customer or partner): pending, approved once two people let it go to the bank, or paid, with the moment. A part that was paid in part is not paid.';
+  'How far each part of a sale that stands has come to one payee (kind customer or partner): pending, approved once two people let it go to the bank, paid, with the moment, or failed where the last payment of it came back. taken: a payment has it, or it settles what was paid and taken back, be it in part.';

@@ -70,11 +70,11 @@ begin
   return (
     select json_build_object('payees', coalesce(json_agg(json_build_object(
              'partner_id', y.partner_id, 'account_id', y.account_id, 'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
-             'failed_iban', case when y.failed_ciphertext is not null then json_build_object('ciphertext', y.failed_ciphertext, 'key_id', y.failed_key_id) end)), '[]'))
+             'failed', coalesce(y.failed, '[]'))), '[]'))
       from private.payees(private.read_minimum(input)) y where y.reason is null);
 end $$;
 comment on function ops.payout_due(jsonb) is
-  'Whom a batch would take in, with their IBANs as they are encrypted: {minimum?} to {payees}. Who has the keys judges these, for payout_prepare.';
+  'Whom a batch would take in, with their IBANs, and those of payments of theirs that failed, as they are encrypted: {minimum?} to {payees}. Who has the keys judges these, for payout_prepare.';
 select private.expose_ops('ops.payout_due(jsonb)');
 
 create function ops.payout_prepare(input jsonb) returns json
@@ -92,11 +92,11 @@ begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
   -- judged is what was said of the very IBAN that is there now, by what had failed till now
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
-           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or j.failed_ciphertext is distinct from y.failed_ciphertext
+           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
                                then 'not_judged' else j.problem end))), '[]')
     into judged
     from private.payees(minimum) y
-    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, failed_ciphertext text, problem text)
+    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, failed jsonb, problem text)
       on j.partner_id = y.partner_id and coalesce(j.account_id, j.partner_id) = coalesce(y.account_id, y.partner_id);
   taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
   if cardinality(taken) > 0 then
@@ -120,7 +120,7 @@ begin
                    from left_out l)));
 end $$;
 comment on function ops.payout_prepare(jsonb) is
-  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed_ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
+  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
 select private.expose_ops('ops.payout_prepare(jsonb)');
 
 create function ops.payout_approve(input jsonb) returns json
@@ -312,27 +312,37 @@ as $$
 declare
   reason  constant text := private.operator_reason(input ->> 'reason');
   line    core.payout_lines;
+  other   core.payout_lines;
   changed boolean;
 begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
   select l.* into line
-    from core.payout_lines l join core.partners p on p.id = l.partner_id
-   where l.partner_id = any (array(select q.id from core.partners q)) and l.status <> 'cancelled'
+    from core.payout_lines l
+   where l.partner_id = any (array(select q.id from core.partners q)) and l.status = 'failed'
      and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'), (select q.id from core.partners q where q.slug = input ->> 'payee'))
-   order by l.arrival desc limit 1;
-  if line.status is distinct from 'failed' then
+   order by l.released_at is null desc, l.arrival desc limit 1;
+  if not found then
     perform private.refuse('nothing_to_release', json_build_object('payee', input ->> 'payee'));
   end if;
   changed := line.released_at is null;
   if changed then
-    update core.payout_lines l set released_at = private.now(), released_reason = reason
-     where l.partner_id = line.partner_id and l.id = line.id returning * into line;
-    perform private.act_for_partner(line.partner_id), private.audit('payout.released', line.payee_id, jsonb_build_object('line', line.id));
+    perform private.act_for_partner(line.partner_id);
+    -- every one of them that failed: who asks for it names the payee
+    for other in
+      update core.payout_lines l set released_at = private.now(), released_reason = reason
+       where l.partner_id = line.partner_id and l.payee_id = line.payee_id and l.status = 'failed' and l.released_at is null
+      returning *
+    loop
+      perform private.audit('payout.released', other.payee_id, jsonb_build_object('line', other.id));
+      if other.id = line.id then
+        line := other;
+      end if;
+    end loop;
   end if;
   return json_build_object('changed', changed, 'line', private.payout_line_row(line));
 end $$;
 comment on function ops.payout_release(jsonb) is
-  'Lets the IBAN of a payment that failed be paid again: {payee, reason} to {changed, line}. payee is an account id, or a partner''s slug or id.';
+  'Lets the IBANs of payments that failed be paid again: {payee, reason} to {changed, line}, the last of those lines. payee is an account id, or a partner''s slug or id.';
 select private.expose_ops('ops.payout_release(jsonb)');
 
 create function ops.payout_list(input jsonb) returns json

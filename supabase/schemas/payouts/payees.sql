@@ -46,6 +46,20 @@ end $$;
 comment on function private.payable_balances(uuid[]) is
   'Every balance, or those of owners, of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
 
+create function private.rest_is_worth_something(tenant uuid, booking uuid) returns boolean
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+as $$
+declare
+  rest constant numeric := private.sellable_ere((select b from core.bookings b where b.partner_id = tenant and b.id = booking));
+begin
+  -- before the first sale nobody knows the price
+  return rest > 0 and round(rest * coalesce((
+    select s.price from core.sales s where s.partner_id = tenant and s.booking_id = booking order by s.arrival desc limit 1), 1000000), 2) > 0;
+end $$;
+comment on function private.rest_is_worth_something(uuid, uuid) is
+  'Whether what of a booking can still be sold comes to a cent, at the price of its last sale: less is refused as a sale. Nothing can be, where the register granted no more for the whole.';
+
 create function private.may_yield(account_partner uuid, account uuid) returns boolean
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
@@ -72,10 +86,11 @@ begin
         left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
        where c.partner_id = account_partner and c.account_id = account
          and (k.id is null or k.ere > (select coalesce(sum(a.ere), 0) from core.allocations a
-                                        where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)));
+                                        where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)
+                              and private.rest_is_worth_something(r.partner_id, r.booking_id)));
 end $$;
 comment on function private.may_yield(uuid, uuid) is
-  'Whether more can come of an account: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that are not sold.';
+  'Whether more can come of an account: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that can still be sold for a cent.';
 
 create function private.partner_may_yield(partner uuid) returns boolean
 language plpgsql stable
@@ -99,9 +114,8 @@ create type private.payee as (
   iban_key_id       text,
   iban_last4        text,
   iban_changed_at   timestamptz,
-  -- of the latest payment where that failed, and nobody released it
-  failed_ciphertext text,
-  failed_key_id     text,
+  -- the IBANs of payments that failed and that nobody released: [{ciphertext, key_id}], null where there are none
+  failed            jsonb,
   reason            text);
 
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
@@ -114,7 +128,7 @@ begin
     select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances(owners) b group by b.partner_id, b.account_id
   )
   select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
-         f.iban_ciphertext, f.iban_key_id,
+         f.failed,
          case when o.amount < 0 then 'owes'
               when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id)
                                                else private.may_yield(o.partner_id, o.account_id) end then 'below_minimum'
@@ -135,9 +149,10 @@ begin
              case when o.account_id is null then p.iban_last4 else a.iban_last4 end as last4,
              case when o.account_id is null then p.iban_changed_at else a.iban_changed_at end as changed_at) i
     left join lateral (
-      select l.* from core.payout_lines l
-       where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id) and l.status <> 'cancelled'
-       order by l.arrival desc limit 1) f on f.status = 'failed' and f.released_at is null
+      select jsonb_agg(jsonb_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id) order by l.iban_ciphertext) as failed
+        from (select distinct l.iban_ciphertext, l.iban_key_id from core.payout_lines l
+               where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id)
+                 and l.status = 'failed' and l.released_at is null) l) f on true
    where o.amount <> 0;
 end $$;
 comment on function private.payees(numeric, uuid[]) is

@@ -73,7 +73,7 @@ create table core.payout_lines (
 comment on table core.payout_lines is
   'One payment: to a customer (account_id), or to a partner. Name and IBAN are those of the moment it was prepared, the IBAN as it was encrypted then. Personal data; kept seven years.';
 comment on column core.payout_lines.partner_id is 'The tenant of the payee, which its IBAN is encrypted for: that of the account, or the partner who is paid.';
-comment on column core.payout_lines.released_at is 'A line that failed holds back its IBAN until there is another one, or the operator releases it.';
+comment on column core.payout_lines.released_at is 'A line that failed holds back its IBAN, whatever was paid since, until the operator releases it; another IBAN is paid.';
 -- serves: the latest payments of a payee
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the lines of a batch
@@ -91,6 +91,7 @@ create table core.payout_parts (
   owner_id          uuid,
   payee_id          uuid           not null generated always as (coalesce(account_id, partner_id)) stored,
   amount            numeric(14, 2) not null,
+  forgotten         numeric(14, 2) not null default 0,
   constraint payout_parts_pkey primary key (partner_id, id),
   constraint payout_parts_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
   constraint payout_parts_ledger_fkey foreign key (ledger_partner_id) references core.partners (id),
@@ -103,9 +104,31 @@ create table core.payout_parts (
 comment on table core.payout_parts is
   'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
+comment on column core.payout_parts.forgotten is 'What of it is of sales that retention deleted: the rest is core.payout_entries, but of VAT, which is of no sale.';
 -- serves: the parts of a line, a page of them
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of an account of the ledger
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
 select private.isolate('core.payout_parts', 'select');
 select private.keep_to_owner('core.payout_parts');
+
+create table core.payout_entries (
+  partner_id        uuid           not null,
+  part_id           uuid           not null,
+  ledger_partner_id uuid           not null,
+  allocation_id     uuid           not null,
+  owner_id          uuid,
+  amount            numeric(14, 2) not null,
+  sold              boolean        not null,
+  constraint payout_entries_pkey primary key (partner_id, part_id, allocation_id),
+  constraint payout_entries_part_fkey foreign key (partner_id, part_id) references core.payout_parts (partner_id, id),
+  constraint payout_entries_sold check (amount > 0 or amount < 0 and not sold)
+);
+comment on table core.payout_entries is
+  'What a part of a payment pays: a part of a sale, whole, as it was when the line was prepared. Which line pays what is decided here alone, and stays, whichever of them the bank makes, sends back, or makes first. Append-only, kept seven years.';
+comment on column core.payout_entries.allocation_id is 'The part of a sale, in the ledger of ledger_partner_id.';
+comment on column core.payout_entries.sold is 'Whether the sale stood then. Else amount is what a payment has of a sale that was taken back: less than zero, or what another line took off and is given back.';
+-- serves: which payments have a part of a sale
+create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
+select private.isolate('core.payout_entries', 'select');
+select private.keep_to_owner('core.payout_entries');

@@ -29,6 +29,35 @@ begin
 end $$;
 comment on function private.close_balances(uuid, uuid[]) is 'Moves what is left in the accounts of these owners to the tenant''s account of what was closed.';
 
+-- What was tampered with is named, and stays. What would hide it is deleted in the transaction in which it was checked, and nobody writes in between.
+create function private.hold_books() returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.lock_payouts(exclusively => true);
+  lock table core.bookings, core.credits, core.booking_rows, core.sales, core.sale_reversals, core.allocations, core.invoices, core.invoice_entries,
+             core.payout_batches, core.payout_lines, core.payout_parts, core.payout_entries, core.ledger_accounts, core.ledger_entries
+    in share row exclusive mode;
+end $$;
+comment on function private.hold_books() is 'Until the end of the transaction nobody else writes what ledger check reads, but for months that come in.';
+
+create function private.require_agreement(tenant uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  found record;
+begin
+  select p.slug, k.what, k.example into found
+    from core.partners p cross join lateral private.check_ledger(p.id) k where p.id = tenant and (k.wrong > 0 or k.expected <> k.found)
+   order by k.what limit 1;
+  if found.slug is not null then
+    perform private.refuse('ledger_disagrees', json_build_object('partner_slug', found.slug, 'check', found.what, 'first', found.example));
+  end if;
+end $$;
+comment on function private.require_agreement(uuid) is 'Refuses with ledger_disagrees where ledger check of a tenant does not hold. The books are held.';
+
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -37,10 +66,17 @@ declare
   gone core.payout_lines[] := array(
     select l from core.payout_lines l join core.payout_batches b on b.id = l.batch_id
      where l.status <> 'pending' and greatest(b.settled_at, b.cancelled_at, l.paid_at, l.failed_at) < private.dutch_midnight(border)
+       -- a sale is paid as long as it is there: it goes first
+       and not exists (select from core.payout_parts p join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id
+                        where p.partner_id = l.partner_id and p.line_id = l.id)
      order by l.partner_id, l.id limit size for update of l);
   tenant   uuid;
   postings private.posting[];
 begin
+  perform private.require_agreement(t.id)
+    from (select l.partner_id as id from unnest(gone) l
+          union
+          select p.ledger_partner_id from unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id) t;
   for tenant, postings in
     select k.ledger_partner_id, array_agg(case when k.amount > 0
              then row('closed:line:' || k.line_id, 'EUR', k.amount, 'bank', k.payee_id, 'closed', k.ledger_partner_id)::private.posting
@@ -66,23 +102,22 @@ language plpgsql
 set search_path = ''
 as $$
 declare
+  gone    core.invoices[];
   deleted int;
 begin
   -- a partner's invoices of a year together, because their numbers have no gaps; not while a later credit note refers to one of them
-  with year as (
-    select i.partner_id, i.year from core.invoices i
-     where i.year < extract(year from border)
-       and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id and o.id = c.corrects
-                        where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
-     group by 1, 2 order by 2, 1 limit size
-  ), listed as (
-    delete from core.invoice_entries e using core.invoices i join year y on y.partner_id = i.partner_id and y.year = i.year
-     where e.partner_id = i.partner_id and e.invoice_id = i.id
-  ), rendered as (
-    delete from core.documents d using core.invoices i join year y on y.partner_id = i.partner_id and y.year = i.year
-     where d.partner_id = i.partner_id and d.invoice_id = i.id
-  )
-  delete from core.invoices i using year y where i.partner_id = y.partner_id and i.year = y.year;
+  gone := array(
+    select i from core.invoices i
+      join (select i.partner_id, i.year from core.invoices i
+             where i.year < extract(year from border)
+               and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id and o.id = c.corrects
+                                where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
+             group by 1, 2 order by 2, 1 limit size) y on y.partner_id = i.partner_id and y.year = i.year);
+  perform private.require_agreement(t.id) from (select distinct i.partner_id as id from unnest(gone) i) t;
+  delete from core.invoice_entries e using unnest(gone) i where e.partner_id = i.partner_id and e.invoice_id = i.id;
+  delete from core.documents d using unnest(gone) i where d.partner_id = i.partner_id and d.invoice_id = i.id;
+  -- in one statement: credit notes go with what they correct
+  delete from core.invoices d using unnest(gone) i where d.partner_id = i.partner_id and d.id = i.id;
   get diagnostics deleted = row_count;
   return deleted;
 end $$;
@@ -94,13 +129,25 @@ as $$
 declare
   booking core.bookings;
   sales   uuid[];
+  checked uuid[] := '{}';
   deleted int := 0;
   counted int;
 begin
   for booking in select * from core.bookings b where b.quarter < border order by b.quarter, b.partner_id, b.id for update loop
+    if booking.partner_id <> all (checked) then
+      perform private.require_agreement(booking.partner_id);
+      checked := checked || booking.partner_id;
+    end if;
     sales := array(select s.id from core.sales s where s.partner_id = booking.partner_id and s.booking_id = booking.id);
     perform private.close_balances(booking.partner_id, sales || booking.id);
-    delete from core.allocations a where a.partner_id = booking.partner_id and a.sale_id = any (sales);
+    with gone as (
+      delete from core.allocations a where a.partner_id = booking.partner_id and a.sale_id = any (sales) returning a.id
+    ), entry as (
+      delete from core.payout_entries e using gone a where e.ledger_partner_id = booking.partner_id and e.allocation_id = a.id returning e.*
+    )
+    update core.payout_parts p set forgotten = p.forgotten + e.amount
+      from (select e.partner_id, e.part_id, sum(e.amount) as amount from entry e group by e.partner_id, e.part_id) e
+     where p.partner_id = e.partner_id and p.id = e.part_id;
     delete from core.sale_reversals v where v.partner_id = booking.partner_id and v.sale_id = any (sales);
     delete from core.sales s where s.partner_id = booking.partner_id and s.id = any (sales);
     delete from core.credits c using core.booking_rows r
@@ -260,6 +307,7 @@ declare
   upto    core.audit_links;
   deleted int := 0;
   rows    bigint[];
+  fault   private.audit_fault;
 begin
   for chain in select * from core.audit_chains c where c.log = of_log and c.position > c.checkpoint_position order by c.partner_id for update loop
     -- from the oldest end on, up to the first row that has to stay: chained by then, or it is of another year
@@ -275,6 +323,17 @@ begin
      where l.partner_id = chain.partner_id and l.log = of_log and l.position = coalesce(kept - 1, least(chain.position, chain.checkpoint_position + size));
     continue when not found;
     rows := array(select l.row_id from core.audit_links l where l.partner_id = chain.partner_id and l.log = of_log and l.position <= upto.position);
+    -- these rows are as they were chained, and stay so until they go
+    if of_log = 'audit' then
+      perform from core.audit_log a where a.partner_id = chain.partner_id and a.id = any (rows) for update;
+    else
+      perform private.require_agreement(chain.partner_id);
+    end if;
+    fault := (private.verify_links(chain, chain.checkpoint_position, (upto.position - chain.checkpoint_position)::int, null)).first_fault;
+    if fault.fault is not null then
+      perform private.refuse('audit_disagrees', json_build_object(
+        'partner_slug', (select p.slug from core.partners p where p.id = chain.partner_id), 'log', of_log, 'fault', fault.fault, 'row', fault.row_id, 'what', fault.what));
+    end if;
     if of_log = 'audit' then
       delete from core.audit_log a where a.partner_id = chain.partner_id and a.id = any (rows);
     else
@@ -320,6 +379,9 @@ as $$
 declare
   border constant date := private.retention_border();
 begin
+  if kind in ('invoices', 'bookings', 'payouts', 'ledger') then
+    perform private.hold_books();
+  end if;
   return case kind
     when 'drafts' then private.forget_claimed_drafts(size)
     when 'payouts' then private.forget_payouts(border, size)
@@ -334,10 +396,10 @@ begin
     when 'audit_log' then private.forget_log('audit', border, size)
     when 'ledger' then private.forget_log('ledger', border, size) end;
 end $$;
-comment on function private.retention_step(text, int) is 'Deletes some rows of a kind that need not be kept any more, and says how many.';
+comment on function private.retention_step(text, int) is 'Deletes some rows of a kind that need not be kept any more, and says how many. Refused where what goes does not agree with the ledger, or is not what was chained: once it is gone nobody could tell.';
 
 create function private.retention_kinds() returns text[]
 language sql immutable
 set search_path = ''
-as $$ select '{drafts,payouts,invoices,bookings,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
+as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
 comment on function private.retention_kinds() is 'The kinds in the order in which they are deleted: what refers to something goes before it.';

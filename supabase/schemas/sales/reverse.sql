@@ -1,36 +1,28 @@
 -- Taking a sale back.
 
--- reads all that a tenant ever sold: hash joins, whatever the planner believes
 create function private.paid_out_allocations(sale core.sales) returns uuid[]
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   if not exists (select from core.ledger_accounts a where a.partner_id = sale.partner_id and a.kind = 'payout') then
     return '{}';
   end if;
   return array(
-    with part as materialized (
-      -- what each part of each sale brings to its payees: to a customer, and where there is one to a partner
-      select p.kind, p.owner, p.amount, a.id, a.sale_id
+    with payee as materialized (
+      select distinct p.kind, p.owner
         from core.allocations a
-        cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
-       where a.partner_id = sale.partner_id and a.reversal_id is null and p.amount > 0
-    ), payee as materialized (
-      select w.kind, w.owner, private.balance(sale.partner_id, 'EUR', w.kind, w.owner) as balance
-        from (select distinct p.kind, p.owner from part p where p.sale_id = sale.id) w
-    ), due as (
-      -- the oldest is paid first: a part is paid out, be it in part, as soon as less is left than it and all after it come to
-      select p.id, p.sale_id, y.balance,
-             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival desc, p.id desc) as due_from_here
-        from payee y
-        join part p on p.kind = y.kind and p.owner = y.owner
-        join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id
+       cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
+       where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and p.amount > 0
     )
-    select distinct d.id from due d where d.sale_id = sale.id and d.balance < d.due_from_here);
+    select distinct a.id
+      from payee y
+     cross join lateral private.payments(sale.partner_id, y.kind, y.owner) p
+      join core.allocations a on a.partner_id = sale.partner_id and a.id = p.allocation_id and a.sale_id = sale.id
+     where p.taken);
 end $$;
 comment on function private.paid_out_allocations(core.sales) is
-  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is not paid is in the payee''s balance.';
+  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part.';
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql

@@ -52,6 +52,8 @@ begin
   delete from core.invoice_entries i where i.partner_id = any (partners);
   delete from core.invoices i where i.partner_id = any (partners);
   perform private.withdraw_statement(l) from unnest(gone) l;
+  delete from core.payout_entries e using unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+   where e.partner_id = p.partner_id and e.part_id = p.id;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b using unnest(gone) l
@@ -79,7 +81,11 @@ begin
     union all select 'credit:' || c.id from core.credits c where c.partner_id = tenant and c.row_id = any (gone)
     union all select 'allocation:' || a.id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone));
   perform private.erase_payouts(tenant, accounts, array(
-    select distinct a.share_partner_id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) and a.partner_share > 0));
+    select a.share_partner_id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) and a.partner_share > 0
+    union
+    -- who was paid for them, be it without a share
+    select l.partner_id from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.ledger_partner_id = tenant and p.kind = 'customer' and p.payee_id = any (accounts) and l.account_id is null));
   perform private.erase_entries(tenant, causes, accounts);
 
   -- of a sale that others have a part in, that part is left

@@ -15,6 +15,7 @@ export const payouts: typeof payoutsNl = {
     approved: "On its way to your bank",
     paid: "Paid",
     failed: "Payment failed: check your account",
+    none_due: "Nothing to pay",
   },
   customers: "Customers",
   kwh: "kWh",

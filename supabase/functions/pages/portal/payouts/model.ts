@@ -5,7 +5,7 @@ export type Payout = {
   payout_id: string;
   /** As 2026-Q2. */
   period: string;
-  status: "pending" | "approved" | "paid" | "failed";
+  status: "pending" | "approved" | "paid" | "failed" | "none_due";
   customers: number;
   kwh: number;
   ere_units: number;

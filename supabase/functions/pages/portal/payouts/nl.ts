@@ -13,6 +13,7 @@ export const payouts = {
     approved: "Onderweg naar uw bank",
     paid: "Betaald",
     failed: "Betaling mislukt: controleer uw rekening",
+    none_due: "Niets te betalen",
   },
   customers: "Klanten",
   kwh: "kWh",
