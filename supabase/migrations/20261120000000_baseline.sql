@@ -7071,13 +7071,15 @@ as $$
 begin
   return exists (
     select from core.bookings b
-      join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.live
-     where b.status = 'submitted' and extract(year from b.quarter) = year);
+      join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id
+     where extract(year from b.quarter) = year
+       -- also where all of it was rejected, or taken back, since
+       and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id)));
 end $$;
 comment on function private.year_is_booked(int) is
-  'Whether kWh of a year are in a booking of whatever tenant, by the factor of that year. Definer, because it looks across tenants.';
+  'Whether kWh of a year are in a booking of whatever tenant, by the factor of that year, or the register ever said what it grants of them. Definer, because it looks across tenants.';
 
-create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null) returns setof private.judged_month
+create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -7113,6 +7115,7 @@ begin
     from (select d.connection_id, array_agg(d) as months
             from core.delivered_months d
            where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date
+             and (held is null or d.connection_id = any (held))
            group by d.connection_id) q
    cross join lateral (
      select * from core.connections c
@@ -7139,8 +7142,8 @@ begin
        where s.partner_id = tenant and s.connection_id = c.id and s.status <> 'declined'
        order by k.covers desc, s.signed_at desc, s.id limit 1) s on true;
 end $$;
-comment on function private.judge_quarter(uuid, date, uuid[]) is
-  'Every delivered month of a quarter, of all accounts or of those chosen, judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags say what is implausible and hold nothing back: more kWh than the power of its chargers allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session.';
+comment on function private.judge_quarter(uuid, date, uuid[], uuid[]) is
+  'Every delivered month of a quarter, of all accounts or of those chosen, and of all connections or of those held (locked), judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags say what is implausible and hold nothing back: more kWh than the power of its chargers allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session.';
 
 -- Opening a booking, taking its months in, and withdrawing it.
 
@@ -7187,7 +7190,7 @@ begin
 end $$;
 comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of the transaction nobody delivers, signs or corrects anything of these connections.';
 
-create function private.claim_months(booking core.bookings, chosen uuid[]) returns private.posting[]
+create function private.claim_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
@@ -7208,7 +7211,7 @@ begin
                 else private.brought_by_then(c.user_id, j.period) end,
            h.brands, h.models, h.serials, j.flags
       from (select j.connection_id, array_agg(j) as months
-              from private.judge_quarter(booking.partner_id, booking.quarter, chosen) j where j.reason is null group by j.connection_id) q
+              from private.judge_quarter(booking.partner_id, booking.quarter, chosen, held) j where j.reason is null group by j.connection_id) q
      cross join lateral (
        select c.*, a.user_id, s.full_name, t.partner_id as brought_by, t.attached_month,
               l.postal_code, l.house_number, l.house_number_addition, l.street, l.city
@@ -7241,8 +7244,8 @@ begin
     into postings from claimed r;
   return postings;
 end $$;
-comment on function private.claim_months(core.bookings, uuid[]) is
-  'Takes in what a booking may, writes down what is true of it, and locks the months; what is to be posted of it. The connections are locked. The one function that relies on the index over EAN and month of all tenants.';
+comment on function private.claim_months(core.bookings, uuid[], uuid[]) is
+  'Takes in what a booking may of these connections, which are locked, writes down what is true of it, and locks the months; what is to be posted of it. The one function that relies on the index over EAN and month of all tenants.';
 
 create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
 language plpgsql
@@ -7250,6 +7253,7 @@ set search_path = ''
 as $$
 declare
   booking  constant core.bookings := private.lock_booking(tenant, booking_id);
+  held     uuid[];
   postings private.posting[];
 begin
   if booking.status <> 'open' then
@@ -7257,10 +7261,15 @@ begin
   end if;
   -- the factor by which the months are taken in does not change meanwhile, nor afterwards
   perform from core.ere_factors f where f.delivery_year = extract(year from booking.quarter) for share;
-  perform private.lock_connections(tenant, array(
-    select d.connection_id from core.delivered_months d
-     where d.partner_id = tenant and d.period >= booking.quarter and d.period < (booking.quarter + interval '3 months')::date and not d.locked));
-  postings := private.claim_months(booking, chosen);
+  held := array(
+    select distinct d.connection_id
+      from core.delivered_months d
+      join core.connections c on c.partner_id = d.partner_id and c.id = d.connection_id
+     where d.partner_id = tenant and d.period >= booking.quarter and d.period < (booking.quarter + interval '3 months')::date and not d.locked
+       and (chosen is null or c.account_id = any (chosen)));
+  perform private.lock_connections(tenant, held);
+  -- of a connection whose first month came since, nothing is locked: its months are for the next booking
+  postings := private.claim_months(booking, chosen, held);
   if postings is null then
     return 0;
   end if;
@@ -7656,37 +7665,29 @@ comment on function private.allocate_sale(core.sales) is
 
 -- Taking a sale back.
 
--- reads all that a tenant ever sold: hash joins, whatever the planner believes
 create function private.paid_out_allocations(sale core.sales) returns uuid[]
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   if not exists (select from core.ledger_accounts a where a.partner_id = sale.partner_id and a.kind = 'payout') then
     return '{}';
   end if;
   return array(
-    with part as materialized (
-      -- what each part of each sale brings to its payees: to a customer, and where there is one to a partner
-      select p.kind, p.owner, p.amount, a.id, a.sale_id
+    with payee as materialized (
+      select distinct p.kind, p.owner
         from core.allocations a
-        cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
-       where a.partner_id = sale.partner_id and a.reversal_id is null and p.amount > 0
-    ), payee as materialized (
-      select w.kind, w.owner, private.balance(sale.partner_id, 'EUR', w.kind, w.owner) as balance
-        from (select distinct p.kind, p.owner from part p where p.sale_id = sale.id) w
-    ), due as (
-      -- the oldest is paid first: a part is paid out, be it in part, as soon as less is left than it and all after it come to
-      select p.id, p.sale_id, y.balance,
-             sum(p.amount) over (partition by p.kind, p.owner order by s.arrival desc, p.id desc) as due_from_here
-        from payee y
-        join part p on p.kind = y.kind and p.owner = y.owner
-        join core.sales s on s.partner_id = sale.partner_id and s.id = p.sale_id
+       cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
+       where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and p.amount > 0
     )
-    select distinct d.id from due d where d.sale_id = sale.id and d.balance < d.due_from_here);
+    select distinct a.id
+      from payee y
+     cross join lateral private.payments(sale.partner_id, y.kind, y.owner) p
+      join core.allocations a on a.partner_id = sale.partner_id and a.id = p.allocation_id and a.sale_id = sale.id
+     where p.taken);
 end $$;
 comment on function private.paid_out_allocations(core.sales) is
-  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part. What is not paid is in the payee''s balance.';
+  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part.';
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
@@ -7966,7 +7967,7 @@ create table core.payout_lines (
 comment on table core.payout_lines is
   'One payment: to a customer (account_id), or to a partner. Name and IBAN are those of the moment it was prepared, the IBAN as it was encrypted then. Personal data; kept seven years.';
 comment on column core.payout_lines.partner_id is 'The tenant of the payee, which its IBAN is encrypted for: that of the account, or the partner who is paid.';
-comment on column core.payout_lines.released_at is 'A line that failed holds back its IBAN until there is another one, or the operator releases it.';
+comment on column core.payout_lines.released_at is 'A line that failed holds back its IBAN, whatever was paid since, until the operator releases it; another IBAN is paid.';
 -- serves: the latest payments of a payee
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the lines of a batch
@@ -7984,6 +7985,7 @@ create table core.payout_parts (
   owner_id          uuid,
   payee_id          uuid           not null generated always as (coalesce(account_id, partner_id)) stored,
   amount            numeric(14, 2) not null,
+  forgotten         numeric(14, 2) not null default 0,
   constraint payout_parts_pkey primary key (partner_id, id),
   constraint payout_parts_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
   constraint payout_parts_ledger_fkey foreign key (ledger_partner_id) references core.partners (id),
@@ -7996,12 +7998,34 @@ create table core.payout_parts (
 comment on table core.payout_parts is
   'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
+comment on column core.payout_parts.forgotten is 'What of it is of sales that retention deleted: the rest is core.payout_entries, but of VAT, which is of no sale.';
 -- serves: the parts of a line, a page of them
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of an account of the ledger
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
 select private.isolate('core.payout_parts', 'select');
 select private.keep_to_owner('core.payout_parts');
+
+create table core.payout_entries (
+  partner_id        uuid           not null,
+  part_id           uuid           not null,
+  ledger_partner_id uuid           not null,
+  allocation_id     uuid           not null,
+  owner_id          uuid,
+  amount            numeric(14, 2) not null,
+  sold              boolean        not null,
+  constraint payout_entries_pkey primary key (partner_id, part_id, allocation_id),
+  constraint payout_entries_part_fkey foreign key (partner_id, part_id) references core.payout_parts (partner_id, id),
+  constraint payout_entries_sold check (amount > 0 or amount < 0 and not sold)
+);
+comment on table core.payout_entries is
+  'What a part of a payment pays: a part of a sale, whole, as it was when the line was prepared. Which line pays what is decided here alone, and stays, whichever of them the bank makes, sends back, or makes first. Append-only, kept seven years.';
+comment on column core.payout_entries.allocation_id is 'The part of a sale, in the ledger of ledger_partner_id.';
+comment on column core.payout_entries.sold is 'Whether the sale stood then. Else amount is what a payment has of a sale that was taken back: less than zero, or what another line took off and is given back.';
+-- serves: which payments have a part of a sale
+create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
+select private.isolate('core.payout_entries', 'select');
+select private.keep_to_owner('core.payout_entries');
 
 -- Events of money and of what leads to it: months that are booked, sales, payouts. Set by set, because a booking has thousands.
 
@@ -8090,7 +8114,7 @@ declare
 begin
   for payout in
     with current as materialized (
-      select p.id as partner_id, y.* from unnest(partners) p (id)
+      select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status from unnest(partners) p (id)
        cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
     ), news as materialized (
       -- what was reversed whole is not listed any more
@@ -8188,7 +8212,23 @@ end $$;
 comment on function private.payable_balances(uuid[]) is
   'Every balance, or those of owners, of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
 
-create function private.may_yield(account_partner uuid, account uuid) returns boolean
+create function private.spent_bookings() returns uuid[]
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+as $$
+begin
+  return array(
+    select b.id
+      from core.bookings b
+      left join lateral (select s.price from core.sales s where s.partner_id = b.partner_id and s.booking_id = b.id order by s.arrival desc limit 1) p on true
+     where b.partner_id = any (array(select t.id from core.partners t)) and b.status = 'submitted' and (p.price is not null or b.granted_ere is not null)
+       -- before the first sale nobody knows the price
+       and private.sellable_ere(b) * coalesce(p.price, 1000000) < 0.005);
+end $$;
+comment on function private.spent_bookings() is
+  'The bookings of which nothing can be sold any more: the register granted no more for the whole, or what is left comes to no cent at the price of the last sale, and is refused as a sale. A few milliseconds a booking.';
+
+create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
@@ -8214,22 +8254,23 @@ begin
         left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
        where c.partner_id = account_partner and c.account_id = account
          and (k.id is null or k.ere > (select coalesce(sum(a.ere), 0) from core.allocations a
-                                        where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)));
+                                        where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)
+                              and r.booking_id <> all (spent)));
 end $$;
-comment on function private.may_yield(uuid, uuid) is
-  'Whether more can come of an account: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that are not sold.';
+comment on function private.may_yield(uuid, uuid, uuid[]) is
+  'Whether more can come of an account, where these bookings are spent: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that can still be sold for a cent.';
 
-create function private.partner_may_yield(partner uuid) returns boolean
+create function private.partner_may_yield(partner uuid, spent uuid[]) returns boolean
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
-  return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id))
+  return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
       or exists (select from core.attributions t
                    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
-                  where t.partner_id = partner and private.may_yield(a.partner_id, a.id));
+                  where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
-comment on function private.partner_may_yield(uuid) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
+comment on function private.partner_may_yield(uuid, uuid[]) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
 
 create type private.payee as (
   partner_id        uuid,
@@ -8241,25 +8282,26 @@ create type private.payee as (
   iban_key_id       text,
   iban_last4        text,
   iban_changed_at   timestamptz,
-  -- of the latest payment where that failed, and nobody released it
-  failed_ciphertext text,
-  failed_key_id     text,
+  -- the IBANs of payments that failed and that nobody released: [{ciphertext, key_id}], null where there are none
+  failed            jsonb,
   reason            text);
 
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
 as $$
+declare
+  spent constant uuid[] := case when minimum > 0 then private.spent_bookings() else '{}' end;
 begin
   return query
   with owed as materialized (
     select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances(owners) b group by b.partner_id, b.account_id
   )
   select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
-         f.iban_ciphertext, f.iban_key_id,
+         f.failed,
          case when o.amount < 0 then 'owes'
-              when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id)
-                                               else private.may_yield(o.partner_id, o.account_id) end then 'below_minimum'
+              when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id, spent)
+                                               else private.may_yield(o.partner_id, o.account_id, spent) end then 'below_minimum'
               when i.ciphertext is null then 'iban_missing'
               when i.changed_at > private.now() - interval '48 hours' then 'iban_changed'
               when n.name is null then 'name_unreadable' end
@@ -8277,9 +8319,10 @@ begin
              case when o.account_id is null then p.iban_last4 else a.iban_last4 end as last4,
              case when o.account_id is null then p.iban_changed_at else a.iban_changed_at end as changed_at) i
     left join lateral (
-      select l.* from core.payout_lines l
-       where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id) and l.status <> 'cancelled'
-       order by l.arrival desc limit 1) f on f.status = 'failed' and f.released_at is null
+      select jsonb_agg(jsonb_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id) order by l.iban_ciphertext) as failed
+        from (select distinct l.iban_ciphertext, l.iban_key_id from core.payout_lines l
+               where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id)
+                 and l.status = 'failed' and l.released_at is null) l) f on true
    where o.amount <> 0;
 end $$;
 comment on function private.payees(numeric, uuid[]) is
@@ -8326,6 +8369,42 @@ end $$;
 comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) is
   'Euros from one account to another; an amount below zero goes the other way.';
 
+create function private.earned_of(tenant uuid, kind text, payee uuid)
+returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+as $$
+begin
+  return query
+  -- one pass over what was sold and what was paid, which are brought together without a join: a partner may have a hundred thousand of each
+  select m.id, max(m.arrival), bool_or(m.stands), sum(m.due), sum(m.paid),
+         case when sum(m.paid) <> 0 then max(m.state) when bool_or(m.failed) then 'failed' else 'pending' end,
+         case when sum(m.paid) <> 0 then max(m.paid_at) end
+    from (
+      select a.id, s.arrival, a.reversal_id is null as stands, case when a.reversal_id is null then a.net else 0 end as due, 0.00 as paid,
+             null as state, false as failed, null::timestamptz as paid_at
+        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+       where earned_of.kind = 'customer' and a.partner_id = tenant and a.account_id = payee and a.net > 0
+      union all
+      select a.id, s.arrival, a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0, null, false, null
+        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+       where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
+      union all
+      -- of a part of a sale that stands one line at a time counts
+      select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
+             case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end,
+             l.status = 'failed', l.paid_at
+        from core.payout_parts o
+        join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
+        join core.payout_batches b on b.id = l.batch_id
+       cross join lateral (select l.status in ('pending', 'paid') as counts) k
+        join core.payout_entries e on e.partner_id = o.partner_id and e.part_id = o.id
+       where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
+   group by m.id;
+end $$;
+comment on function private.earned_of(uuid, text, uuid) is
+  'Each part of a sale that brought something to one payee (kind customer or partner): whether it stands, what is due of it (0 where it was taken back), what payments have of it, and how far that is. due less paid is what the next payment has of it.';
+
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
@@ -8346,12 +8425,24 @@ begin
       select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext, l.iban_key_id, l.iban_last4
         from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b on b.line_id = l.line_id
        order by l.name, l.line_id
-    ), parts as (
-      insert into core.payout_parts (partner_id, line_id, ledger_partner_id, kind, account_id, owner_id, amount)
-      select b.partner_id, b.line_id, b.ledger_partner_id, b.kind, b.of_account_id, a.owner_id, b.amount
+    ), piece as materialized (
+      select gen_random_uuid() as id, b.*, a.owner_id
         from balance b
         left join core.accounts a on a.partner_id = b.partner_id and a.id = b.of_account_id
+    ), entry as materialized (
+      select p.partner_id, p.id as part_id, p.ledger_partner_id, d.allocation_id, p.owner_id, d.due - d.paid as amount, d.stands
+        from piece p
+       cross join lateral private.earned_of(p.ledger_partner_id, p.kind, coalesce(p.of_account_id, p.partner_id)) d
+       where d.due <> d.paid
+    ), parts as (
+      insert into core.payout_parts (partner_id, id, line_id, ledger_partner_id, kind, account_id, owner_id, amount, forgotten)
+      select p.partner_id, p.id, p.line_id, p.ledger_partner_id, p.kind, p.of_account_id, p.owner_id, p.amount,
+             case p.kind when 'vat' then 0 else p.amount - coalesce(e.amount, 0) end
+        from piece p
+        left join (select e.part_id, sum(e.amount) as amount from entry e group by e.part_id) e on e.part_id = p.id
       returning *
+    ), entries as (
+      insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold) select * from entry
     )
     select p.ledger_partner_id as partner_id,
            array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings
@@ -8363,7 +8454,7 @@ begin
   return made;
 end $$;
 comment on function private.make_batch(private.payee[], numeric, text, uuid[]) is
-  'A batch with a line for each of these payees, for all that is owed to them as it stands now, or what of it owners have; the money is on its way from here on. Payouts are locked.';
+  'A batch with a line for each of these payees, for all that is owed to them as it stands now, or what of it owners have; which sales each line pays is settled, and the money is on its way, from here on. Payouts are locked.';
 
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
@@ -8441,55 +8532,37 @@ begin
 end $$;
 comment on function private.notify_paid(uuid) is 'Has the customers of a batch told that their money is on its way.';
 
-create function private.forgotten_of(tenant uuid, kind text, payee uuid) returns numeric
-language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
-as $$
-begin
-  return private.balance(tenant, 'EUR', kind, payee)
-    + coalesce((select sum(p.amount)
-                  from core.payout_parts p
-                  join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status in ('pending', 'paid')
-                 where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = forgotten_of.kind), 0)
-    - coalesce((select sum(case forgotten_of.kind when 'customer' then a.net else a.partner_share end)
-                  from core.allocations a
-                 where a.partner_id = tenant and a.reversal_id is null
-                   and case forgotten_of.kind when 'customer' then a.account_id = payee else a.share_partner_id = payee end), 0);
-end $$;
-comment on function private.forgotten_of(uuid, text, uuid) is
-  'What a payee got of sales that retention deleted, less what payments brought that it deleted: the ledger carries both. 0 as long as it deleted neither.';
-
 create function private.payments(tenant uuid, kind text, payee uuid)
-returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz)
+returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
-declare
-  forgotten constant numeric := private.forgotten_of(tenant, kind, payee);
 begin
   return query
-  with due as materialized (
-    -- the oldest part of a balance is paid first
-    select a.id, k.amount, forgotten + sum(k.amount) over (order by s.arrival, a.id) as up_to
-      from core.allocations a
-      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
-      cross join lateral (select case payments.kind when 'customer' then a.net else a.partner_share end as amount) k
-     where a.partner_id = tenant and a.reversal_id is null and k.amount > 0
-       and case payments.kind when 'customer' then a.account_id = payee else a.share_partner_id = payee end
-  ), taken as (
-    select l.arrival, case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at,
-           sum(p.amount) over (order by l.status <> 'paid', l.arrival) as up_to
+  with earned as materialized (
+    select e.*, sum(e.due) filter (where e.paid = 0) over (order by e.arrival, e.allocation_id) as up_to
+      from private.earned_of(tenant, kind, payee) e where e.stands
+  ), kept as materialized (
+    -- what the balance lacks to be what no payment has yet: it settles what was paid and taken back since, the oldest first
+    select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
+  ), last as materialized (
+    select case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status in ('pending', 'paid')
       join core.payout_batches b on b.id = l.batch_id
-     where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = payments.kind
+     where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = payments.kind and (select k.debt from kept k) > 0
+     order by l.arrival desc limit 1
   )
-  select d.id, d.amount, coalesce(t.state, 'pending'), t.paid_at
-    from due d
-    left join lateral (select t.* from taken t where t.up_to >= d.up_to order by t.state <> 'paid', t.arrival limit 1) t on true;
+  select e.allocation_id, e.due,
+         case when e.paid <> 0 then e.state when e.up_to <= k.debt then coalesce(l.state, 'paid') else e.state end,
+         case when e.paid <> 0 then e.paid_at when e.up_to <= k.debt then l.paid_at end,
+         e.paid <> 0 or coalesce(e.up_to - e.due < k.debt, false)
+    from earned e
+   cross join kept k
+    left join last l on true;
 end $$;
 comment on function private.payments(uuid, text, uuid) is
-  'How far each part of a sale that stands has come to one payee (kind customer or partner): pending, approved once two people let it go to the bank, or paid, with the moment. A part that was paid in part is not paid.';
+  'How far each part of a sale that stands has come to one payee (kind customer or partner): pending, approved once two people let it go to the bank, paid, with the moment, or failed where the last payment of it came back. taken: a payment has it, or it settles what was paid and taken back, be it in part.';
 
 -- Whether payouts and the ledger agree; see ledger/check.sql.
 
@@ -8514,7 +8587,28 @@ as $$
     select coalesce(b.owner, o.payee_id) as payee_id, coalesce(o.amount, 0) as amount, coalesce(b.balance, 0) as balance
       from (select * from core.ledger_balances where partner_id = tenant and unit = 'EUR' and kind in ('payout', 'bank')) b
       full join owed o on o.kind = b.kind and o.payee_id = b.owner
+  ), entry as materialized (
+    select e.part_id, e.ledger_partner_id, e.allocation_id, p.kind, p.status, e.amount
+      from part p join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id
+  ), pays as (
+    select p.id, p.amount - p.forgotten as amount, coalesce(e.amount, 0) as entries
+      from part p left join (select e.part_id, sum(e.amount) as amount from entry e group by e.part_id) e on e.part_id = p.id
+     where p.kind <> 'vat'
+  ), earned as (
+    -- a part of a sale is on one payment that stands, or on none; one that was taken back may still be on one
+    select e.allocation_id, e.kind, e.amount, a.reversal_id is null as stands, case e.kind when 'customer' then a.net else a.partner_share end as due
+      from (select e.allocation_id, e.kind, sum(e.amount) filter (where e.status in ('pending', 'paid')) as amount from entry e group by e.allocation_id, e.kind) e
+      left join (select * from core.allocations where partner_id = tenant) a on a.id = e.allocation_id
   )
+  select 'parts of payouts are the sales they pay', coalesce(sum(p.amount), 0), coalesce(sum(p.entries), 0),
+         count(*) filter (where p.amount <> p.entries), min('part ' || p.id) filter (where p.amount <> p.entries)
+    from pays p
+  union all
+  select 'each part of a sale is paid once', 0, count(*) filter (where k.is_wrong), count(*) filter (where k.is_wrong), min('allocation ' || e.allocation_id) filter (where k.is_wrong)
+    from earned e
+   cross join lateral (
+     select e.due is null or coalesce(e.amount, 0) <> 0 and coalesce(e.amount, 0) <> e.due and (e.stands or e.amount <> -e.due) as is_wrong) k
+  union all
   select 'lines of payouts are the sum of their parts', coalesce(sum(l.parts), 0), coalesce(sum(l.amount), 0),
          count(*) filter (where l.parts <> l.amount), min('line ' || l.id) filter (where l.parts <> l.amount)
     from line l
@@ -8637,7 +8731,7 @@ create table core.invoices (
   vat_regime text           not null,
   vat_rate   numeric(5, 2)  not null,
   net        numeric(14, 2) not null,
-  vat        numeric(14, 2) not null generated always as (round(net * vat_rate * 0.01, 2)) stored,
+  vat        numeric(14, 2) not null,
   corrects   uuid,
   name       text           not null,
   company    jsonb          not null,
@@ -8650,11 +8744,13 @@ create table core.invoices (
   constraint invoices_regime_known check (vat_regime in ('none', 'small_business', 'regular', 'reverse_charge')),
   constraint invoices_rate_of_regime check (vat_regime = 'regular' or vat_rate = 0),
   constraint invoices_corrects_fkey foreign key (partner_id, corrects) references core.invoices (partner_id, id),
+  constraint invoices_vat_of_net check (case when corrects is null then vat = round(net * vat_rate * 0.01, 2)
+                                             else abs(vat - net * vat_rate * 0.01) <= 0.01 end),
   constraint invoices_credit_notes_correct check (case when corrects is null then net > 0 else net < 0 end)
 );
 comment on table core.invoices is
   'A self-billing statement: the partner''s share in the fees of a quarter of delivery, as far as no invoice before it had it; or a credit note, of what an invoice had and was taken back since. Numbered without gaps by partner and year of issue. With the partner''s name and company data as they were. Append-only, kept seven years.';
-comment on column core.invoices.vat is 'On top of the share, rounded half up once, away from zero: a credit note mirrors its invoice.';
+comment on column core.invoices.vat is 'On top of the share, rounded half up once, away from zero. Of the credit notes of one invoice the sum is rounded, so that all of them together have the cents that the invoice had.';
 comment on column core.invoices.corrects is 'The invoice of which a credit note takes back, at the rate it was charged; null in an invoice.';
 -- serves: the credit notes of an invoice
 create index invoices_corrects on core.invoices (partner_id, corrects) where corrects is not null;
@@ -8744,10 +8840,13 @@ begin
     select e.ledger_partner_id, e.entry_id, e.amount from private.share_entries(partner.id) e
      where e.quarter = invoice.quarter and e.corrects is not distinct from invoice.corrects
   ), written as (
-    insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, corrects, name, company)
+    insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, vat, corrects, name, company)
     select partner.id, invoice.year, invoice.number, invoice.quarter, invoice.issued_on, invoice.issued_by, invoice.vat_regime, invoice.vat_rate,
-           sum(c.amount), invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
-      from charged c having sum(c.amount) <> 0
+           sum(c.amount), round((sum(c.amount) + before.net) * invoice.vat_rate * 0.01, 2) - before.vat, invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
+      from charged c
+     cross join (select coalesce(sum(i.net), 0) as net, coalesce(sum(i.vat), 0) as vat from core.invoices i
+                  where i.partner_id = partner.id and i.corrects = invoice.corrects) before
+     group by before.net, before.vat having sum(c.amount) <> 0
     returning *
   ), listed as (
     insert into core.invoice_entries (partner_id, ledger_partner_id, entry_id, invoice_id, amount)
@@ -8844,6 +8943,11 @@ as $$
                       where e.partner_id = tenant and e.cause = 'invoice:' || i.id || ':vat'), 0) as in_ledger
       from core.invoices i where i.partner_id = tenant
   )
+  select 'VAT of credit notes is that of their sum', coalesce(sum(k.due), 0), coalesce(sum(k.vat), 0), count(*) filter (where k.due <> k.vat),
+         min('invoice ' || k.corrects) filter (where k.due <> k.vat)
+    from (select i.corrects, sum(i.vat) as vat, round(sum(i.net) * i.vat_rate * 0.01, 2) as due
+            from core.invoices i where i.partner_id = tenant and i.corrects is not null group by i.corrects, i.vat_rate) k
+  union all
   select 'invoices charge what they list', coalesce(sum(i.entries), 0), coalesce(sum(i.net), 0), count(*) filter (where i.net <> i.entries),
          min('invoice ' || i.id) filter (where i.net <> i.entries)
     from invoice i
@@ -8990,30 +9094,17 @@ language sql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
   with line as materialized (
-    select l.partner_id, l.id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4,
-           coalesce((select sum(o.amount) from core.payout_parts o
-                       -- one that is still on its way took its part before this one
-                       join core.payout_lines e
-                         on e.partner_id = o.partner_id and e.id = o.line_id and e.status in ('pending', 'paid') and e.arrival < l.arrival
-                      where o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id and o.kind = 'customer'), 0) as before
+    select l.partner_id, l.id, p.id as part_id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
      where p.partner_id = document.partner_id and p.kind = 'customer' and p.account_id = document.account_id
        and (p.line_id = document.line_id or p.id = document.part_id)
-  ), due as materialized (
-    -- the oldest part of a balance is paid first; what was taken back since was paid by this line all the same
-    select a.row_id, a.ere, a.gross, a.fee, a.net, f.amount + sum(a.net) over (order by s.arrival, a.id) as up_to
-      from line l
-      cross join lateral (select private.forgotten_of(l.partner_id, 'customer', l.account_id) as amount offset 0) f
-      join core.allocations a on a.partner_id = l.partner_id and a.account_id = l.account_id and a.net > 0
-      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
-      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-     where v.id is null or v.reversed_at > l.paid_at
   ), months as materialized (
-    select r.ean_code, r.period, round(sum(d.ere) / r.ere_per_kwh, 3) as kwh, sum(d.ere) as ere, sum(d.gross) as gross, sum(d.fee) as fee, sum(d.net) as net
+    select r.ean_code, r.period, round(sum(a.ere) / r.ere_per_kwh, 3) as kwh, sum(a.ere) as ere, sum(a.gross) as gross, sum(a.fee) as fee, sum(a.net) as net
       from line l
-      join due d on d.up_to > l.before and d.up_to <= l.before + l.amount
-      join core.booking_rows r on r.partner_id = l.partner_id and r.id = d.row_id
+      join core.payout_entries e on e.partner_id = l.partner_id and e.part_id = l.part_id and e.sold
+      join core.allocations a on a.partner_id = e.ledger_partner_id and a.id = e.allocation_id
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
      group by r.id, r.ean_code, r.period, r.ere_per_kwh
   ), total as (
     select coalesce(sum(m.kwh), 0.000) as kwh, coalesce(sum(m.ere), 0.000000) as ere, coalesce(sum(m.gross), 0.00) as gross,
@@ -9038,7 +9129,7 @@ as $$
     join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
 $$;
 comment on function private.statement_content(core.documents) is
-  'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
+  'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net: as core.payout_entries has it since the line was prepared. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
 
 -- Invoices as documents: what they say.
 
@@ -11134,6 +11225,35 @@ begin
 end $$;
 comment on function private.close_balances(uuid, uuid[]) is 'Moves what is left in the accounts of these owners to the tenant''s account of what was closed.';
 
+-- What was tampered with is named, and stays. What would hide it is deleted in the transaction in which it was checked, and nobody writes in between.
+create function private.hold_books() returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.lock_payouts(exclusively => true);
+  lock table core.bookings, core.credits, core.booking_rows, core.sales, core.sale_reversals, core.allocations, core.invoices, core.invoice_entries,
+             core.payout_batches, core.payout_lines, core.payout_parts, core.payout_entries, core.ledger_accounts, core.ledger_entries
+    in share row exclusive mode;
+end $$;
+comment on function private.hold_books() is 'Until the end of the transaction nobody else writes what ledger check reads, but for months that come in.';
+
+create function private.require_agreement(tenant uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  found record;
+begin
+  select p.slug, k.what, k.example into found
+    from core.partners p cross join lateral private.check_ledger(p.id) k where p.id = tenant and (k.wrong > 0 or k.expected <> k.found)
+   order by k.what limit 1;
+  if found.slug is not null then
+    perform private.refuse('ledger_disagrees', json_build_object('partner_slug', found.slug, 'check', found.what, 'first', found.example));
+  end if;
+end $$;
+comment on function private.require_agreement(uuid) is 'Refuses with ledger_disagrees where ledger check of a tenant does not hold. The books are held.';
+
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -11142,10 +11262,17 @@ declare
   gone core.payout_lines[] := array(
     select l from core.payout_lines l join core.payout_batches b on b.id = l.batch_id
      where l.status <> 'pending' and greatest(b.settled_at, b.cancelled_at, l.paid_at, l.failed_at) < private.dutch_midnight(border)
+       -- a sale is paid as long as it is there: it goes first
+       and not exists (select from core.payout_parts p join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id
+                        where p.partner_id = l.partner_id and p.line_id = l.id)
      order by l.partner_id, l.id limit size for update of l);
   tenant   uuid;
   postings private.posting[];
 begin
+  perform private.require_agreement(t.id)
+    from (select l.partner_id as id from unnest(gone) l
+          union
+          select p.ledger_partner_id from unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id) t;
   for tenant, postings in
     select k.ledger_partner_id, array_agg(case when k.amount > 0
              then row('closed:line:' || k.line_id, 'EUR', k.amount, 'bank', k.payee_id, 'closed', k.ledger_partner_id)::private.posting
@@ -11171,23 +11298,22 @@ language plpgsql
 set search_path = ''
 as $$
 declare
+  gone    core.invoices[];
   deleted int;
 begin
   -- a partner's invoices of a year together, because their numbers have no gaps; not while a later credit note refers to one of them
-  with year as (
-    select i.partner_id, i.year from core.invoices i
-     where i.year < extract(year from border)
-       and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id and o.id = c.corrects
-                        where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
-     group by 1, 2 order by 2, 1 limit size
-  ), listed as (
-    delete from core.invoice_entries e using core.invoices i join year y on y.partner_id = i.partner_id and y.year = i.year
-     where e.partner_id = i.partner_id and e.invoice_id = i.id
-  ), rendered as (
-    delete from core.documents d using core.invoices i join year y on y.partner_id = i.partner_id and y.year = i.year
-     where d.partner_id = i.partner_id and d.invoice_id = i.id
-  )
-  delete from core.invoices i using year y where i.partner_id = y.partner_id and i.year = y.year;
+  gone := array(
+    select i from core.invoices i
+      join (select i.partner_id, i.year from core.invoices i
+             where i.year < extract(year from border)
+               and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id and o.id = c.corrects
+                                where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
+             group by 1, 2 order by 2, 1 limit size) y on y.partner_id = i.partner_id and y.year = i.year);
+  perform private.require_agreement(t.id) from (select distinct i.partner_id as id from unnest(gone) i) t;
+  delete from core.invoice_entries e using unnest(gone) i where e.partner_id = i.partner_id and e.invoice_id = i.id;
+  delete from core.documents d using unnest(gone) i where d.partner_id = i.partner_id and d.invoice_id = i.id;
+  -- in one statement: credit notes go with what they correct
+  delete from core.invoices d using unnest(gone) i where d.partner_id = i.partner_id and d.id = i.id;
   get diagnostics deleted = row_count;
   return deleted;
 end $$;
@@ -11199,13 +11325,25 @@ as $$
 declare
   booking core.bookings;
   sales   uuid[];
+  checked uuid[] := '{}';
   deleted int := 0;
   counted int;
 begin
   for booking in select * from core.bookings b where b.quarter < border order by b.quarter, b.partner_id, b.id for update loop
+    if booking.partner_id <> all (checked) then
+      perform private.require_agreement(booking.partner_id);
+      checked := checked || booking.partner_id;
+    end if;
     sales := array(select s.id from core.sales s where s.partner_id = booking.partner_id and s.booking_id = booking.id);
     perform private.close_balances(booking.partner_id, sales || booking.id);
-    delete from core.allocations a where a.partner_id = booking.partner_id and a.sale_id = any (sales);
+    with gone as (
+      delete from core.allocations a where a.partner_id = booking.partner_id and a.sale_id = any (sales) returning a.id
+    ), entry as (
+      delete from core.payout_entries e using gone a where e.ledger_partner_id = booking.partner_id and e.allocation_id = a.id returning e.*
+    )
+    update core.payout_parts p set forgotten = p.forgotten + e.amount
+      from (select e.partner_id, e.part_id, sum(e.amount) as amount from entry e group by e.partner_id, e.part_id) e
+     where p.partner_id = e.partner_id and p.id = e.part_id;
     delete from core.sale_reversals v where v.partner_id = booking.partner_id and v.sale_id = any (sales);
     delete from core.sales s where s.partner_id = booking.partner_id and s.id = any (sales);
     delete from core.credits c using core.booking_rows r
@@ -11365,6 +11503,7 @@ declare
   upto    core.audit_links;
   deleted int := 0;
   rows    bigint[];
+  fault   private.audit_fault;
 begin
   for chain in select * from core.audit_chains c where c.log = of_log and c.position > c.checkpoint_position order by c.partner_id for update loop
     -- from the oldest end on, up to the first row that has to stay: chained by then, or it is of another year
@@ -11380,6 +11519,17 @@ begin
      where l.partner_id = chain.partner_id and l.log = of_log and l.position = coalesce(kept - 1, least(chain.position, chain.checkpoint_position + size));
     continue when not found;
     rows := array(select l.row_id from core.audit_links l where l.partner_id = chain.partner_id and l.log = of_log and l.position <= upto.position);
+    -- these rows are as they were chained, and stay so until they go
+    if of_log = 'audit' then
+      perform from core.audit_log a where a.partner_id = chain.partner_id and a.id = any (rows) for update;
+    else
+      perform private.require_agreement(chain.partner_id);
+    end if;
+    fault := (private.verify_links(chain, chain.checkpoint_position, (upto.position - chain.checkpoint_position)::int, null)).first_fault;
+    if fault.fault is not null then
+      perform private.refuse('audit_disagrees', json_build_object(
+        'partner_slug', (select p.slug from core.partners p where p.id = chain.partner_id), 'log', of_log, 'fault', fault.fault, 'row', fault.row_id, 'what', fault.what));
+    end if;
     if of_log = 'audit' then
       delete from core.audit_log a where a.partner_id = chain.partner_id and a.id = any (rows);
     else
@@ -11425,6 +11575,9 @@ as $$
 declare
   border constant date := private.retention_border();
 begin
+  if kind in ('invoices', 'bookings', 'payouts', 'ledger') then
+    perform private.hold_books();
+  end if;
   return case kind
     when 'drafts' then private.forget_claimed_drafts(size)
     when 'payouts' then private.forget_payouts(border, size)
@@ -11439,12 +11592,12 @@ begin
     when 'audit_log' then private.forget_log('audit', border, size)
     when 'ledger' then private.forget_log('ledger', border, size) end;
 end $$;
-comment on function private.retention_step(text, int) is 'Deletes some rows of a kind that need not be kept any more, and says how many.';
+comment on function private.retention_step(text, int) is 'Deletes some rows of a kind that need not be kept any more, and says how many. Refused where what goes does not agree with the ledger, or is not what was chained: once it is gone nobody could tell.';
 
 create function private.retention_kinds() returns text[]
 language sql immutable
 set search_path = ''
-as $$ select '{drafts,payouts,invoices,bookings,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
+as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
 comment on function private.retention_kinds() is 'The kinds in the order in which they are deleted: what refers to something goes before it.';
 
 -- The claim of a draft by its customer: where it stands, and what its pages show.
@@ -14450,10 +14603,9 @@ begin
     ), quarter as (
       select p.quarter, count(distinct p.account_id) as customers, sum(p.ere) as ere, sum(p.partner_share) as share,
              (select sum(r.accepted_kwh) from (select distinct q.row_id, q.accepted_kwh from part q where q.quarter = p.quarter) r) as kwh,
-             case when bool_and(p.state = 'paid') then 'paid'
-                  when (select l.status from core.payout_lines l
-                         where l.partner_id = partner_payouts.partner and l.payee_id = partner_payouts.partner and l.status <> 'cancelled'
-                         order by l.arrival desc limit 1) = 'failed' then 'failed'
+             case when sum(p.partner_share) = 0 then 'none_due'
+                  when bool_and(p.state = 'paid') then 'paid'
+                  when bool_or(p.state = 'failed') then 'failed'
                   when bool_and(p.state in ('paid', 'approved')) then 'approved'
                   else 'pending' end as status,
              max(p.paid_at) as paid_at
@@ -17342,6 +17494,8 @@ begin
   delete from core.invoice_entries i where i.partner_id = any (partners);
   delete from core.invoices i where i.partner_id = any (partners);
   perform private.withdraw_statement(l) from unnest(gone) l;
+  delete from core.payout_entries e using unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+   where e.partner_id = p.partner_id and e.part_id = p.id;
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
   delete from core.payout_batches b using unnest(gone) l
@@ -17369,7 +17523,11 @@ begin
     union all select 'credit:' || c.id from core.credits c where c.partner_id = tenant and c.row_id = any (gone)
     union all select 'allocation:' || a.id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone));
   perform private.erase_payouts(tenant, accounts, array(
-    select distinct a.share_partner_id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) and a.partner_share > 0));
+    select a.share_partner_id from core.allocations a where a.partner_id = tenant and a.row_id = any (gone) and a.partner_share > 0
+    union
+    -- who was paid for them, be it without a share
+    select l.partner_id from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.ledger_partner_id = tenant and p.kind = 'customer' and p.payee_id = any (accounts) and l.account_id is null));
   perform private.erase_entries(tenant, causes, accounts);
 
   -- of a sale that others have a part in, that part is left
@@ -20004,11 +20162,11 @@ begin
   return (
     select json_build_object('payees', coalesce(json_agg(json_build_object(
              'partner_id', y.partner_id, 'account_id', y.account_id, 'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
-             'failed_iban', case when y.failed_ciphertext is not null then json_build_object('ciphertext', y.failed_ciphertext, 'key_id', y.failed_key_id) end)), '[]'))
+             'failed', coalesce(y.failed, '[]'))), '[]'))
       from private.payees(private.read_minimum(input)) y where y.reason is null);
 end $$;
 comment on function ops.payout_due(jsonb) is
-  'Whom a batch would take in, with their IBANs as they are encrypted: {minimum?} to {payees}. Who has the keys judges these, for payout_prepare.';
+  'Whom a batch would take in, with their IBANs, and those of payments of theirs that failed, as they are encrypted: {minimum?} to {payees}. Who has the keys judges these, for payout_prepare.';
 select private.expose_ops('ops.payout_due(jsonb)');
 
 create function ops.payout_prepare(input jsonb) returns json
@@ -20026,11 +20184,11 @@ begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
   -- judged is what was said of the very IBAN that is there now, by what had failed till now
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
-           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or j.failed_ciphertext is distinct from y.failed_ciphertext
+           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
                                then 'not_judged' else j.problem end))), '[]')
     into judged
     from private.payees(minimum) y
-    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, failed_ciphertext text, problem text)
+    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, failed jsonb, problem text)
       on j.partner_id = y.partner_id and coalesce(j.account_id, j.partner_id) = coalesce(y.account_id, y.partner_id);
   taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
   if cardinality(taken) > 0 then
@@ -20054,7 +20212,7 @@ begin
                    from left_out l)));
 end $$;
 comment on function ops.payout_prepare(jsonb) is
-  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed_ciphertext, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
+  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
 select private.expose_ops('ops.payout_prepare(jsonb)');
 
 create function ops.payout_approve(input jsonb) returns json
@@ -20246,27 +20404,37 @@ as $$
 declare
   reason  constant text := private.operator_reason(input ->> 'reason');
   line    core.payout_lines;
+  other   core.payout_lines;
   changed boolean;
 begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
   select l.* into line
-    from core.payout_lines l join core.partners p on p.id = l.partner_id
-   where l.partner_id = any (array(select q.id from core.partners q)) and l.status <> 'cancelled'
+    from core.payout_lines l
+   where l.partner_id = any (array(select q.id from core.partners q)) and l.status = 'failed'
      and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'), (select q.id from core.partners q where q.slug = input ->> 'payee'))
-   order by l.arrival desc limit 1;
-  if line.status is distinct from 'failed' then
+   order by l.released_at is null desc, l.arrival desc limit 1;
+  if not found then
     perform private.refuse('nothing_to_release', json_build_object('payee', input ->> 'payee'));
   end if;
   changed := line.released_at is null;
   if changed then
-    update core.payout_lines l set released_at = private.now(), released_reason = reason
-     where l.partner_id = line.partner_id and l.id = line.id returning * into line;
-    perform private.act_for_partner(line.partner_id), private.audit('payout.released', line.payee_id, jsonb_build_object('line', line.id));
+    perform private.act_for_partner(line.partner_id);
+    -- every one of them that failed: who asks for it names the payee
+    for other in
+      update core.payout_lines l set released_at = private.now(), released_reason = reason
+       where l.partner_id = line.partner_id and l.payee_id = line.payee_id and l.status = 'failed' and l.released_at is null
+      returning *
+    loop
+      perform private.audit('payout.released', other.payee_id, jsonb_build_object('line', other.id));
+      if other.id = line.id then
+        line := other;
+      end if;
+    end loop;
   end if;
   return json_build_object('changed', changed, 'line', private.payout_line_row(line));
 end $$;
 comment on function ops.payout_release(jsonb) is
-  'Lets the IBAN of a payment that failed be paid again: {payee, reason} to {changed, line}. payee is an account id, or a partner''s slug or id.';
+  'Lets the IBANs of payments that failed be paid again: {payee, reason} to {changed, line}, the last of those lines. payee is an account id, or a partner''s slug or id.';
 select private.expose_ops('ops.payout_release(jsonb)');
 
 create function ops.payout_list(input jsonb) returns json

@@ -86,7 +86,7 @@ test("contract §3 months of somebody who left before the registration was judge
   expect([await lost(waiting), await lost(rejected)], "said before, where nothing can come of it").toEqual([0, 50]);
   for (const person of [waiting, rejected]) await as(person, "close_own_account", { mails: {} });
   const mayYield = async ({ account_id }: Charging) =>
-    (await world.row("select private.may_yield(private.house(), $1) as may", account_id)).may;
+    (await world.row("select private.may_yield(private.house(), $1, '{}') as may", account_id)).may;
   expect([await mayYield(waiting), await mayYield(rejected)], "what is left is paid without a minimum").toEqual([
     true,
     false,

@@ -549,7 +549,7 @@ export interface paths {
         };
         /**
          * List the partner's payouts, newest quarter first
-         * @description Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month of attachment. `kwh` are those of months of which ERE are sold, as the register accepted them. `pending` until everything is paid; `approved` while what is not paid is on its way to your bank; `failed` where the last payment to you failed. `payout_id` is the same for good.
+         * @description Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month of attachment. `kwh` are those of months of which ERE are sold, as the register accepted them. `pending` until everything is paid; `approved` while what is not paid is on its way to your bank; `failed` where the last payment of something in it failed; `none_due` where the share comes to 0.00. `payout_id` is the same for good.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -4605,10 +4605,10 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description pending, approved: on its way to the bank, paid, failed
+                 * @description pending, approved: on its way to the bank, paid, failed, none_due: the share comes to 0.00
                  * @enum {string}
                  */
-                status: "pending" | "approved" | "paid" | "failed";
+                status: "pending" | "approved" | "paid" | "failed" | "none_due";
                 /** @description Customers with ERE in it */
                 customers: number;
                 /** @description kWh of months of which ERE are sold, as the register accepted them */

@@ -43,7 +43,7 @@ begin
 end $$;
 comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of the transaction nobody delivers, signs or corrects anything of these connections.';
 
-create function private.claim_months(booking core.bookings, held uuid[]) returns private.posting[]
+create function private.claim_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
@@ -64,7 +64,7 @@ begin
                 else private.brought_by_then(c.user_id, j.period) end,
            h.brands, h.models, h.serials, j.flags
       from (select j.connection_id, array_agg(j) as months
-              from private.judge_quarter(booking.partner_id, booking.quarter, null, held) j where j.reason is null group by j.connection_id) q
+              from private.judge_quarter(booking.partner_id, booking.quarter, chosen, held) j where j.reason is null group by j.connection_id) q
      cross join lateral (
        select c.*, a.user_id, s.full_name, t.partner_id as brought_by, t.attached_month,
               l.postal_code, l.house_number, l.house_number_addition, l.street, l.city
@@ -97,7 +97,7 @@ begin
     into postings from claimed r;
   return postings;
 end $$;
-comment on function private.claim_months(core.bookings, uuid[]) is
+comment on function private.claim_months(core.bookings, uuid[], uuid[]) is
   'Takes in what a booking may of these connections, which are locked, writes down what is true of it, and locks the months; what is to be posted of it. The one function that relies on the index over EAN and month of all tenants.';
 
 create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
@@ -122,7 +122,7 @@ begin
        and (chosen is null or c.account_id = any (chosen)));
   perform private.lock_connections(tenant, held);
   -- of a connection whose first month came since, nothing is locked: its months are for the next booking
-  postings := private.claim_months(booking, held);
+  postings := private.claim_months(booking, chosen, held);
   if postings is null then
     return 0;
   end if;

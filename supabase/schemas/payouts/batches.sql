@@ -46,27 +46,31 @@ set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return query
-  with part as materialized (
-    select a.id, a.sale_id, a.reversal_id is null as stands, a.net as amount
-      from core.allocations a where earned_of.kind = 'customer' and a.partner_id = tenant and a.account_id = payee and a.net > 0
-    union all
-    select a.id, a.sale_id, a.reversal_id is null, a.partner_share
-      from core.allocations a where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
-  )
-  select p.id, s.arrival, p.stands, case when p.stands then p.amount else 0 end, coalesce(t.paid, 0),
-         case when t.paid <> 0 then t.state when t.failed then 'failed' else 'pending' end, case when t.paid <> 0 then t.paid_at end
-    from part p
-   cross join lateral (select s.arrival from core.sales s where s.partner_id = tenant and s.id = p.sale_id offset 0) s
-   cross join lateral (
-     select sum(e.amount) filter (where k.counts) as paid, bool_or(l.status = 'failed') as failed, max(l.paid_at) as paid_at,
-            -- of a part of a sale that stands one line at a time counts
-            max(case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end) filter (where k.counts) as state
-       from core.payout_entries e
-       join core.payout_parts o on o.partner_id = e.partner_id and o.id = e.part_id and o.kind = earned_of.kind
-       join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
-       join core.payout_batches b on b.id = l.batch_id
-      cross join lateral (select l.status in ('pending', 'paid') as counts) k
-      where e.ledger_partner_id = tenant and e.allocation_id = p.id) t;
+  -- one pass over what was sold and what was paid, which are brought together without a join: a partner may have a hundred thousand of each
+  select m.id, max(m.arrival), bool_or(m.stands), sum(m.due), sum(m.paid),
+         case when sum(m.paid) <> 0 then max(m.state) when bool_or(m.failed) then 'failed' else 'pending' end,
+         case when sum(m.paid) <> 0 then max(m.paid_at) end
+    from (
+      select a.id, s.arrival, a.reversal_id is null as stands, case when a.reversal_id is null then a.net else 0 end as due, 0.00 as paid,
+             null as state, false as failed, null::timestamptz as paid_at
+        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+       where earned_of.kind = 'customer' and a.partner_id = tenant and a.account_id = payee and a.net > 0
+      union all
+      select a.id, s.arrival, a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0, null, false, null
+        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+       where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
+      union all
+      -- of a part of a sale that stands one line at a time counts
+      select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
+             case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end,
+             l.status = 'failed', l.paid_at
+        from core.payout_parts o
+        join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
+        join core.payout_batches b on b.id = l.batch_id
+       cross join lateral (select l.status in ('pending', 'paid') as counts) k
+        join core.payout_entries e on e.partner_id = o.partner_id and e.part_id = o.id
+       where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
+   group by m.id;
 end $$;
 comment on function private.earned_of(uuid, text, uuid) is
   'Each part of a sale that brought something to one payee (kind customer or partner): whether it stands, what is due of it (0 where it was taken back), what payments have of it, and how far that is. due less paid is what the next payment has of it.';
@@ -206,12 +210,11 @@ as $$
 begin
   return query
   with earned as materialized (
-    select * from private.earned_of(tenant, kind, payee) e where e.stands
-  ), open as materialized (
-    select e.allocation_id, sum(e.due) over (order by e.arrival, e.allocation_id) as up_to from earned e where e.paid = 0
+    select e.*, sum(e.due) filter (where e.paid = 0) over (order by e.arrival, e.allocation_id) as up_to
+      from private.earned_of(tenant, kind, payee) e where e.stands
   ), kept as materialized (
     -- what the balance lacks to be what no payment has yet: it settles what was paid and taken back since, the oldest first
-    select (select max(o.up_to) from open o) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
+    select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
   ), last as materialized (
     select case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at
       from core.payout_parts p
@@ -221,13 +224,12 @@ begin
      order by l.arrival desc limit 1
   )
   select e.allocation_id, e.due,
-         case when e.paid <> 0 then e.state when o.up_to <= k.debt then coalesce(l.state, 'paid') else e.state end,
-         case when e.paid <> 0 then e.paid_at when o.up_to <= k.debt then l.paid_at end,
-         e.paid <> 0 or o.up_to - e.due < k.debt
+         case when e.paid <> 0 then e.state when e.up_to <= k.debt then coalesce(l.state, 'paid') else e.state end,
+         case when e.paid <> 0 then e.paid_at when e.up_to <= k.debt then l.paid_at end,
+         e.paid <> 0 or coalesce(e.up_to - e.due < k.debt, false)
     from earned e
    cross join kept k
-    left join last l on true
-    left join open o on o.allocation_id = e.allocation_id;
+    left join last l on true;
 end $$;
 comment on function private.payments(uuid, text, uuid) is
   'How far each part of a sale that stands has come to one payee (kind customer or partner): pending, approved once two people let it go to the bank, paid, with the moment, or failed where the last payment of it came back. taken: a payment has it, or it settles what was paid and taken back, be it in part.';

@@ -46,21 +46,23 @@ end $$;
 comment on function private.payable_balances(uuid[]) is
   'Every balance, or those of owners, of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
 
-create function private.rest_is_worth_something(tenant uuid, booking uuid) returns boolean
+create function private.spent_bookings() returns uuid[]
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
-declare
-  rest constant numeric := private.sellable_ere((select b from core.bookings b where b.partner_id = tenant and b.id = booking));
 begin
-  -- before the first sale nobody knows the price
-  return rest > 0 and round(rest * coalesce((
-    select s.price from core.sales s where s.partner_id = tenant and s.booking_id = booking order by s.arrival desc limit 1), 1000000), 2) > 0;
+  return array(
+    select b.id
+      from core.bookings b
+      left join lateral (select s.price from core.sales s where s.partner_id = b.partner_id and s.booking_id = b.id order by s.arrival desc limit 1) p on true
+     where b.partner_id = any (array(select t.id from core.partners t)) and b.status = 'submitted' and (p.price is not null or b.granted_ere is not null)
+       -- before the first sale nobody knows the price
+       and private.sellable_ere(b) * coalesce(p.price, 1000000) < 0.005);
 end $$;
-comment on function private.rest_is_worth_something(uuid, uuid) is
-  'Whether what of a booking can still be sold comes to a cent, at the price of its last sale: less is refused as a sale. Nothing can be, where the register granted no more for the whole.';
+comment on function private.spent_bookings() is
+  'The bookings of which nothing can be sold any more: the register granted no more for the whole, or what is left comes to no cent at the price of the last sale, and is refused as a sale. A few milliseconds a booking.';
 
-create function private.may_yield(account_partner uuid, account uuid) returns boolean
+create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
@@ -87,22 +89,22 @@ begin
        where c.partner_id = account_partner and c.account_id = account
          and (k.id is null or k.ere > (select coalesce(sum(a.ere), 0) from core.allocations a
                                         where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)
-                              and private.rest_is_worth_something(r.partner_id, r.booking_id)));
+                              and r.booking_id <> all (spent)));
 end $$;
-comment on function private.may_yield(uuid, uuid) is
-  'Whether more can come of an account: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that can still be sold for a cent.';
+comment on function private.may_yield(uuid, uuid, uuid[]) is
+  'Whether more can come of an account, where these bookings are spent: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that can still be sold for a cent.';
 
-create function private.partner_may_yield(partner uuid) returns boolean
+create function private.partner_may_yield(partner uuid, spent uuid[]) returns boolean
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
-  return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id))
+  return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
       or exists (select from core.attributions t
                    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
-                  where t.partner_id = partner and private.may_yield(a.partner_id, a.id));
+                  where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
-comment on function private.partner_may_yield(uuid) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
+comment on function private.partner_may_yield(uuid, uuid[]) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
 
 create type private.payee as (
   partner_id        uuid,
@@ -122,6 +124,8 @@ create function private.payees(minimum numeric, owners uuid[] default null) retu
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
 as $$
+declare
+  spent constant uuid[] := case when minimum > 0 then private.spent_bookings() else '{}' end;
 begin
   return query
   with owed as materialized (
@@ -130,8 +134,8 @@ begin
   select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
          f.failed,
          case when o.amount < 0 then 'owes'
-              when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id)
-                                               else private.may_yield(o.partner_id, o.account_id) end then 'below_minimum'
+              when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id, spent)
+                                               else private.may_yield(o.partner_id, o.account_id, spent) end then 'below_minimum'
               when i.ciphertext is null then 'iban_missing'
               when i.changed_at > private.now() - interval '48 hours' then 'iban_changed'
               when n.name is null then 'name_unreadable' end
