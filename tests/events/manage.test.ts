@@ -85,6 +85,21 @@ describe("§6 POST /partner/webhooks", () => {
     await clear();
   });
 
+  test("a place that no database can store is a 400 that names the field, on making and on sending again", async () => {
+    const { body: made } = await create();
+    for (const odd of ["\ud800", "x\udc00", "a\u0000b"])
+      for (const [field, answer] of [
+        ["from", await create({ url: receiver.url, from: odd })],
+        ["from", await act(made.id, "replay", { from: odd })],
+        ["to", await act(made.id, "replay", { from: "0", to: odd })],
+      ] as const)
+        expect(answer, `${field} ${JSON.stringify(odd)}`).toMatchObject({
+          status: 400,
+          body: { error: "invalid_request", issues: [{ path: field }] },
+        });
+    await clear();
+  });
+
   test("refuses what is no public https address, and says why", async () => {
     for (const url of [
       "http://laadpunt.example.com",

@@ -631,6 +631,17 @@ describe("§5 who is let in", () => {
     }
   });
 
+  test("RFC 9700 §4.6 a token of our key with a grant or a person that is no id is 401, and asks the database nothing", async () => {
+    const { grant_id } = decodeJwt((await tokensOf(world, person, app)).access_token);
+    const claims = { userId: person.id, clientId: app.client_id, grantId: String(grant_id), scope: SCOPES.join(" ") };
+    expect(await admitted(await issueUserToken(world.environment, claims))).toBe(200);
+    for (const odd of ["x", "1", `${grant_id}0`, `${grant_id}'`, "\u0000", "\ud800", "é".repeat(40)])
+      for (const field of ["grantId", "userId", "clientId"]) {
+        const forged = await issueUserToken(world.environment, { ...claims, [field]: odd });
+        expect([field, odd, await admitted(forged)]).toEqual([field, odd, 401]);
+      }
+  });
+
   test("RFC 9700 §2.4 no password grant, RFC 9700 §2.1.2 no implicit grant: 400 unsupported_grant_type", async () => {
     const { client_id, client_secret } = app;
     for (const grant_type of ["password", "implicit", "urn:ietf:params:oauth:grant-type:jwt-bearer", ""]) {

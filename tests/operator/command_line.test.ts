@@ -297,9 +297,30 @@ describe("contract §8 exit codes and errors", () => {
        select id, 'esc', 't', 'nl', 'a@example.nl', E'\\x1b[2Jhoi\\u009b1m', '', E'een\\n\\x1b]0;x\\x07twee', 'captured' from core.partners limit 1`,
     );
     const shown = await operate(["mail", "list", "--show"], env);
-    expect(shown.out).toContain("[2Jhoi1m");
-    expect(shown.out).toContain("een\n]0;xtwee\n");
+    expect(shown.out).toContain("\\u001b[2Jhoi\\u009b1m");
+    expect(shown.out).toContain("een\n\\u001b]0;x\\u0007twee\n");
     expect((await operate(["mail", "list"], env)).out + shown.out).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+
+  test("contract §8 what is not seen in a terminal is shown as its number, in tables, JSON and messages; joiners stay", async () => {
+    const HIDDEN = /[\u0080-\u009f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]/;
+    const signs = "\u202eslafi\u2066x\u2069\u200b\u2060\ufeff\u009b1m";
+    const family = "👩\u200d👧 نمی\u200cخواهم";
+    await database.admin.query("update core.partners set name = $1", [`a${signs} ${family}`]);
+    const texts = [await operate(["partner", "list"], env), await operate(["partner", "list", "--json"], env)];
+    for (const { out } of texts) {
+      expect(out).not.toMatch(HIDDEN);
+      expect(out).toContain("a\\u202eslafi\\u2066x\\u2069\\u200b\\u2060\\ufeff\\u009b1m");
+      expect(out).toContain(family);
+    }
+    expect(JSON.parse(texts[1]?.out ?? "").partners[0].name).toBe(`a${signs} ${family}`);
+    const refused = await operate(["partner", "show", `x${signs}`], env);
+    expect([refused.code, HIDDEN.test(refused.err + refused.out)]).toEqual([1, false]);
+    for (const sign of signs.replace(/[a-z]|1m/g, "")) {
+      if (sign === "\u009b") continue;
+      const { code, err } = await operate(["partner", "create", `a${sign}b`], env);
+      expect([code, err], `U+${sign.charCodeAt(0).toString(16)}`).toEqual([1, expect.stringContaining("A name is")]);
+    }
   });
 });
 

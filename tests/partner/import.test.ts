@@ -316,6 +316,13 @@ describe("§4.2 every counter", () => {
     ["half a surrogate pair", draftRow({ naam: "a\ud800" })],
     ["a name that is no UTF-8", draftRow({ naam: "Jos\ufffd" })],
     ["UTF-8 read as Windows-1252", draftRow({ naam: "JosÃ© GarcÃ­a" })],
+    ["a name of one letter, which nobody could sign with", draftRow({ naam: "A" })],
+    ["a name of one letter for the contact", draftRow({ contactpersoon: "A" })],
+    ["a company of one letter", draftRow({ bedrijfsnaam: "A" })],
+    ["a name whose direction is turned", draftRow({ naam: "Jan\u202enaV" })],
+    ["a name with a space without width", draftRow({ naam: "Jan\u200bsen" })],
+    ["a byte order mark within a name", draftRow({ naam: "Jan\ufeffsen" })],
+    ["a city whose direction is turned", draftRow({ plaats: "\u2066Ede\u2069" })],
     ["a charger that is no object", draftRow({ charger: "Easee" })],
     ["a charger without a serial number", draftRow({ charger: { brand: "Easee" } })],
   ])("contract §4 invalid: %s, and says what is wrong with it", async (_what, row) => {

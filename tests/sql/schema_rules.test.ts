@@ -91,6 +91,48 @@ describe("roles", () => {
     },
   );
 
+  test.each(["operator", "operator_anna", "edge", "edge_slow"] as const)(
+    "%s makes, writes and reads no large object",
+    async (login) => {
+      const client = new pg.Client({ connectionString: database.url(login) });
+      await client.connect();
+      const codes: Record<string, string> = {};
+      for (const call of [
+        "lo_creat(-1)",
+        "lo_create(0)",
+        "lo_from_bytea(0, 'x')",
+        "lo_put(1, 0, 'x')",
+        "lo_open(1, 131072)",
+        "lowrite(0, 'x')",
+        "lo_get(1)",
+        "lo_unlink(1)",
+        "lo_import('/etc/hostname')",
+      ])
+        codes[call] = await client.query(`select ${call}`).then(
+          () => "allowed",
+          ({ code }) => code,
+        );
+      await client.end();
+      expect(new Set(Object.values(codes)), JSON.stringify(codes)).toEqual(new Set(["42501"]));
+    },
+  );
+
+  test("the schema closes large objects where it is migrated by their owner, and goes on where it is not", async () => {
+    const schema = readFileSync(`${ROOT}supabase/schemas/foundation/schemas.sql`, "utf8");
+    const block = schema.split(/^(?=do \$\$)/m).find((each) => each.includes("lo_.*")) ?? "";
+    const statement = block.slice(0, block.indexOf("end $$;") + 7);
+    const open = async () =>
+      (await database.admin.query("select has_function_privilege('edge', 'lo_create(oid)', 'execute') as open")).rows[0]
+        .open;
+    await database.admin.query("grant execute on function pg_catalog.lo_create(oid) to public");
+    const migrating = new pg.Client({ connectionString: database.url("postgres") });
+    await migrating.connect();
+    await migrating.query(statement).finally(() => migrating.end());
+    expect(await open()).toBe(true);
+    await database.admin.query(statement);
+    expect(await open()).toBe(false);
+  });
+
   test("none of them is a member of a role, and only who migrates is a member of theirs", async () => {
     const ours = "('edge', 'edge_slow', 'operator', 'api_owner')";
     expect(

@@ -14,6 +14,24 @@ test("whoever declared its SQL runs that in its caller's name, and nothing else"
   expect(calls).toEqual([["open_claim", caller, { draft_id: "x" }]]);
 });
 
+test("a text that the database cannot store is refused by the path of its field, before anything is run", async () => {
+  const db = { call: async () => "1" } as unknown as Db;
+  const caller = { kind: "anyone", host: "sandbox", request_id: "1" } as const;
+  const call = callFor({ id: "a page", sql: ["open_claim"] }, { db } as Environment, caller);
+  for (const [input, path] of [
+    [{ from: "\ud800" }, "from"],
+    [{ rows: [{ naam: "Jan" }, { naam: "a\u0000" }] }, "rows.1.naam"],
+    [{ about: { "\udc00": 1 } }, "about"],
+  ] as const)
+    expect(() => call("open_claim", input), path).toThrow(
+      expect.objectContaining({
+        code: "invalid_request",
+        fields: expect.objectContaining({ issues: [{ path, message: expect.any(String) }] }),
+      }),
+    );
+  expect(await call("open_claim", { name: "👩\u200d👧", none: null, count: 1 })).toBe("1");
+});
+
 describe("a function that asks for something first", () => {
   const caller = { kind: "anyone", host: "sandbox", request_id: "1" } as const;
   type About = { of: string };

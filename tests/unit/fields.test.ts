@@ -9,11 +9,14 @@ import {
   iban,
   limit,
   lineOf,
+  linesOf,
   offset,
   orNull,
   postalCode,
   serialNumber,
+  signatoryName,
   trimmedTo,
+  typedEmail,
   uuid,
 } from "#shared/values/fields.ts";
 import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
@@ -150,6 +153,22 @@ test.each<Case>([
   [`ab${NUL}`, "refused"],
   [undefined, "refused"],
 ])("contract §2 a name of 2 to 5 characters: %j is read as %j", reads(lineOf(2, 5)));
+
+/** What turns the direction of a text, and spaces without width. */
+const UNSEEN = [..."\u200b\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"];
+
+test.each(UNSEEN.map((sign) => [`U+${sign.charCodeAt(0).toString(16)}`, sign]))(
+  "contract §2 attack: %s in a name, which reads as another, is refused in every kind of text",
+  (_number, sign) => {
+    const rules = [lineOf(1, 9), trimmedTo(9), signatoryName(), linesOf(1, 9), orNull(lineOf(1, 9)), typedEmail()];
+    for (const rule of rules) expect(read(rule, `ab${sign}cd`)).toBe("refused");
+  },
+);
+
+test("contract §2 joiners stay in names, and a byte order mark around one is trimmed", () => {
+  for (const name of ["نمی\u200cخواهم", "क्\u200dष", "👩\u200d👧"]) expect(read(signatoryName(), name)).toBe(name);
+  expect(read(signatoryName(), "\ufeffJan\ufeff")).toBe("Jan");
+});
 
 test.each<Case>([
   [undefined, null],

@@ -116,3 +116,16 @@ $$;
 create or replace function auth.role() returns text language sql stable as $$
   select auth.jwt() ->> 'role'
 $$;
+
+-- What the migrations do wherever the migrating role may, and may not here: no login makes large objects.
+do $$
+declare
+  made regprocedure;
+begin
+  for made in
+    select p.oid from pg_catalog.pg_proc p
+     where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(lo_.*|loread|lowrite)$'
+  loop
+    execute format('revoke execute on function %s from public', made);
+  end loop;
+end $$;

@@ -9,6 +9,7 @@ import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, OperatorError } from "./database.ts";
 import { scramVerifier } from "./scram.ts";
+import { plain } from "./text.ts";
 
 /** Everything a command reaches outside itself. */
 type Io = {
@@ -38,7 +39,13 @@ const USAGE = 2;
 const EXIT_CODES = "Exit code: 0 done, 1 refused or failed, 2 not understood.";
 
 /** Exit code: 0 done, 1 refused or failed, 2 not understood. */
-export async function run(argv: string[], io: Io): Promise<number> {
+export async function run(argv: string[], machine: Io): Promise<number> {
+  // names and the like are strangers' texts, wherever they are printed
+  const io: Io = {
+    ...machine,
+    out: (text) => machine.out(plain(text)),
+    err: (text) => machine.err(plain(text)),
+  };
   try {
     let code = DONE;
     const program = build(io, async (command, leaf) => {

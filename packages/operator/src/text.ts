@@ -18,9 +18,14 @@ function cell(value: unknown, column = ""): string {
   return plain(String(value)).replaceAll("\n", " ");
 }
 
-/** Without what would steer the terminal. */
+/** What would steer the terminal, or is not seen in it, as its number: `\u001b`, also within JSON. */
 export function plain(value: string): string {
-  return value.replace(/[^\P{Cc}\n]/gu, "");
+  return value
+    .toWellFormed()
+    .replace(
+      /[^\P{Cc}\n]|[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu,
+      (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
 }
 
 export function table(rows: Row[], columns: string[]): string {

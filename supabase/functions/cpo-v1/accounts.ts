@@ -1,6 +1,17 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { email, filter, iban, instant, limit, lineOf, offset, orNull, trimmedTo } from "#shared/values/fields.ts";
+import {
+  email,
+  filter,
+  iban,
+  instant,
+  limit,
+  lineOf,
+  offset,
+  orNull,
+  signatoryName,
+  trimmedTo,
+} from "#shared/values/fields.ts";
 import { compareIbans, sealIban } from "#shared/values/iban.ts";
 import {
   AccountType,
@@ -73,7 +84,7 @@ export const listAccounts = endpoint(
 );
 
 const Person = z
-  .object({ full_name: lineOf(2, 120), email: orNull(email()), phone: orNull(phone()) })
+  .object({ full_name: signatoryName(), email: orNull(email()), phone: orNull(phone()) })
   .meta({ id: "Person", description: "The natural person who signs the mandate" });
 
 const Company = z

@@ -33,7 +33,9 @@ language plpgsql immutable
 set search_path = ''
 as $$
 begin
-  if coalesce(length(btrim(value)), 0) not between 1 and 120 or value ~ '[[:cntrl:]]' then
+  if coalesce(length(btrim(value)), 0) not between 1 and 120
+     -- as isPlain in packages/shared/src/values/text.ts: what turns the direction of a text, or is not seen, too
+     or value ~ '[[:cntrl:]\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]' then
     perform private.refuse('invalid_name');
   end if;
   return btrim(value);

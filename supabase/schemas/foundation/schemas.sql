@@ -68,6 +68,21 @@ begin
   end if;
 end $$;
 
+-- What large objects hold belongs to no table and no tenant, and nothing deletes it: a login could fill the disk with them. Where
+-- these functions belong to another role than the one that migrates, as on hosted Supabase, docs/security.md says what is left.
+do $$
+declare
+  made regprocedure;
+begin
+  for made in
+    select p.oid from pg_catalog.pg_proc p
+     where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(lo_.*|loread|lowrite)$'
+       and pg_catalog.pg_has_role(current_user, p.proowner, 'usage')
+  loop
+    execute format('revoke execute on function %s from public', made);
+  end loop;
+end $$;
+
 comment on role edge is 'Login of the edge functions. May execute functions in api, and nothing else.';
 comment on role edge_slow is 'Login of the edge functions for what takes long. May execute the few functions in api that do, and nothing else.';
 comment on role operator is 'Login of the operator command line. May execute functions in ops, and nothing else.';

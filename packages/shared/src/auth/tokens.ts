@@ -115,21 +115,29 @@ export async function readAccessToken(environment: Environment, bearer: string):
   return verified.token;
 }
 
+/** Printable ASCII, of which all our claims are. */
+const isText = (value: unknown): value is string => typeof value === "string" && /^[\x20-\x7e]+$/.test(value);
+const isSecond = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isUuid = (value: unknown): value is string =>
+  isText(value) && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
+
 async function verify(environment: Environment, bearer: string) {
   const verifier = await verifierOf(environment);
   try {
     const { payload } = await verifier(bearer, environment.now());
     const { client_id, sub, scope, iat, exp = 0, jti, grant_id } = payload;
-    if (typeof client_id !== "string" || typeof sub !== "string" || typeof jti !== "string" || typeof iat !== "number")
-      return null;
+    if (!isText(client_id) || !isText(sub) || !isText(jti) || !isSecond(iat)) return null;
+    // the database reads these two as ids: what is none belongs to nobody
+    if (grant_id !== undefined && !isUuid(grant_id)) return null;
+    if (sub !== client_id && !isUuid(sub)) return null;
     if (iat > environment.now().getTime() / 1000 + CLOCK_SKEW_SECONDS) return null;
     const token: AccessToken = {
       clientId: client_id,
       subject: sub,
-      scopes: typeof scope === "string" ? scope.split(" ") : [],
+      scopes: isText(scope) ? scope.split(" ") : [],
       issuedAt: iat,
       id: jti,
-      grantId: typeof grant_id === "string" ? grant_id : null,
+      grantId: grant_id ?? null,
     };
     return { token, expiresAt: exp };
   } catch {

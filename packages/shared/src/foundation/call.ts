@@ -1,6 +1,7 @@
 import type { Caller } from "./caller.ts";
 import { Asked, type Db } from "./db.ts";
 import type { Environment } from "./environment.ts";
+import { ApiError } from "./errors.ts";
 
 /**
  * Who fetches what an api function may ask for, by its kind; each is given what it is asked about. What it brings joins the fields
@@ -27,6 +28,7 @@ export type Entering = { enter(db: Db, name: string, input: (object | null)[]): 
  * Runs declared api functions for one caller, or for who becomes one with the first of them, and gives their JSON text.
  * @throws {Error} for one that is not declared, of which the grants would not know, and when a function asks for what nobody is declared
  *   to fetch, or asks twice.
+ * @throws {ApiError} invalid_request for a text that PostgreSQL cannot store, whichever field it came in.
  */
 export function callFor<Name extends string>(
   { id, sql, slow, next = {} }: Declared<Name>,
@@ -53,6 +55,23 @@ export function callFor<Name extends string>(
   };
   return (name, ...input) => {
     if (!sql.includes(name)) throw new Error(`${id} does not declare api.${name}`);
+    const path = unstorableAt(input.at(-1));
+    if (path !== null) {
+      const message = "must not contain NUL or half of a surrogate pair";
+      throw new ApiError("invalid_request", { detail: `${path}: ${message}`, issues: [{ path, message }] });
+    }
     return run(name, input);
   };
+}
+
+/** Where in a value PostgreSQL cannot store a text, as a path such as `rows.0.email`; null where it can store all of it. */
+function unstorableAt(value: unknown, path = ""): string | null {
+  if (typeof value === "string") return value.isWellFormed() && !value.includes("\u0000") ? null : path;
+  if (typeof value !== "object" || value === null) return null;
+  for (const [key, each] of Object.entries(value)) {
+    const at = path ? `${path}.${key}` : key;
+    const found = unstorableAt(key, path) ?? unstorableAt(each, at);
+    if (found !== null) return found;
+  }
+  return null;
 }

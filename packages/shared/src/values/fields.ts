@@ -17,6 +17,9 @@ export const trimmedTo = (length: number) => line().transform((value) => cut(val
 /** One line of text, trimmed, refused outside `min` to `max` characters. */
 export const lineOf = (min: number, max: number) => line().pipe(z.string().min(min).max(max));
 
+/** The name of a person or a company that signs, wherever it comes from. */
+export const signatoryName = () => lineOf(2, 120);
+
 /** A return URL, as it was sent: with a space before it, it is another one. */
 export const returnUrl = () => z.string().min(1).max(500).refine(isPlain, "must not contain control characters");
 

@@ -1,8 +1,12 @@
 /** What is done to texts, whoever judges them. */
 
-/** Whether a text has no control characters and no half of a surrogate pair. PostgreSQL stores neither NUL nor such a half. */
+/**
+ * Whether a text has no control characters, no half of a surrogate pair, and nothing unseen that makes it look like another text:
+ * what turns its direction (U+202A to U+202E, U+2066 to U+2069) and spaces without width. Joiners stay: languages are written with
+ * them. PostgreSQL stores neither NUL nor half of a pair.
+ */
 export function isPlain(text: string): boolean {
-  return !/[\u0000-\u001f\u007f]|\p{Surrogate}/u.test(text);
+  return !/[\u0000-\u001f\u007f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\p{Surrogate}/u.test(text);
 }
 
 /**

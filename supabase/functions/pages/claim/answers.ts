@@ -4,7 +4,16 @@ import type { StepName } from "#shared/domain/claim/model.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { z } from "#shared/foundation/zod.ts";
-import { eanCode, houseNumber, lineOf, orNull, postalCode, trimmedTo, uuid } from "#shared/values/fields.ts";
+import {
+  eanCode,
+  houseNumber,
+  lineOf,
+  orNull,
+  postalCode,
+  signatoryName,
+  trimmedTo,
+  uuid,
+} from "#shared/values/fields.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
@@ -64,7 +73,7 @@ export const STEPS: Record<StepName, Step> = {
     async read({ form, words }) {
       await loadNumberingPlans();
       return check(
-        { full_name: lineOf(2, 120), type: AccountType, phone: orNull(phone()) },
+        { full_name: signatoryName(), type: AccountType, phone: orNull(phone()) },
         form,
         words.details.errors,
       );
@@ -76,7 +85,7 @@ export const STEPS: Record<StepName, Step> = {
     read: ({ form, claim, words }) =>
       check(
         {
-          company_name: lineOf(2, 120),
+          company_name: signatoryName(),
           kvk: claim.answers?.type === "vve" ? orNull(kvk()) : kvk(),
           vat: trimmedTo(30).catch(null),
         },

@@ -1,7 +1,7 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { type Facts, longDate, type OpenFacts, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
-import { lineOf } from "#shared/values/fields.ts";
+import { signatoryName } from "#shared/values/fields.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { readCode } from "./code.ts";
 import { longMoment, showDocument } from "./document.ts";
@@ -132,7 +132,7 @@ export function changedPage(frame: SigningFrame): Html {
 /** The form of the signature, and what is wrong with it. */
 export function readSignature(form: URLSearchParams, facts: OpenFacts, { sign, code: { errors } }: KitWords) {
   const code = readCode(form);
-  const name = lineOf(2, 120).safeParse(form.get("name") ?? "");
+  const name = signatoryName().safeParse(form.get("name") ?? "");
   const wrong: Errors = {
     ...(facts.email !== null && code === null ? { code: errors.code_missing } : {}),
     ...(name.success ? {} : { name: sign.errors.name }),

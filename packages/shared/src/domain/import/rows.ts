@@ -1,4 +1,4 @@
-import { eanCode, houseNumber, postalCode, serialNumber, typedEmail } from "#shared/values/fields.ts";
+import { eanCode, houseNumber, postalCode, serialNumber, signatoryName, typedEmail } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { phone } from "#shared/values/phone.ts";
 import { cut, houseNumberAddition, isPlain } from "#shared/values/text.ts";
@@ -73,6 +73,7 @@ const DETAILS = {
   no_email: "must be an e-mail address",
   no_type: "must be particulier, zakelijk or vve",
   no_name: "is required for particulier",
+  name_length: "must have 2 to 120 characters",
   no_kvk: "must be 8 digits; format the column as text, spreadsheets drop a leading zero",
   no_charger: "must be {brand, serial_number}",
   charger_parts: "needs a brand, and a serial_number of 1 to 64 characters",
@@ -98,10 +99,20 @@ function textOf(row: RawRow, column: string, length = 120): string | null {
   const value = row[column];
   if (value === undefined || value === null) return null;
   if (typeof value !== "string" && !Number.isSafeInteger(value)) throw new Unreadable(column, "no_text");
-  const text = String(value).replace(/\s+/g, " ").trim();
+  // a space without width is no space
+  const text = String(value)
+    .trim()
+    .replace(/[^\S\ufeff]+/g, " ");
   if (!isPlain(text)) throw new Unreadable(column, "control_characters");
   if (text.includes("\ufffd") || MOJIBAKE.test(text)) throw new Unreadable(column, "not_utf8");
   return cut(text, length) || null;
+}
+
+/** A name that the mandate will have: one that nobody could sign with is said now. */
+function signatory(row: RawRow, column: string): string | null {
+  const text = textOf(row, column);
+  if (text !== null && !READ.name.safeParse(text).success) throw new Unreadable(column, "name_length");
+  return text;
 }
 
 /** As textOf, but undefined where it cannot be read: for a field that the row can do without. */
@@ -121,6 +132,7 @@ const READ = {
   ean: eanCode(),
   postcode: postalCode(),
   huisnummer: houseNumber(),
+  name: signatoryName(),
   serial_number: serialNumber(),
 };
 
@@ -146,7 +158,7 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
   if (!email) throw new Unreadable("email", "no_email");
   const type = textOf(row, "type")?.toLowerCase() ?? "particulier";
   if (!AccountType.safeParse(type).success) throw new Unreadable("type", "no_type");
-  const name = textOf(row, "naam");
+  const name = signatory(row, "naam");
   if (type === "particulier" && named && !name) throw new Unreadable("naam", "no_name");
   const kvk = textOf(row, "kvk")?.replace(/[\s.]/g, "") ?? "";
   const fields = {
@@ -155,8 +167,8 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
     name,
     kvk: /^\d{8}$/.test(kvk) ? kvk : null,
     vat: textOf(row, "btw"),
-    company_name: textOf(row, "bedrijfsnaam"),
-    contact_name: textOf(row, "contactpersoon"),
+    company_name: signatory(row, "bedrijfsnaam"),
+    contact_name: signatory(row, "contactpersoon"),
     referral_code: textOf(row, "referral_code"),
     external_ref: textOf(row, "external_ref"),
     // an invalid number is left out; the customer is asked for it when they claim

@@ -186,6 +186,7 @@ export const en: ImportWords = {
     no_email: "is not an e-mail address",
     no_type: "has to be particulier, zakelijk or vve",
     no_name: "is needed for a private household",
+    name_length: "has to have 2 to 120 characters",
     no_kvk: "has to be 8 digits; format the column as text, because spreadsheets drop a leading zero",
     no_charger: "has to be a brand and a serial number",
     charger_parts: "needs a brand and a serial number",

@@ -191,6 +191,7 @@ export const nl = {
     no_email: "is geen e-mailadres",
     no_type: "moet particulier, zakelijk of vve zijn",
     no_name: "is nodig voor een particulier",
+    name_length: "moet 2 tot 120 tekens hebben",
     no_kvk: "moet 8 cijfers zijn; maak van de kolom tekst, want spreadsheets laten een nul vooraan weg",
     no_charger: "moet een merk en een serienummer zijn",
     charger_parts: "moet een merk en een serienummer hebben",
