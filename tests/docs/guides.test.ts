@@ -10,6 +10,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
+import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { signMandate } from "../../packages/local/src/customer.ts";
@@ -200,8 +201,19 @@ test("§7 a path that nobody answers names the documentation, and / leads there"
       "text/html; charset=utf-8",
     ]);
   }
+  const llms = await fetch(`${API}/llms.txt`);
+  expect([llms.status, llms.url]).toEqual([200, `${API}/docs/llms.txt`]);
+  expect(await llms.text()).toMatch(/^# ERE API/);
   for (const path of ["/docs/../secrets.json", "/docs/%2e%2e%2fsecrets.json", "/docs/nothing.html"])
     expect((await fetch(API + path)).status).toBe(404);
+});
+
+test("§8 no file of the documentation can be shown in a frame", async () => {
+  for (const name of ["", "first_call.html", "reference.html", "llms.txt", "openapi.json"]) {
+    const { status, headers } = await fetch(`${settings.API}/docs/${name}`);
+    const sent = Object.keys(HEADERS).map((header) => [header, headers.get(header)]);
+    expect([status, Object.fromEntries(sent)], name).toEqual([200, HEADERS]);
+  }
 });
 
 if (noBrowser) console.warn(`The documentation is not looked at in a browser: ${noBrowser}`);
@@ -236,6 +248,70 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
       await page.getByRole("link", { name: "Errors", exact: true }).focus();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { level: 1, name: "Errors" }).waitFor();
+    }));
+
+  test("commands name the address that the page was read from, and are copied whole", () =>
+    onPage(browser, { locale: "en", permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+      const read_from = settings.API?.replace("127.0.0.1", "localhost") ?? "";
+      await page.goto(`${read_from}/docs/first_call.html`);
+      const block = page.locator("pre", { hasText: "export API=" });
+      expect(await block.textContent()).toContain(`export API=${read_from}\n`);
+      const button = page.getByRole("button", { name: "Copy" }).first();
+      await button.focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await block.locator("code").textContent());
+    }));
+
+  test("a command that is longer than a phone is wide wraps, and nothing scrolls sideways", () =>
+    onPage(browser, { viewport: { width: 390, height: 844 }, locale: "en" }, async (page) => {
+      for (const { name } of PAGES) {
+        await page.goto(`${settings.API}/docs/${name}.html`);
+        const wide = await page.evaluate(() =>
+          [document.documentElement, ...document.querySelectorAll("pre, pre code")]
+            .filter(({ scrollWidth, clientWidth }) => clientWidth > 0 && scrollWidth > clientWidth)
+            .map(({ textContent }) => textContent?.slice(0, 60)),
+        );
+        expect(wide, name).toEqual([]);
+      }
+    }));
+
+  test(
+    "search finds a section and an operation by keyboard, says how many there are, and axe finds nothing in it",
+    {
+      timeout: 60_000,
+    },
+    () =>
+      onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+        await page.goto(`${settings.API}/docs/`);
+        await page.keyboard.press("Control+k");
+        await page.keyboard.type("ean_in_use");
+        const status = page.getByRole("search").getByRole("status");
+        await expect.poll(() => status.textContent()).toMatch(/^\d+ sections/);
+        await look(page, "docs-search", "en");
+        await page.keyboard.press("Escape");
+        expect(await status.textContent()).toBe("");
+
+        await page.keyboard.type("eligibility four gates");
+        await page.getByRole("search").getByRole("link").first().waitFor();
+        await page.keyboard.press("ArrowDown");
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { level: 1, name: "Eligibility" }).waitFor();
+
+        await page.getByLabel("Search").fill("acknowledge_mandate_lapses");
+        const operation = page.getByRole("search").getByRole("link", { name: "POST /v1/connections:update" });
+        await operation.waitFor();
+        expect(await operation.getAttribute("href")).toBe("reference.html#tag/cpo-v1/POST/v1/connections:update");
+        await page.getByLabel("Search").fill("qqqq");
+        await expect.poll(() => status.textContent()).toBe("Nothing has these words.");
+      }),
+  );
+
+  test("without scripts the search is not there, and commands name the address of npm start", () =>
+    onPage(browser, { javaScriptEnabled: false, locale: "en" }, async (page) => {
+      await page.goto(`${settings.API}/docs/first_call.html`);
+      expect(await page.getByRole("search").isVisible()).toBe(false);
+      expect(await page.getByRole("main").textContent()).toContain(`export API=${settings.API}\n`);
     }));
 
   /**

@@ -18,3 +18,22 @@ test("§9.5 the description of the API names this host and its support, and brow
   }
   await world.close();
 });
+
+test("§9.5 /docs and /llms.txt lead to the documentation; where there is none, to openapi.json", async () => {
+  const of = async (variables: Record<string, string>) => {
+    const world = await createWorld({ variables });
+    const docs = serve(surface, world.environment);
+    const lead = async (path: string) => {
+      const { status, headers } = await docs.fetch(new Request(`http://api.test${path}`));
+      return [status, headers.get("location")];
+    };
+    const answers = [await lead("/docs"), await lead("/llms.txt"), await lead("/docs/llms.txt")];
+    await world.close();
+    return [answers, world.environment.config.BASE_URL] as const;
+  };
+  const [there] = await of({ DOCS_URL: "https://docs.example.nl/ere/" });
+  const llms = [302, "https://docs.example.nl/ere/llms.txt"];
+  expect(there).toEqual([[302, "https://docs.example.nl/ere"], llms, llms]);
+  const [none, base] = await of({});
+  expect(none).toEqual(Array(3).fill([302, `${base}/openapi.json`]));
+});

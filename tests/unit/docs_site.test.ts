@@ -66,11 +66,13 @@ test("§9.5 what the Markdown of the site links to is on the site", () => {
 describe("§9.5 what a page may load", () => {
   const policy = (name: string) => /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(text(name))?.[1] ?? "";
 
-  test("a guide has no script, and may load a style sheet and letters of the site", () => {
+  test("a guide has one script of the site and none inline, and loads a style sheet, letters and the search index of the site", () => {
     for (const { name } of PAGES) {
-      expect(text(`${name}.html`)).not.toMatch(/<script| on\w+="| style="/i);
+      const html = text(`${name}.html`);
+      expect(html.match(/<script.*?<\/script>/g)).toEqual(['<script src="guide.js" defer></script>']);
+      expect(html).not.toMatch(/ on\w+="| style="/i);
       expect(policy(`${name}.html`)).toBe(
-        "default-src 'none'; style-src 'self'; font-src 'self'; img-src data:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src data:; base-uri 'none'; form-action 'none'",
       );
     }
   });
@@ -86,6 +88,57 @@ describe("§9.5 what a page may load", () => {
       tokenUrl: "https://api.example.com/functions/v1/oauth-token",
       "x-scalar-credentials-location": "body",
     });
+  });
+});
+
+describe("§9.5 the address in commands", () => {
+  const written = "http://127.0.0.1:54321";
+
+  test("beside the API a script finds it; until then it is the one of npm start", () => {
+    expect(text("first_call.html")).toContain(`API=<span class="api">${written}</span>`);
+    expect(text("first_call.md")).toContain(`export API=${written}\n`);
+    const moved = buildSite({ shown: "http://127.0.0.1:4000" });
+    expect(`${moved.get("first_call.html")}`).toContain('API=<span class="api">http://127.0.0.1:4000</span>');
+    expect([...moved].filter(([name, file]) => /\.(html|md|txt)$/.test(name) && `${file}`.includes(written))).toEqual(
+      [],
+    );
+    expect(`${moved.get("client.html")}`).toContain("http://127.0.0.1:4000");
+  });
+
+  test("of an API elsewhere it is written into every page and file", () => {
+    const elsewhere = buildSite({ api: "https://api.example.nl/functions/v1" });
+    const files = [...elsewhere].filter(([name]) => /\.(html|md|txt)$/.test(name));
+    expect(files.filter(([, file]) => /127\.0\.0\.1:54321|class="api"/.test(`${file}`))).toEqual([]);
+    for (const name of ["first_call.html", "first_call.md", "llms-full.txt"])
+      expect(`${elsewhere.get(name)}`).toContain("API=https://api.example.nl/functions/v1\n");
+  });
+});
+
+describe("§9.5 the search index", () => {
+  type Section = [href: string, page: string, heading: string, text: string];
+  const sections: Section[] = JSON.parse(text("search.json"));
+
+  test("every section leads to a page and a heading that is there; every operation is in it, with its fields", () => {
+    const faults = sections.filter(([href]) => {
+      const [file = "", hash] = href.split("#");
+      if (file === "reference.html") return false;
+      return !site.has(file) || (hash !== undefined && !text(file).includes(` id="${hash}"`));
+    });
+    expect(faults).toEqual([]);
+    const { paths } = JSON.parse(text("openapi.json"));
+    const operations = Object.entries<object>(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const headings = sections.filter(([, page]) => page === "Reference").map(([, , heading]) => heading);
+    expect(headings).toEqual(operations);
+    const update = sections.find(([, , heading]) => heading === "POST /v1/connections:update");
+    expect(update?.[3]).toContain("acknowledge_mandate_lapses");
+    expect(update?.[0]).toBe("reference.html#tag/cpo-v1/POST/v1/connections:update");
+  });
+
+  test("it weighs less than 150 KB, and has no marks of Markdown", () => {
+    expect(text("search.json").length).toBeLessThan(150_000);
+    expect(sections.filter(([, , heading, words]) => /\]\(|\*\*|^\|/.test(heading + words))).toEqual([]);
   });
 });
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { ROUTES } from "#shared/http/routes.ts";
 import worker from "../../docs/front/worker.js";
+import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { deployedFunctions } from "../../packages/tools/src/functions.ts";
 
@@ -28,6 +29,14 @@ test.each(Object.entries(ROUTES))(
     expect(`/${[slug, ...rest].join("/")}`.endsWith(prefix)).toBe(true);
   },
 );
+
+test("§8 the front of the documentation sends the headers that forbid frames", () => {
+  const caddy = readFileSync(join(ROOT, "docs/front/docs.Caddyfile"), "utf8");
+  const sent = [...caddy.matchAll(/^\theader (\S+) "([^"]*)"$/gm)].map(([, name = "", value]) => [name, value]);
+  expect(Object.fromEntries(sent)).toEqual(HEADERS);
+  const deploy = readFileSync(join(ROOT, "docs/deploy.md"), "utf8");
+  for (const [name, value] of Object.entries(HEADERS)) expect(deploy).toContain(`| \`${name}\` | \`${value}\` |`);
+});
 
 test("Caddy leads the same paths elsewhere, and the rest as it is", () => {
   const caddy = readFileSync(join(ROOT, "docs/front/Caddyfile"), "utf8");

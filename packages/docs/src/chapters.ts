@@ -58,7 +58,7 @@ export const CHAPTERS: readonly Chapter[] = [
     pages: [
       guide("errors", "The form of an error, every code, and what to do."),
       guide("limits", "How many requests, how large, how long."),
-      guide("idempotency", "What may be sent again, and what the second call does."),
+      { ...guide("idempotency", "What may be sent again, and what the second call does."), menu: "Idempotency" },
       {
         source: "docs/versioning.md",
         name: "versioning",

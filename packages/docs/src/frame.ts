@@ -5,11 +5,13 @@ import { escapeHtml } from "./markdown.ts";
 // the mark of the pages: decoration, so it has no name
 const MARK = `<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;
 
-/** Guides load a style sheet and its letters, and nothing else. */
+/** A guide loads a style sheet, its letters, one script and the search index, all from its own site. */
 const GUIDE_POLICY =
-  "default-src 'none'; style-src 'self'; font-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; font-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
 
-const head = (title: string, policy: string, style: string) => `<!doctype html>
+const SEARCH = `<div role="search"><label for="search">Search</label><input id="search" type="search" autocomplete="off" spellcheck="false" aria-describedby="found"><p id="found" role="status"></p><ol id="results" aria-label="Results" hidden></ol></div>`;
+
+const head = (title: string, policy: string, style: string, script = "") => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -20,7 +22,7 @@ const head = (title: string, policy: string, style: string) => `<!doctype html>
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="data:,">
 <link rel="preload" as="font" type="font/woff2" crossorigin href="${FONT_NAME}">
-<link rel="stylesheet" href="${style}">
+<link rel="stylesheet" href="${style}">${script && `\n<script src="${script}" defer></script>`}
 </head>`;
 
 type Framed = { site: string; title: string; html: string; here: Page; titles: ReadonlyMap<string, string> };
@@ -43,11 +45,12 @@ export function frame({ site, title, html, here, titles }: Framed): string {
     page
       ? `<a rel="${rel}" href="${page.name}.html"><small>${words}</small>${escapeHtml(titles.get(page.name) ?? "")}</a>`
       : "";
-  return `${head(here.name === "index" ? `${title} – documentation` : `${title} – ${site}`, GUIDE_POLICY, "style.css")}
+  return `${head(here.name === "index" ? `${title} – documentation` : `${title} – ${site}`, GUIDE_POLICY, "style.css", "guide.js")}
 <body>
 <a class="skip" href="#content">To the text</a>
 <header>
 <p class="service"><a href="index.html">${MARK}<span>${site} <small>documentation</small></span></a></p>
+${SEARCH}
 <nav aria-label="Main"><a href="first_call.html">First call</a><a href="reference.html">Reference</a></nav>
 </header>
 <div class="columns">

@@ -42,12 +42,12 @@ export function render(markdown: string): { title: string; html: string; anchors
         return `<h${depth} id="${anchor(words, anchors)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       code({ text, lang = "" }) {
-        const [language = ""] = lang.split(" ");
+        const [language = "", kind] = lang.split(" ");
         const code = hljs.getLanguage(language)
           ? hljs.highlight(text, { language, ignoreIllegals: true }).value
           : escapeHtml(text);
-        // who has no mouse scrolls what has the focus
-        return `<pre tabindex="0"><code>${code}\n</code></pre>\n`;
+        if (kind === "answer") return `<pre class="answer"><small>Answer</small><code>${code}\n</code></pre>\n`;
+        return `<pre><code>${code}\n</code></pre>\n`;
       },
       table({ header, rows }) {
         const row = (cells: readonly Tokens.TableCell[], tag: "th" | "td") =>

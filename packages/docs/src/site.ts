@@ -8,7 +8,9 @@ import { FONT_DATA } from "../../../supabase/functions/pages/kit/font_data.ts";
 import { FONT_NAME } from "../../../supabase/functions/pages/kit/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
 import { frame, referencePage } from "./frame.ts";
+import { HEADERS } from "./headers.ts";
 import { render } from "./markdown.ts";
+import { searchIndex } from "./search_index.ts";
 import { REFERENCE_STYLE, STYLE } from "./style.ts";
 import { type Described, withTables } from "./tables.ts";
 
@@ -18,7 +20,12 @@ const TITLE = "ERE API";
 export type SiteOptions = {
   /** The address of the API, without a slash at its end. Left out, it is where the site itself is. */
   api?: string | undefined;
+  /** What commands show as the address of the API where it is where the site is and no script says so. */
+  shown?: string | undefined;
 };
+
+/** How the guides and the client's README write the address of the API. */
+const ADDRESS = /http:\/\/127\.0\.0\.1:54321|https:\/\/api\.example\.com/g;
 
 /** Each file of the site by its name. */
 export type Site = Map<string, string | Buffer>;
@@ -27,22 +34,26 @@ export type Site = Map<string, string | Buffer>;
  * The whole site, in memory.
  * @throws {Error} for a guide that has no heading, a table that there is not, or a link that leads nowhere
  */
-export function buildSite({ api }: SiteOptions = {}): Site {
+export function buildSite({ api, shown = api }: SiteOptions = {}): Site {
   const site: Site = new Map();
   const openapi = readFileSync(join(ROOT, "openapi.json"), "utf8");
   const described: Described = JSON.parse(openapi);
-  const texts = PAGES.map((page) => ({ page, markdown: withTables(localised(page), described) }));
+  const addressed = (markdown: string) => (shown === undefined ? markdown : markdown.replace(ADDRESS, shown));
+  const texts = PAGES.map((page) => ({ page, markdown: addressed(withTables(localised(page), described)) }));
   const rendered = texts.map(({ page, markdown }) => ({ page, markdown, ...render(markdown) }));
   const titles = new Map(rendered.map(({ page, title }) => [page.name, page.menu ?? title]));
 
+  // beside the API the script shows the address that the page was read from
+  const marked = (html: string) =>
+    api === undefined ? html.replaceAll(shown ?? ADDRESS, '<span class="api">$&</span>') : html;
   for (const { page, markdown, title, html } of rendered) {
     if (title === "") throw new Error(`${page.source} has no heading`);
     site.set(`${page.name}.md`, markdown);
-    site.set(
-      `${page.name}.html`,
-      frame({ site: TITLE, title, html: html.replace(/href="([\w]+)\.md/g, 'href="$1.html'), here: page, titles }),
-    );
+    const linked = marked(html.replace(/href="([\w]+)\.md/g, 'href="$1.html'));
+    site.set(`${page.name}.html`, frame({ site: TITLE, title, html: linked, here: page, titles }));
   }
+  site.set("guide.js", readFileSync(new URL("guide.js", import.meta.url)));
+  site.set("search.json", JSON.stringify(searchIndex(rendered, described, titles)));
   site.set("openapi.json", `${JSON.stringify(forReaders(JSON.parse(openapi), api))}\n`);
   site.set("reference.html", referencePage(TITLE, api));
   site.set("reference.js", readFileSync(new URL("reference.js", import.meta.url)));
@@ -51,6 +62,13 @@ export function buildSite({ api }: SiteOptions = {}): Site {
   site.set(FONT_NAME, Buffer.from(FONT_DATA, "base64"));
   site.set("reference.css", REFERENCE_STYLE);
   site.set("llms.txt", llms(titles));
+  // Cloudflare Pages and Netlify send what this file says
+  site.set(
+    "_headers",
+    `/*\n${Object.entries(HEADERS)
+      .map(([name, value]) => `  ${name}: ${value}\n`)
+      .join("")}`,
+  );
   site.set(
     "llms-full.txt",
     texts

@@ -35,6 +35,18 @@ ${HEADER}
 .skip { position: absolute; left: 1rem; top: -5rem; z-index: 1; padding: .75rem 1rem; background: var(--sheet); border: 1px solid var(--edge); border-radius: 8px; }
 .skip:focus { top: .5rem; }
 
+[role="search"] { position: relative; display: flex; align-items: center; gap: .6rem; flex: 1 1 16rem; max-width: 26rem; }
+[role="search"] input { flex: 1; min-width: 0; min-height: 2.75rem; padding: 0 .75rem; border: 1px solid var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; }
+@media (scripting: none) { [role="search"] { display: none; } }
+#found:not(:empty), #results { position: absolute; z-index: 2; top: 100%; right: 0; width: min(34rem, calc(100vw - 2.5rem)); margin: .35rem 0 0; padding: .6rem 1rem; background: var(--sheet); border: 1px solid var(--edge); border-radius: 10px; font-size: 1rem; }
+#results { max-height: 70vh; margin-top: 3.2rem; padding: .35rem; overflow-y: auto; list-style: none; }
+#results li { margin: 0; }
+#results a { display: block; min-height: 2.75rem; padding: .5rem .65rem; border-radius: 6px; text-decoration: none; line-height: 1.35; overflow-wrap: anywhere; }
+#results a:hover, #results a:focus-visible { background: var(--tint); outline-offset: -3px; }
+#results b { font-weight: 650; }
+#results small { margin-left: .5rem; color: var(--quiet); font-size: .9375rem; }
+#results span { display: block; color: var(--ink); font-size: .9375rem; }
+
 .columns { flex: 1; display: grid; grid-template-columns: 14rem minmax(0, 1fr); gap: 0 3rem; align-items: start; padding-top: 1rem; padding-bottom: 3rem; }
 .narrow { display: none; }
 .wide { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
@@ -56,8 +68,12 @@ ul, ol { padding-left: 1.4rem; }
 li { margin-bottom: .4rem; }
 code { padding: .1em .3em; border-radius: 5px; background: var(--tint); font: .9em/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 h1 code, h2 code, h3 code { padding: 0; background: none; font-size: 1em; }
-pre { margin: 0 0 1.25rem; padding: 1rem 1.15rem; overflow-x: auto; background: var(--code); border: 1px solid var(--line); border-radius: 10px; line-height: 1.5; }
-pre code { padding: 0; background: none; font-size: .875rem; overflow-wrap: normal; white-space: pre; }
+pre { margin: 0 0 1.25rem; padding: 1rem 1.15rem; background: var(--code); border: 1px solid var(--line); border-radius: 10px; line-height: 1.5; }
+pre code { padding: 0; background: none; font-size: .875rem; overflow-wrap: anywhere; white-space: pre-wrap; }
+pre.answer { margin-top: -.75rem; background: none; border-style: dashed; }
+pre.answer small { display: block; font: .875rem/1.5 ${FONT_STACK}; color: var(--quiet); }
+pre button { float: right; min-height: 2.25rem; margin: -.45rem -.6rem .25rem .75rem; padding: 0 .75rem; border: 1px solid var(--line); border-radius: 8px; background: var(--sheet); color: var(--accent); font: .9375rem/1.2 ${FONT_STACK}; cursor: pointer; user-select: none; }
+pre button:hover { border-color: var(--accent); }
 .hljs-comment { color: var(--remark); font-style: italic; }
 .hljs-keyword, .hljs-built_in, .hljs-attr, .hljs-title { color: var(--word); }
 .hljs-string, .hljs-regexp { color: var(--string); }
@@ -88,10 +104,12 @@ footer p { margin: 0; padding-top: 1rem; border-top: 1px solid var(--line); colo
   [open] > summary::before { content: "–"; }
   summary::-webkit-details-marker { display: none; }
   .narrow nav { padding: 0 1rem 1rem; }
+  pre button { min-height: 2.75rem; }
+  [role="search"] { order: 1; flex-basis: 100%; max-width: none; margin: .35rem 0; }
   .columns nav a { min-height: 2.75rem; }
 }
 @media print {
-  header nav, .wide, .narrow, footer, .skip { display: none; }
+  header nav, [role="search"], pre button, .wide, .narrow, footer, .skip { display: none; }
   .columns { display: block; }
 }
 `.trim();

@@ -152,7 +152,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       process: runner,
     };
 
-    writeSite(join(data_dir, "docs"));
+    writeSite(join(data_dir, "docs"), { shown: base_url });
     const variables = {
       PORT: String(port),
       API_HOST: host,

@@ -3,6 +3,7 @@
 
 import { functionFor } from "#shared/http/routes.ts";
 import { type Surface, serve } from "#shared/http/surface.ts";
+import { HEADERS } from "../../docs/src/headers.ts";
 import { auth } from "./auth.ts";
 
 const HOSTED = "/functions/v1";
@@ -54,7 +55,7 @@ async function documentation({ method, url }: Request): Promise<Response | null>
   const file = name === "" ? "index.html" : name;
   if (file === null || !docs_files.has(file)) return null;
   const type = DOCS_TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-  const headers = { "Content-Type": type, "X-Content-Type-Options": "nosniff" };
+  const headers = { "Content-Type": type, ...HEADERS };
   return new Response(await Deno.readFile(`${docs}/${file}`), { headers });
 }
 

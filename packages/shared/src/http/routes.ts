@@ -13,6 +13,7 @@ export const ROUTES: Readonly<Record<string, string>> = {
   "/pages": "pages",
   "/docs": "docs",
   "/openapi.json": "docs",
+  "/llms.txt": "docs",
   "/worker": "worker",
   "/health": "worker",
   "/documents": "documents",
