@@ -40,11 +40,23 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The commands of a guide up to a heading, or all of them: its `sh` blocks, in their order. */
-function commandsOf(guide: string, until?: string): string {
+type Block = { guide: string; command: string; shown: string[] };
+
+/** The commands of a guide up to a heading, or all of them, in their order: its `sh` blocks, each with the answers that are shown below it. */
+function blocksOf(guide: string, until?: string): Block[] {
   const [page = ""] = readFileSync(join(ROOT, "docs/guides", `${guide}.md`), "utf8").split(until ?? "\0");
-  return [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, code]) => code).join("\n");
+  const blocks: Block[] = [];
+  for (const [, kind, code = ""] of page.matchAll(/^```(sh|json answer|text answer)\n(.*?)^```$/gms)) {
+    if (kind === "sh") blocks.push({ guide, command: code, shown: [] });
+    else blocks.at(-1)?.shown.push(code.trim());
+  }
+  return blocks;
 }
+
+const commandsOf = (guide: string, until?: string) =>
+  blocksOf(guide, until)
+    .map(({ command }) => command)
+    .join("\n");
 
 /** What the commands wrote. The first that fails ends them, and the test. */
 async function bash(commands: string): Promise<string> {
@@ -62,26 +74,105 @@ const answersOf = (output: string) =>
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line));
 
+/** What is another one each time: the address, ids, and the digits of times, codes and figures. */
+const masked = (text: string) =>
+  text
+    .replaceAll(settings.API ?? "", "http://127.0.0.1:54321")
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}/g, "<id>")
+    .replace(/\d+/g, "0");
+
+/** Where an answer differs from what a guide shows of it. `…` stands for whatever follows: characters, items or fields. */
+function differences(shown: unknown, real: unknown, at = "answer"): string[] {
+  if (shown === "…") return [];
+  const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+  if (Array.isArray(shown) && Array.isArray(real)) {
+    const items = shown.at(-1) === "…" ? shown.slice(0, -1) : shown;
+    if (items === shown ? real.length !== items.length : real.length < items.length)
+      return [`${at} has ${real.length} items`];
+    return items.flatMap((item, n) => differences(item, real[n], `${at}[${n}]`));
+  }
+  if (isObject(shown) && isObject(real)) {
+    const { "…": rest, ...fields } = shown;
+    const hidden = rest === undefined ? Object.keys(real).filter((name) => !(name in fields)) : [];
+    return [
+      ...hidden.map((name) => `${at}.${name} is not shown`),
+      ...Object.entries(fields).flatMap(([name, value]) => differences(value, real[name], `${at}.${name}`)),
+    ];
+  }
+  if (typeof shown === "number" && typeof real === "number") return [];
+  if (typeof shown === "string" && typeof real === "string") {
+    const [start = "", ...more] = masked(shown).split("…");
+    if (more.length > 0 ? masked(real).startsWith(start) : masked(real) === start) return [];
+  } else if (shown === real) return [];
+  return [`${at} is ${JSON.stringify(real)}, and ${JSON.stringify(shown)} is shown`];
+}
+
+const NEXT = "=== the next block";
+
+/** Runs commands one block after the other, in one shell. What each wrote, refusals too. */
+async function outputsOf(blocks: readonly Block[]): Promise<string[]> {
+  const output = await bash(`exec 2>&1\n${blocks.map(({ command }) => `echo "${NEXT}"\n${command}`).join("\n")}`);
+  return output.split(`${NEXT}\n`).slice(1);
+}
+
+/** What a guide shows below a command is what the command writes. */
+function expectShown({ guide, command, shown }: Block, output: string): void {
+  const lines = output.trim().split("\n");
+  const faults = shown.flatMap((text, n) => {
+    const real = lines[n] ?? "";
+    if (!text.startsWith("{")) return masked(real) === masked(text) ? [] : [`${real} is not ${text}`];
+    return real.startsWith("{") ? differences(JSON.parse(text), JSON.parse(real)) : [`${real} is no answer`];
+  });
+  expect(faults, `${guide}.md, below ${command}`).toEqual([]);
+}
+
+/** Runs a guide, and holds every answer that it shows to what the API answers. All answers, in their order. */
+// biome-ignore lint/suspicious/noExplicitAny: each test names the fields it reads
+async function follow(blocks: readonly Block[]): Promise<any[]> {
+  const outputs = await outputsOf(blocks);
+  for (const [n, block] of blocks.entries()) expectShown(block, outputs[n] ?? "");
+  return answersOf(outputs.join("\n"));
+}
+
 test("§1 first_call.md: the main job in six calls, by curl, exactly as written", { timeout: 60_000 }, async () => {
   const { API = "", CLIENT_ID = "", CLIENT_SECRET = "" } = settings;
-  const first = await bash(commandsOf("first_call", "## The signed mandate"));
-  const [link = ""] = /http:\S+\/pages\/mandate\/\w+/.exec(first) ?? [];
-  const [charger, months, before] = answersOf(first);
-  expect(first).toContain("\n[]\n"); // nobody has asked for a code yet
+  const blocks = blocksOf("first_call");
+  const unsigned = blocksOf("first_call", "## The signed mandate");
+  const first = await outputsOf(unsigned);
+  const [link = ""] = /http:[^"\s]+\/pages\/mandate\/[\w-]+/.exec(first.join("")) ?? [];
+  const mailbox = blocks.findIndex(({ command }) => command.includes("/sandbox/v1/mail"));
+  expect(first[mailbox]?.trim()).toBe("[]"); // nobody has asked for a code yet
+  const [, , , charger, months, before] = answersOf(first.join("\n"));
   expect(charger).toMatchObject({ ok: true, mid_eligible: true });
   expect(months).toMatchObject({ accepted: 1, results: [{ status: "ingested" }] });
   expect(before.positions[0].checklist).toMatchObject({ mandate_signed: false, iban_present: true });
 
-  const customer = { name: "Sanne de Vries", email: "sanne@example.nl" };
-  await signMandate(link, customer, running.stack.operator_database_url);
-  const again = await bash(commandsOf("first_call"));
-  const [after, review, settled, euros, log, settlements] = answersOf(again).slice(-6);
+  // the page is asked for a code, and the mailbox has it
+  const page = await (await fetch(link)).text();
+  const seen = /seen=([^"&]+)/.exec(page)?.[1] ?? "";
+  await fetch(`${link}/code`, {
+    method: "POST",
+    body: new URLSearchParams({ seen }),
+    headers: { origin: new URL(link).origin },
+  });
+  const [asked = ""] = (await outputsOf(blocks.slice(mailbox, mailbox + 1))).slice(-1);
+  await signMandate(link, { name: "Sanne de Vries", email: "sanne@example.nl" }, running.stack.operator_database_url);
+  const again = await outputsOf(blocks);
+  // a reader signs before the charger, so what comes after is shown as it is then; what is made once is shown as it is made
+  const made = first.slice(0, mailbox);
+  for (const [n, block] of blocks.entries()) {
+    const output = n === mailbox ? asked : (made[n] ?? again[n] ?? "");
+    expectShown(block, output.replace('"idempotent":true', '"idempotent":false'));
+  }
+
+  const answers = answersOf(again.join("\n"));
+  const [after, , review, settled, euros, log, settlements] = answers.slice(-7);
   expect(after.positions[0]).toMatchObject({
     ere_eligible: true,
     checklist: { mandate_signed: true, ean_validated: true, mid_charger_registered: true, iban_present: true },
     total_kwh_delivered: 312.5,
   });
-  expect(again).toContain("\n200 application/pdf\n");
+  expect(again.join("")).toContain("\n200 application/pdf\n");
   expect(review).toMatchObject({ ok: true, to: "goedgekeurd" });
   expect(settled).toMatchObject({ ok: true, accounts: 2, left_out: [] }); // with the demo's customer
   expect(euros.positions[0].delivered_months).toMatchObject([{ status: "registered" }]);
@@ -98,14 +189,13 @@ test("§1 first_call.md: the main job in six calls, by curl, exactly as written"
 
 test("§7 first_call.md: who copies it with a secret that is wrong is shown the refusal", async () => {
   const commands = commandsOf("first_call", "**An account**");
-  expect(await bash(`{ CLIENT_SECRET=wrong\n${commands}\n} 2>&1`)).toContain("error: 'invalid_client'");
+  expect(await bash(`{ CLIENT_SECRET=wrong\n${commands}\n} 2>&1`)).toContain('"error":"invalid_client"');
 });
 
 test("§4.2 customers.md: bring customers, by curl, exactly as written", { timeout: 60_000 }, async () => {
-  const output = await bash(commandsOf("customers"));
-  const [claim_url = ""] = /http:\S+\/pages\/claim\/\S+/.exec(output) ?? [];
+  const [imported, dry_run, drafts, customers] = await follow(blocksOf("customers"));
+  const [{ claim_url }] = imported.created;
   expect((await fetch(claim_url)).status).toBe(200);
-  const [dry_run, drafts, customers] = answersOf(output);
   expect(dry_run).toMatchObject({
     ...{ dry_run: true, added: 1, created: [{ row: 1, sheet_row: 2, draft_id: null }] },
     rejected: [{ row: 2, sheet_row: 3, reason: "invalid" }],
@@ -118,25 +208,24 @@ test("§4.2 customers.md: bring customers, by curl, exactly as written", { timeo
 test("§8 idempotency.md, §3 months.md, §1 eligibility.md: by curl, exactly as written", {
   timeout: 60_000,
 }, async () => {
-  const [one, two] = answersOf(await bash(commandsOf("idempotency")));
+  const [one, two] = await follow(blocksOf("idempotency"));
   expect([one.idempotent, two.idempotent]).toEqual([false, true]);
   expect(two.account_id).toBe(one.account_id);
 
-  const [months] = answersOf(await bash(commandsOf("months")));
+  const [months] = await follow(blocksOf("months"));
   expect(months.results.map(({ status, reason }: Record<string, string>) => [status, reason])).toEqual([
     ["locked", undefined], // the first guide settled it
-    ["ingested", undefined],
     ["outside_mandate", undefined],
     ["invalid", "bad_period"],
   ]);
 
-  const [positions, resolved] = answersOf(await bash(commandsOf("eligibility")));
+  const [positions, resolved] = await follow(blocksOf("eligibility"));
   expect(positions.positions).toHaveLength(2);
   expect(resolved).toMatchObject({ resolved: true });
 });
 
 test("§4.4 oauth.md: the metadata and a person's own token, by curl, exactly as written", async () => {
-  const [metadata, energy, chargers] = answersOf(await bash(commandsOf("oauth")));
+  const [metadata, energy, chargers] = await follow(blocksOf("oauth"));
   expect(metadata).toMatchObject({ issuer: settings.API, code_challenge_methods_supported: ["S256"] });
   expect(energy.months.length).toBeGreaterThan(0);
   expect(chargers.chargers).toHaveLength(2);
@@ -145,13 +234,29 @@ test("§4.4 oauth.md: the metadata and a person's own token, by curl, exactly as
 test("§4.3 rehearse.md, ere.md: up to the first euro, by curl, exactly as written", { timeout: 60_000 }, async () => {
   const headers = { Authorization: `Bearer ${settings.PARTNER_KEY}` };
   const before = await (await fetch(`${settings.API}/partner/dashboard`, { headers })).json();
-  const answers = answersOf(await bash(`${commandsOf("rehearse").replace("# 9.", `${commandsOf("ere")}\n# 9.`)}`));
-  const [imported, mailbox, again, review, sync, drafts, customers, dashboard, withdrawn, fixtures, settled, figures] =
-    answers;
+  const steps = blocksOf("rehearse");
+  const answers = await follow([...steps.slice(0, -1), ...blocksOf("ere"), ...steps.slice(-1)]);
+  const [
+    imported,
+    mailbox,
+    claimed,
+    again,
+    review,
+    sync,
+    drafts,
+    customers,
+    dashboard,
+    ,
+    withdrawn,
+    fixtures,
+    settled,
+  ] = answers;
+  const figures = answers.at(-2);
   expect(imported).toMatchObject({ added: 1, rejected: [] });
   const [mail] = mailbox.mail;
   expect(mail).toMatchObject({ to: "mila@example.nl", template: "claim" });
   expect(mail.links[0]).toBe(imported.created[0].claim_url);
+  expect(claimed).toMatchObject({ draft_status: "active", steps: { claim: "done", submit: "done" } });
   expect(again).toMatchObject({
     draft_status: "active",
     registration_status: "ingediend",
@@ -171,7 +276,7 @@ test("§4.3 rehearse.md, ere.md: up to the first euro, by curl, exactly as writt
   expect(fixtures.fixtures.map(({ state, ok }: { state: string; ok: boolean }) => [state, ok])).toEqual(
     ["eligible", "rejected", "no_mandate", "ean_unverified", "no_mid_charger", "no_iban"].map((state) => [state, true]),
   );
-  expect(settled).toMatchObject({ ok: true, quarter: "2026-Q2" });
+  expect(settled).toMatchObject({ ok: true, quarter: `${new Date().getFullYear()}-Q1` });
   expect(settled.net_eur).toBeGreaterThan(0);
   expect(figures.positions[0].ere).toMatchObject({ delivery_year: 2026, ere_per_kwh: 0.332694 });
   const reset = answers.at(-1);
@@ -299,9 +404,10 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         await page.getByRole("heading", { level: 1, name: "Eligibility" }).waitFor();
 
         await page.getByLabel("Search").fill("acknowledge_mandate_lapses");
-        const operation = page.getByRole("search").getByRole("link", { name: "POST /v1/connections:update" });
-        await operation.waitFor();
-        expect(await operation.getAttribute("href")).toBe("reference.html#tag/cpo-v1/POST/v1/connections:update");
+        const results = page.getByRole("search").getByRole("link");
+        await results.first().waitFor();
+        const hrefs = await results.evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+        expect(hrefs).toContain("reference.html#tag/cpo-v1/POST/v1/connections:update");
         await page.getByLabel("Search").fill("qqqq");
         await expect.poll(() => status.textContent()).toBe("Nothing has these words.");
       }),

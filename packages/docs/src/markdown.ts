@@ -44,7 +44,10 @@ export function render(markdown: string): { title: string; html: string; anchors
       code({ text, lang = "" }) {
         const [language = "", kind] = lang.split(" ");
         const code = hljs.getLanguage(language)
-          ? hljs.highlight(text, { language, ignoreIllegals: true }).value
+          ? // the style sheet has no colour for punctuation, which is half of the marks of JSON
+            hljs
+              .highlight(text, { language, ignoreIllegals: true })
+              .value.replace(/<span class="hljs-punctuation">(.*?)<\/span>/g, "$1")
           : escapeHtml(text);
         if (kind === "answer") return `<pre class="answer"><small>Answer</small><code>${code}\n</code></pre>\n`;
         return `<pre><code>${code}\n</code></pre>\n`;

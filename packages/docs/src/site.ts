@@ -24,8 +24,8 @@ export type SiteOptions = {
   shown?: string | undefined;
 };
 
-/** How the guides and the client's README write the address of the API. */
-const ADDRESS = /http:\/\/127\.0\.0\.1:54321|https:\/\/api\.example\.com/g;
+/** How the guides write the address of the API: that of npm start. */
+const ADDRESS = "http://127.0.0.1:54321";
 
 /** Each file of the site by its name. */
 export type Site = Map<string, string | Buffer>;
@@ -38,7 +38,7 @@ export function buildSite({ api, shown = api }: SiteOptions = {}): Site {
   const site: Site = new Map();
   const openapi = readFileSync(join(ROOT, "openapi.json"), "utf8");
   const described: Described = JSON.parse(openapi);
-  const addressed = (markdown: string) => (shown === undefined ? markdown : markdown.replace(ADDRESS, shown));
+  const addressed = (markdown: string) => (shown === undefined ? markdown : markdown.replaceAll(ADDRESS, shown));
   const texts = PAGES.map((page) => ({ page, markdown: addressed(withTables(localised(page), described)) }));
   const rendered = texts.map(({ page, markdown }) => ({ page, markdown, ...render(markdown) }));
   const titles = new Map(rendered.map(({ page, title }) => [page.name, page.menu ?? title]));
