@@ -1,6 +1,6 @@
 // The first answer of a function that was not running, and how large it is.
 
-import { bundle, functionFolders } from "../packages/tools/src/bundle.ts";
+import { functionFolders, weigh } from "../packages/tools/src/bundle.ts";
 import { type Bench, progress } from "./kit/bench.ts";
 import { against, alone, type Finding } from "./kit/findings.ts";
 import { type Outgoing, openConnection, wire } from "./kit/load.ts";
@@ -52,7 +52,7 @@ export const cold: Bench = {
           "a Hono function that answers one bare statement",
         );
         findings.push(
-          alone(`${slug}: bundled and minified`, "bytes", (await bundle(slug)).whole, { at_most: MEGABYTE }),
+          alone(`${slug}: bundled and minified`, "bytes", (await weigh(slug)).whole, { at_most: MEGABYTE }),
         );
       }
       return findings;

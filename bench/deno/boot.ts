@@ -1,4 +1,4 @@
-// Runs one edge function as the platform does: a process of its own, its own index.ts, a port it is told. Started by kit/serve.ts,
+// Runs one edge function as the platform does: a process of its own, its bundle, a port it is told. Started by kit/serve.ts,
 // which holds the other end of standard input: when that is gone, so is this.
 
 const [entry = ""] = Deno.args;

@@ -3,7 +3,6 @@
 
 import process from "node:process";
 import { Hono } from "hono";
-// @ts-types="npm:@types/pg@8.23.1"
 import pg from "pg";
 
 const statements: Record<string, string> = JSON.parse(process.env.STATEMENTS ?? "{}");

@@ -1,11 +1,12 @@
 // Processes that serve HTTP beside the bench: functions and floors on Deno, each told its port, each gone when the bench is.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
 import { freePort } from "../../packages/local/src/postgres.ts";
+import { writeBundle } from "../../packages/tools/src/bundle.ts";
 
 export type Served = {
   url: string;
@@ -25,14 +26,21 @@ export const functionEntry = (slug: string): string => `${ROOT}supabase/function
 /** An entry of the bench's own, `deno/floor` for one. */
 export const ownEntry = (name: string): string => fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
 
-/** Starts an entry with `Deno.serve` in it. What it logs goes to a file, as with `npm start`. */
+/** Starts an entry with `Deno.serve` in it, bundled as it is deployed. What it logs goes to a file, as with `npm start`. */
 export async function serveOnDeno(
   entry: string,
   variables: Record<string, string>,
   log_folder: string,
 ): Promise<Served> {
-  const permissions = ["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", `--allow-read=${ROOT}`];
-  return serve(denoProgram(), ["run", "--quiet", ...permissions, BOOT, entry], variables, log_folder);
+  const bundle = join(log_folder, "bundles", entry.slice(ROOT.length).replaceAll("/", "-"));
+  if (!existsSync(bundle)) await writeBundle(entry, bundle);
+  const permissions = ["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", `--allow-read=${ROOT},${bundle}`];
+  return serve(
+    denoProgram(),
+    ["run", "--quiet", ...permissions, BOOT, join(bundle, "index.js")],
+    variables,
+    log_folder,
+  );
 }
 
 /** Starts an entry on the Node that runs the bench; it says `listening` as Deno's do. */

@@ -15,7 +15,7 @@ import { INSIDE, writeSupabaseEnv } from "../../packages/deploy/src/supabase_env
 import { auth } from "../../packages/local/src/auth.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { runSupabase } from "../../packages/local/src/migrate.ts";
-import { modulesOf } from "../../packages/tools/src/functions.ts";
+import { BUNDLES, writeBundles } from "../../packages/tools/src/bundle.ts";
 import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
 import { newTokenKey } from "../harness/environment.ts";
 import { enableExtensions, startDatabase } from "../harness/project.ts";
@@ -217,13 +217,11 @@ describe("a stack", () => {
 
     const kong = () => `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 
-    /** In its container: the folder of functions, what their imports reach outside it, the import map, and nothing else. */
+    /** In its container: the bundles, and nothing else. */
     async function serve(slug: string): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
-      const entrypoint = `supabase/functions/${slug}/index.ts`;
       const place = mkdtempSync(join(tmpdir(), "ere-container-"));
       folders.push(place);
-      cpSync(`${ROOT}supabase/functions`, join(place, "supabase/functions"), { recursive: true });
-      for (const file of ["deno.json", ...modulesOf(entrypoint)]) cpSync(ROOT + file, join(place, file));
+      await writeBundles(`${place}/`);
       const inside = Object.fromEntries(
         Object.entries(functions).map(([name, value]) => [
           name,
@@ -232,7 +230,7 @@ describe("a stack", () => {
         ]),
       );
       const variables = { ...inside, SUPABASE_URL: kong() };
-      const function_ = await bootFunction(place, entrypoint, "deno.json", variables);
+      const function_ = await bootFunction(place, `${BUNDLES}/${slug}/index.js`, variables);
       running.push(function_);
       return (path, init = {}) =>
         fetch(function_.url + path, { ...init, headers: { "x-forwarded-for": "192.0.2.1", ...init.headers } });

@@ -1,6 +1,6 @@
-// An edge function as the platform runs it: its own files only, one import map, one process, on the Deno version of the platform.
+// An edge function as the platform runs it: its own files only, no packages, one process, on the Deno version of the platform.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
 
@@ -11,40 +11,21 @@ export type Running = {
   stop(): Promise<void>;
 };
 
-/** Packages stay between runs, and go with `npm ci`. */
+/** What Deno compiled stays between runs, and goes with `npm ci`. */
 const CACHE = `${ROOT}node_modules/.cache/deno`;
 
 /** What Deno compiled is kept by path, and the paths of a test do not come back. */
 export const forgetCompiled = (): void => rmSync(`${CACHE}/gen`, { recursive: true, force: true });
 
-/** Only what the folder holds: no configuration or lock file above it, no packages but the registry's. */
-const ALONE = ["--no-config", "--no-lock", "--node-modules-dir=none"];
+/** Only what the folder holds: no configuration or lock file above it, no packages, nothing fetched. */
+const ALONE = ["--no-config", "--no-lock", "--no-npm", "--no-remote", "--node-modules-dir=none"];
 
-/** What Deno keeps to itself, and where it keeps it. A registry behind a certificate of the house is one that the machine trusts. */
+/** What Deno keeps to itself, and where it keeps it. */
 const denoEnvironment = () => ({
-  DENO_TLS_CA_STORE: "system,mozilla",
   ...process.env,
   DENO_DIR: CACHE,
   DENO_NO_UPDATE_CHECK: "1",
 });
-
-type Graph = {
-  modules: { specifier: string; npmPackage?: string }[];
-  npmPackages: Record<string, { name: string; version: string }>;
-};
-
-/** The modules and packages that Deno resolves for what lies in a folder. */
-export function denoGraph(folder: string, entrypoint: string, import_map: string): Graph {
-  const args = ["info", "--json", ...ALONE, `--import-map=${import_map}`, entrypoint];
-  const json = execFileSync(denoProgram(), args, {
-    cwd: folder,
-    env: denoEnvironment(),
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  return JSON.parse(json);
-}
 
 /** The platform hands a handler its requests; `Deno.serve` of a process has to be told where to listen. A function without a slug gets all. */
 const BOOT = `
@@ -63,30 +44,21 @@ serve(
 );
 `;
 
-/**
- * Starts what lies in a folder. Packages come from the npm registry, as hosted, through Deno's cache: nothing of this checkout
- * is in reach.
- */
-export function bootFunction(
-  folder: string,
-  entrypoint: string,
-  import_map: string,
-  variables: Record<string, string>,
-): Promise<Running> {
-  return bootFunctions(folder, { "": entrypoint }, import_map, variables);
+/** Starts what lies in a folder. Nothing of this checkout is in reach. */
+export function bootFunction(folder: string, entrypoint: string, variables: Record<string, string>): Promise<Running> {
+  return bootFunctions(folder, { "": entrypoint }, variables);
 }
 
 /** The same with several functions, slug to entrypoint, in one process: for what is asked of all of them together. */
 export async function bootFunctions(
   folder: string,
   entrypoints: Record<string, string>,
-  import_map: string,
   variables: Record<string, string>,
 ): Promise<Running> {
   const child = spawn(
     denoProgram(),
     [
-      ...["run", ...ALONE, `--import-map=${import_map}`],
+      ...["run", ...ALONE],
       // no files but its own, no programs, no native code
       ...["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=."],
       ...["-", JSON.stringify(entrypoints)],

@@ -85,7 +85,7 @@ export async function startProject(): Promise<Project> {
     for (const upload of uploads) unpack(upload, folder);
     const entrypoints = Object.fromEntries(uploads.map(({ slug, metadata }) => [slug, metadata.entrypoint_path]));
     const variables = { ...Object.fromEntries(api.secrets), SUPABASE_URL: url };
-    const program = bootFunctions(folder, entrypoints, uploads[0]?.metadata.import_map_path ?? "", variables);
+    const program = bootFunctions(folder, entrypoints, variables);
     running = { deployed, program };
     return program;
   };

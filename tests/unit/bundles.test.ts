@@ -1,7 +1,7 @@
 // What a function weighs, because that is what its first answer waits for.
 
 import { expect, test } from "vitest";
-import { bundle, functionFolders } from "../../packages/tools/src/bundle.ts";
+import { functionFolders, weigh } from "../../packages/tools/src/bundle.ts";
 
 /** What each loads before its first request: packages, and thousands of bytes at most, minified; and how many it is with all it may load. */
 const BUNDLES: Record<string, { packages: string[]; start: number; whole: number }> = {
@@ -30,7 +30,7 @@ test("every function is weighed", () => {
 test.each(Object.entries(BUNDLES))(
   "%s starts with what a request always needs, and is no larger than it says",
   async (slug, { packages, start, whole }) => {
-    const built = await bundle(slug);
+    const built = await weigh(slug);
     expect(built.packages, "the rest is loaded where it is used").toEqual(packages);
     expect(built.start).toBeLessThan(start * 1000);
     expect(built.whole).toBeLessThan(whole * 1000);

@@ -9,7 +9,7 @@ import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
 import { deployedFunctions } from "../../packages/tools/src/functions.ts";
 
-const folders = new Map(deployedFunctions().map(({ slug, entrypoint }) => [slug, entrypoint.split("/").at(-2)]));
+const folders = new Map(deployedFunctions().map(({ slug, folder }) => [slug, folder]));
 afterEach(() => vi.unstubAllGlobals());
 
 test.each(Object.entries(ROUTES))(

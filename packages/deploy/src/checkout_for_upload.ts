@@ -2,15 +2,15 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../../local/src/checkout.ts";
+import { writeBundles } from "../../tools/src/bundle.ts";
 
-/** What the CLI reads when it deploys functions. */
-const PARTS = ["deno.json", "openapi.json", "package.json", "packages", "supabase"];
-
-/** A copy of this checkout in a folder of its own, without what is not committed: packages, secrets, and which project the CLI was linked to. */
-export function checkoutForUpload(): { folder: string; remove(): void } {
+/**
+ * What the CLI reads when it deploys functions, in a folder of its own: its settings, and the bundles. From the checkout the CLI would
+ * write down which project it talked to, and later commands would follow that.
+ */
+export async function checkoutForUpload(): Promise<{ folder: string; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), "ere-checkout-"));
-  const left = /\/(node_modules|\.temp|dist|\.env[^/]*)$/;
-  for (const part of PARTS)
-    cpSync(ROOT + part, join(folder, part), { recursive: true, filter: (name) => !left.test(name) });
+  cpSync(`${ROOT}supabase/config.toml`, join(folder, "supabase/config.toml"));
+  await writeBundles(`${folder}/`);
   return { folder, remove: () => rmSync(folder, { recursive: true }) };
 }

@@ -356,8 +356,7 @@ async function setSecrets(walk: Walk): Promise<Done> {
 }
 
 async function deployFunctions(walk: Walk): Promise<Done> {
-  // from a copy: the CLI writes down which project it talked to, and later commands would follow that
-  const copy = checkoutForUpload();
+  const copy = await checkoutForUpload();
   try {
     await supabase(
       walk,
@@ -415,7 +414,7 @@ const HEALTH_LOOKS = { times: 12, every_ms: 5_000 };
 async function checkHealth(walk: Walk): Promise<Done> {
   const root = `${walk.platform.project_url(refOf(walk))}/functions/v1`;
   const functions = deployedFunctions();
-  const isAlias = ({ slug, entrypoint }: (typeof functions)[number]) => !entrypoint.includes(`/functions/${slug}/`);
+  const isAlias = ({ slug, folder }: (typeof functions)[number]) => slug !== folder;
   const slugs = functions.filter((each) => !isAlias(each)).map(({ slug }) => slug);
   await Promise.all(slugs.map((slug) => answering(walk, `${root}/${slug}/health`)));
   // the specification's own paths: whoever answers is ours

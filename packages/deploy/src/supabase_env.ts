@@ -11,6 +11,7 @@ import { ROOT } from "../../local/src/checkout.ts";
 import { newKeys } from "../../local/src/keys.ts";
 import { writeSecret } from "../../local/src/secret_file.ts";
 import { scramVerifier } from "../../operator/src/scram.ts";
+import { BUNDLES, writeBundles } from "../../tools/src/bundle.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
 import { callOf, ENABLE, SCHEDULED, VAULT_NAME } from "./schedule.ts";
 
@@ -174,6 +175,8 @@ if (import.meta.main) {
   }
   try {
     for (const line of writeSupabaseEnv()) console.log(line);
+    await writeBundles();
+    console.log(`${BUNDLES}  the functions, as \`supabase start\` serves them; after a change, npm run bundle`);
     console.log(
       "\nNext: npx supabase start. Where it runs already: npx supabase db reset, and npx supabase functions serve.",
     );

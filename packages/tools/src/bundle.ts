@@ -1,11 +1,15 @@
-// How large a function is: everything it can load, and what it loads before its first request.
+// What is deployed of a function: its files and packages in a few files of plain JavaScript, so that the platform resolves nothing.
 
-import { readdirSync } from "node:fs";
-import { type OutputAsset, type OutputChunk, rolldown } from "rolldown";
+import { readdirSync, rmSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { type InputOptions, type OutputAsset, type OutputChunk, rolldown } from "rolldown";
 import { ROOT } from "../../local/src/checkout.ts";
 
-export type Bundle = {
-  /** Bytes, bundled and minified, of what is loaded at the start. */
+/** Not committed. `entrypoint` in supabase/config.toml points into it. */
+export const BUNDLES = "supabase/bundles";
+
+export type Weight = {
+  /** Bytes, minified, of what is loaded at the start. */
   start: number;
   /** The packages in that, sorted. */
   packages: string[];
@@ -16,15 +20,60 @@ export type Bundle = {
 /** The folders under supabase/functions, each a function. */
 export const functionFolders = (): string[] => readdirSync(`${ROOT}supabase/functions`).sort();
 
-/** Bundles a function for measuring only: what is deployed are its sources. */
-export async function bundle(slug: string): Promise<Bundle> {
-  const building = await rolldown({
-    cwd: ROOT,
-    input: `${ROOT}supabase/functions/${slug}/index.ts`,
-    platform: "node",
-    // of the driver's, for other runtimes: the platform has neither
-    external: [/^node:/, "pg-native", "cloudflare:sockets"],
+const entryOf = (folder: string) => `${ROOT}supabase/functions/${folder}/index.ts`;
+
+const inputOf = (entry: string): InputOptions => ({
+  cwd: ROOT,
+  input: { index: entry },
+  platform: "node",
+  // the driver loads these on other runtimes only
+  external: ["pg-native", "cloudflare:sockets"],
+  plugins: [
+    {
+      name: "node-prefix",
+      // Deno knows "fs" as "node:fs" alone
+      resolveId: (source) =>
+        isBuiltin(source) ? { id: `node:${source.replace(/^node:/, "")}`, external: true } : null,
+    },
+  ],
+  transform: {
+    // packages expect the globals of Node, which Deno 2.1.4 has in npm packages only
+    define: { global: "globalThis" },
+    inject: {
+      Buffer: ["node:buffer", "Buffer"],
+      process: "node:process",
+      setImmediate: ["node:timers", "setImmediate"],
+    },
+  },
+});
+
+/**
+ * Writes index.js, a file for each part that is loaded late, and their source maps. Not minified, so that a stack trace names our
+ * functions; `npm run stack` finds their lines.
+ */
+export async function writeBundle(entry: string, dir: string): Promise<void> {
+  const building = await rolldown(inputOf(entry));
+  await building.write({
+    dir,
+    format: "esm",
+    sourcemap: true,
+    // the CLI takes an import in a comment for one, and looks for its file
+    comments: { jsdoc: false },
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name].js",
   });
+  await building.close();
+}
+
+/** Writes the bundle of every function under `root`, which ends with a slash. Bundles of before are removed. */
+export async function writeBundles(root = ROOT): Promise<void> {
+  rmSync(root + BUNDLES, { recursive: true, force: true });
+  for (const folder of functionFolders()) await writeBundle(entryOf(folder), `${root}${BUNDLES}/${folder}`);
+}
+
+/** How large a function is: everything it can load, and what it loads before its first request. */
+export async function weigh(folder: string): Promise<Weight> {
+  const building = await rolldown(inputOf(entryOf(folder)));
   const { output } = await building.generate({ format: "esm", minify: true });
   await building.close();
   const chunks = new Map(output.flatMap((part) => (part.type === "chunk" ? [[part.fileName, part] as const] : [])));
@@ -42,3 +91,5 @@ export async function bundle(slug: string): Promise<Bundle> {
 
 const bytesOf = (parts: readonly (OutputChunk | OutputAsset)[]): number =>
   parts.reduce((sum, part) => sum + Buffer.byteLength(part.type === "chunk" ? part.code : part.source), 0);
+
+if (import.meta.main) await writeBundles();

@@ -4,19 +4,16 @@ import { execFileSync } from "node:child_process";
 import { ROOT } from "../../local/src/checkout.ts";
 import { deployedFunctions, modulesOf } from "./functions.ts";
 
-/** Goes up with, or decides about, every function. */
-const COMMON = ["supabase/config.toml", "deno.json"];
+/** Decides about every function: its settings, the versions of its packages, how it is bundled. */
+const COMMON = ["supabase/config.toml", "package-lock.json", "packages/tools/src/bundle.ts"];
 
 /**
- * The slugs whose program reaches at least one of the files. A shared file goes up with every function, and changes those that
- * import it. A changed alias of a function is a function of its own.
+ * The slugs whose bundle has at least one of the files in it. An alias is deployed with its function.
  */
 export function functionsTouchedBy(files: ReadonlySet<string>): string[] {
   const functions = deployedFunctions();
   if (COMMON.some((file) => files.has(file))) return functions.map(({ slug }) => slug);
-  return functions
-    .filter(({ entrypoint }) => modulesOf(entrypoint).some((file) => files.has(file)))
-    .map(({ slug }) => slug);
+  return functions.filter(({ folder }) => modulesOf(folder).some((file) => files.has(file))).map(({ slug }) => slug);
 }
 
 function filesChangedSince(commit: string): Set<string> {

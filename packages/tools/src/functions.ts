@@ -6,11 +6,11 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { denoProgram, ROOT } from "../../local/src/checkout.ts";
 
-/** One `[functions.<slug>]` block. An alias has the entrypoint of another function. */
+/** One `[functions.<slug>]` block. An alias has the folder of another function. */
 type DeployedFunction = {
   slug: string;
-  /** From the root of the repository. */
-  entrypoint: string;
+  /** Under supabase/functions. */
+  folder: string;
   settings: Readonly<Record<string, string>>;
 };
 
@@ -21,17 +21,16 @@ export function deployedFunctions(
   return [...toml.matchAll(/^\[functions\.([^\]]+)\]\n((?:[^[\n].*\n|\n)*)/gm)].map(([, slug = "", block = ""]) => {
     const lines = [...block.matchAll(/^(\w+) = (?:"(.*)"|(.*))$/gm)];
     const settings = Object.fromEntries(lines.map(([, key, text, literal]) => [key, text ?? literal ?? ""]));
-    const entrypoint = settings.entrypoint ?? `./functions/${slug}/index.ts`;
-    return { slug, entrypoint: entrypoint.replace(/^\.\//, "supabase/"), settings };
+    return { slug, folder: settings.entrypoint?.split("/").at(-2) ?? slug, settings };
   });
 }
 
 /**
- * Our own files that an entrypoint reaches, itself included, from the root of the repository and sorted.
- * @throws {Error} naming the import that leads nowhere: the CLI would upload what is left and call it a success.
+ * Our own files that a function is bundled from, from the root of the repository and sorted.
+ * @throws {Error} naming the import that leads nowhere.
  */
-export function modulesOf(entrypoint: string): string[] {
-  const json = execFileSync(denoProgram(), ["info", "--json", `${ROOT}${entrypoint}`], {
+export function modulesOf(folder: string): string[] {
+  const json = execFileSync(denoProgram(), ["info", "--json", `${ROOT}supabase/functions/${folder}/index.ts`], {
     cwd: ROOT,
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
@@ -41,7 +40,7 @@ export function modulesOf(entrypoint: string): string[] {
   return modules
     .filter(({ specifier }) => specifier.startsWith("file:") && !specifier.includes("/node_modules/"))
     .map(({ specifier, error }) => {
-      if (error) throw new Error(`${entrypoint}: ${error}`);
+      if (error) throw new Error(`${folder}: ${error}`);
       return relative(ROOT, fileURLToPath(specifier));
     })
     .sort();

@@ -1,7 +1,6 @@
 // A document of headings, paragraphs, lists and tables as PDF/UA-1: tagged, so that it can be read aloud, copied in order and shown on
 // a small screen. The same content and moment give the same bytes.
 
-import "./pinned.js";
 // @ts-types="npm:@types/pdfkit@0.17.6"
 import PDFDocument from "pdfkit";
 import type { Locale } from "#shared/values/locale.ts";

@@ -1,7 +1,6 @@
 // One webhook on its way: signed, to a public address, and not for longer than ten seconds. Loaded when there is one to send.
 
 import { lookup } from "node:dns/promises";
-import "./pinned.js";
 import { Webhook } from "standardwebhooks";
 import { isPublicAddress } from "#shared/domain/webhooks/addresses.ts";
 import { Agent, request } from "#shared/domain/webhooks/undici.js";

@@ -1,5 +1,5 @@
+import type pg from "pg";
 import type { Ticket } from "./caller.ts";
-import type pg from "./driver.js";
 import { ApiError, isErrorCode, Refusal } from "./errors.ts";
 import type { Limits } from "./pool.ts";
 import type { Rate } from "./rate.ts";

@@ -1,6 +1,6 @@
 // The driver, in a file of its own: it is loaded with the first statement, and what asks the database nothing does without.
 
-import pg from "./driver.js";
+import pg from "pg";
 
 export type Limits = {
   /** Connections of this process. */
