@@ -115,6 +115,25 @@ test.each<[string, string, string, RegExp]>([
     /^line UUID$/,
   ],
   [
+    "a payment of another month than it has",
+    "update core.payout_entries set amount = amount - 0.01",
+    "parts of payouts are the sales they pay",
+    /^part UUID$/,
+  ],
+  [
+    "a sale that two payments have",
+    "update core.payout_entries e set allocation_id = (select a.id from core.allocations a where a.net = e.amount limit 1), amount = amount * 2",
+    "each part of a sale is paid once",
+    /^allocation UUID$/,
+  ],
+  [
+    "a credit note without its cents",
+    `insert into core.invoices (partner_id, id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, vat, corrects, name, company)
+     select p.id, p.id, 2026, 1, '2026-04-01', '2026-08-15', 'x', 'regular', 21, -3.35, -0.71, p.id, 'P', '{}' from core.partners p where p.slug = 'partner-a'`,
+    "VAT of credit notes is that of their sum",
+    /^invoice UUID$/,
+  ],
+  [
     "a payment that left no trace",
     "delete from core.ledger_entries where cause like 'payout:%'",
     "what is on its way, and what was paid, are lines of payouts",
