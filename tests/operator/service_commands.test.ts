@@ -445,13 +445,15 @@ describe("contract §8 mail that failed", () => {
     await world.row("update core.mail_outbox set status = 'sent' where status = 'queued'");
   });
 
-  test("contract §8 mail resend refuses what is not there, was sent, or was captured, by its id", async () => {
+  test("contract §8 mail resend refuses what is not there, was sent, captured or dropped by a limit, by its id", async () => {
     for (const id of [NOBODY, "nonsense", "%"]) await refused(["mail", "resend", id], `There is no such mail: ${id}`);
     const { mail } = await failedLink();
     await world.row("update core.mail_outbox set status = 'sent' where id = $1", mail);
     await refused(["mail", "resend", mail], `The mail ${mail} was sent`);
     await world.row("update core.mail_outbox set status = 'captured' where id = $1", mail);
     await refused(["mail", "resend", mail], `The mail ${mail} was captured`);
+    await world.row("update core.mail_outbox set status = 'dropped' where id = $1", mail);
+    await refused(["mail", "resend", mail], `The mail ${mail} was not written: its address had enough mail that day`);
     await world.row("update core.mail_outbox set status = 'nobody' where id = $1", mail);
     await refused(["mail", "resend", mail], `There is no such mail: ${mail}`);
   });

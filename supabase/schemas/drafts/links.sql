@@ -24,14 +24,6 @@ create policy "an owner reaches only their own rows" on core.draft_links as rest
   using ((select private.owner_id()) is null
          or exists (select from core.drafts d where d.partner_id = draft_links.partner_id and d.id = draft_links.draft_id));
 
-create function private.claim_mac(message text, key text) returns bytea
-language plpgsql immutable security definer
-set search_path = ''
-as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
-comment on function private.claim_mac(text, text) is
-  'HMAC-SHA-256 under the claim key. Definer, because api_owner has no business in the schema of the extensions.';
-grant execute on function private.claim_mac(text, text) to api_owner;
-
 -- These are written into the queries that ask for them, five hundred times in an import. The casts to text are part of it: what joins a
 -- text to a uuid is not immutable, and would keep the planner from it.
 
