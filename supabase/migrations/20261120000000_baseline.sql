@@ -998,11 +998,13 @@ comment on column core.events.owner_id is 'Whose log it is in: a CPO client''s (
 comment on column core.events.arrival is 'The order of writing within one transaction, and between transactions that waited for each other.';
 comment on column core.events.sequence is 'Its place in that log, 1, 2, 3 …; null until it is numbered.';
 comment on column core.events.user_id is 'The customer it is about, in a partner''s log: shown as customer_ref.';
-comment on column core.events.data is 'What does not change afterwards. References of the integrator''s own are looked up when it is read.';
+comment on column core.events.data is 'What does not change afterwards. References of the integrator''s own are looked up when it is read; customer.sharing_ended keeps the last one.';
 -- serves: numbering
 create index events_unnumbered on core.events (partner_id, owner_id, arrival) where sequence is null;
 -- serves: the sweep
 create index events_age on core.events (created_at);
+-- serves: the reference of a customer who left
+create index events_sharing_ended on core.events (partner_id, user_id) where type = 'customer.sharing_ended';
 select private.isolate('core.events', 'select');
 select private.keep_to_owner('core.events');
 
@@ -1277,11 +1279,11 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, '{}', old.user_id);
+  perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, jsonb_build_object('external_ref', old.external_ref), old.user_id);
   return null;
 end $$;
 comment on function private.tell_sharing_ended() is
-  'A customer does not belong to the partner any more. A trigger, because it may end with the login, which is for Supabase Auth to delete. Definer, as private.tell.';
+  'A customer does not belong to the partner any more: the event keeps the reference that goes with the attribution. A trigger, because it may end with the login, which is for Supabase Auth to delete. Definer, as private.tell.';
 
 -- The people who manage a partner. Only they change where money and mail go; the partner's API key cannot.
 
@@ -1490,7 +1492,7 @@ language sql immutable
 set search_path = ''
 as $$
   select case holder
-    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write']
+    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write', 'cpo:webhooks']
     when 'personal_token' then own.data
     when 'user' then own.data || array['partners:read', 'partners:write'] end
     from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own
@@ -12891,6 +12893,12 @@ select private.expose('api.list_customers(jsonb, jsonb)');
 
 -- GET /v1/events, GET /partner/events: a log, read from a cursor on.
 
+create function private.log_owner() returns uuid
+language sql stable
+return coalesce(private.owner_id(), private.partner_id());
+comment on function private.log_owner() is 'Whose log the caller reads: a client''s is its own, and a partner''s that of no client.';
+grant execute on function private.log_owner() to api_owner;
+
 create function private.cursor_at(owner uuid, sequence bigint) returns text
 language sql immutable
 -- base64url of 16 bytes: where it is, and half a hash by which a cursor of another log, or one that was made up, is known
@@ -12929,7 +12937,7 @@ end $$;
 comment on function private.oldest_event(core.event_heads) is 'Behind which number the events of a log begin that are still kept.';
 grant execute on function private.oldest_event(core.event_heads) to api_owner;
 
-create function private.start_of(head core.event_heads, after text) returns bigint
+create function private.start_of(head core.event_heads, after text, field text default 'after') returns bigint
 language plpgsql stable
 set search_path = ''
 as $$
@@ -12942,15 +12950,16 @@ begin
   end if;
   place := private.cursor_sequence(head.owner_id, after);
   if (place between 0 and head.sequence) is not true then
-    perform private.refuse('invalid_cursor');
+    perform private.refuse('invalid_cursor', case when field = 'after' then '{}' else
+      json_build_object('detail', format('%s is no cursor of this log: send a next_cursor of its own, the id of an event, or a moment.', field)) end);
   elsif place < oldest then
     perform private.refuse('cursor_expired', json_build_object('oldest_cursor', private.cursor_at(head.owner_id, oldest)));
   end if;
   return place;
 end $$;
-comment on function private.start_of(core.event_heads, text) is
+comment on function private.start_of(core.event_heads, text, text) is
   'Behind which number a reader of a log goes on, who has this cursor, or null. Refused with invalid_cursor, and with cursor_expired where an event after it is not kept any more.';
-grant execute on function private.start_of(core.event_heads, text) to api_owner;
+grant execute on function private.start_of(core.event_heads, text, text) to api_owner;
 
 create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
 language plpgsql stable
@@ -12967,7 +12976,13 @@ begin
     return jsonb_build_object('draft_id', event.subject_id, 'external_ref', reference) || event.data;
   elsif event.user_id is not null then
     select t.external_ref into reference from core.attributions t where t.partner_id = event.partner_id and t.user_id = event.user_id and disclosing;
-    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, private.customer_key(event.partner_id, key)), 'external_ref', reference) || event.data;
+    if not found and disclosing then
+      -- somebody who is theirs no longer keeps the reference by which they know them
+      select e.data ->> 'external_ref' into reference from core.events e
+       where e.partner_id = event.partner_id and e.user_id = event.user_id and e.type = 'customer.sharing_ended' order by e.arrival desc limit 1;
+    end if;
+    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, private.customer_key(event.partner_id, key)), 'external_ref', reference)
+           || case when disclosing then event.data else event.data - 'external_ref' end;
   end if;
   return event.data;
 end $$;
@@ -13009,8 +13024,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo', 'partner');
   disclosing := private.is_partner_itself();
-  -- a client's log is its own, and a partner's is that of no client
-  head := private.sequence_events(private.partner_id(), coalesce(private.owner_id(), private.partner_id()));
+  head := private.sequence_events(private.partner_id(), private.log_owner());
   start := private.start_of(head, query ->> 'after');
   -- what is rare is looked for in parts, so that each answer takes no longer than another
   upto := least(head.sequence, start + private.events_at_once());
@@ -13039,7 +13053,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo', 'partner');
   disclosing := private.is_partner_itself();
-  owner := coalesce(private.owner_id(), private.partner_id());
+  owner := private.log_owner();
   perform private.sequence_events(private.partner_id(), owner);
   select * into event from core.events e
    where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid
@@ -13154,7 +13168,7 @@ begin
 end $$;
 grant execute on function private.webhook_json(core.webhook_endpoints) to api_owner;
 
-create function private.place_in_log(owner uuid, named text) returns bigint
+create function private.place_in_log(owner uuid, field text, named text) returns bigint
 language plpgsql
 set search_path = ''
 as $$
@@ -13165,23 +13179,29 @@ begin
   if named is null then
     return head.sequence;
   elsif private.as_uuid(named) is not null then
-    select e.sequence - 1 into place from core.events e
+    select e.sequence - case field when 'from' then 1 else 0 end into place from core.events e
      where e.partner_id = head.partner_id and e.owner_id = owner and e.id = private.as_uuid(named) and e.created_at > private.events_kept_since();
     if not found then
-      perform private.refuse('event_not_found');
+      perform private.refuse('event_not_found', json_build_object('detail', format('%s: this log has no event with that id, or it is older than 90 days.', field)));
     end if;
     return place;
-  elsif named ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(named, 'timestamptz') then
+  elsif not (named ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(named, 'timestamptz')) then
+    return private.start_of(head, named, field);
+  elsif field = 'from' then
     select e.sequence - 1 into place from core.events e
      where e.partner_id = head.partner_id and e.owner_id = owner and e.sequence > private.oldest_event(head) and e.created_at >= named::timestamptz
      order by e.sequence limit 1;
     return coalesce(place, head.sequence);
   end if;
-  return private.start_of(head, named);
+  -- moments are shown without fractions: whoever names one means the whole second
+  select e.sequence into place from core.events e
+   where e.partner_id = head.partner_id and e.owner_id = owner and date_trunc('second', e.created_at) <= named::timestamptz
+   order by e.sequence desc limit 1;
+  return coalesce(place, 0);
 end $$;
-comment on function private.place_in_log(uuid, text) is
-  'Behind which number of a log something begins: a cursor, the id of the first event, or a moment; the end where nothing is named. Refused with invalid_cursor, cursor_expired, event_not_found.';
-grant execute on function private.place_in_log(uuid, text) to api_owner;
+comment on function private.place_in_log(uuid, text, text) is
+  'Behind which number of a log something begins (field from) or ends (to): a cursor, the id of the first or last event, or a moment, all included; the end where nothing is named. Refused with invalid_cursor, cursor_expired, event_not_found.';
+grant execute on function private.place_in_log(uuid, text, text) to api_owner;
 
 create function private.webhook_named(named text) returns core.webhook_endpoints
 language plpgsql
@@ -13213,20 +13233,59 @@ begin
   if found then
     return endpoint;
   end if;
-  if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
+  if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner) >= 10 then
     perform private.refuse('endpoint_limit');
   end if;
   insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, secret_id, delivered_to)
   values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
           (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), not private.is_partner_itself(),
-          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', (input ->> 'secret_id')::uuid, private.place_in_log(owner, input ->> 'from'))
+          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', (input ->> 'secret_id')::uuid, private.place_in_log(owner, 'from', input ->> 'from'))
   returning * into endpoint;
   perform private.audit('webhook.added', endpoint.id);
   return endpoint;
 end $$;
 comment on function private.add_webhook(uuid, jsonb) is
-  'A new endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a partner, its clients'' included.';
+  'A new endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a log: a partner''s own, and each client''s.';
 grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
+
+create function private.update_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before constant core.webhook_endpoints := endpoint;
+begin
+  endpoint.url := coalesce(input ->> 'url', endpoint.url);
+  if input ? 'types' then
+    endpoint.types := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
+  end if;
+  if endpoint = before then
+    return before;
+  end if;
+  if endpoint.url <> before.url then
+    -- what an application redirects is no more than what it may read
+    endpoint.pseudonymous := endpoint.pseudonymous or not private.is_partner_itself();
+    -- another receiver is tried at once, and whoever is sending to the one before says nothing of it any more
+    endpoint.failures := 0;
+    endpoint.failing_since := null;
+    endpoint.last_error := null;
+    endpoint.warnings := 0;
+    endpoint.probe_at := null;
+    endpoint.lease_id := null;
+    endpoint.lease_until := null;
+  end if;
+  update core.webhook_endpoints e
+     set (url, types, pseudonymous, failures, failing_since, last_error, warnings, probe_at, lease_id, lease_until)
+       = (endpoint.url, endpoint.types, endpoint.pseudonymous, endpoint.failures, endpoint.failing_since, endpoint.last_error, endpoint.warnings,
+          endpoint.probe_at, endpoint.lease_id, endpoint.lease_until)
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  perform private.audit('webhook.updated', endpoint.id, jsonb_build_object('changed', to_jsonb(array_remove(array[
+    case when endpoint.url <> before.url then 'url' end, case when endpoint.types is distinct from before.types then 'types' end], null))));
+  return endpoint;
+end $$;
+comment on function private.update_webhook(core.webhook_endpoints, jsonb) is
+  'Another address or other types, {url?, types?}: types null is all. It goes on from where it stood, and what waits is sent to the new address.';
+grant execute on function private.update_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
 language plpgsql
@@ -13266,7 +13325,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.disable_webhook(core.webhook_endpoints, text) is
-  'Nothing is sent to an endpoint any more; nothing is lost either. reason: manager, operator, gone (it answered 410) or failing (five days without a success).';
+  'Nothing is sent to an endpoint any more; nothing is lost either. reason: manager, client, operator, gone (it answered 410) or failing (five days without a success).';
 grant execute on function private.disable_webhook(core.webhook_endpoints, text) to api_owner;
 
 create function private.enable_webhook(endpoint core.webhook_endpoints) returns core.webhook_endpoints
@@ -13352,7 +13411,6 @@ language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  head  constant core.event_heads := private.sequence_all(endpoint.partner_id, endpoint.owner_id);
   since bigint;
   until bigint;
   again int;
@@ -13365,9 +13423,9 @@ begin
     perform private.audit('webhook.replayed', endpoint.id);
     return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
   end if;
-  since := private.place_in_log(endpoint.owner_id, input ->> 'from');
+  since := private.place_in_log(endpoint.owner_id, 'from', input ->> 'from');
   -- what is still to be sent in its turn is not sent twice
-  until := least(case when input ->> 'to' is null then head.sequence else private.place_in_log(endpoint.owner_id, input ->> 'to') + 1 end, endpoint.delivered_to);
+  until := least(private.place_in_log(endpoint.owner_id, 'to', input ->> 'to'), endpoint.delivered_to);
   insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
   select e.partner_id, endpoint.id, e.id, 0, private.now() + (e.sequence - since) * interval '1 microsecond'
     from core.events e
@@ -13382,7 +13440,20 @@ comment on function private.replay_webhook(core.webhook_endpoints, jsonb) is
   'Sends events again, in their order: {from, to?}, each a cursor, an event or a moment, or {failed: true}, those that were given up. The events and how many.';
 grant execute on function private.replay_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
--- POST and GET /partner/webhooks: by a person who manages the partner, never by a key, because data goes there.
+-- /partner/webhooks: by a person who manages the partner, never by a key, because data goes there. /v1/webhooks: by a CPO client, its own.
+
+create function private.act_on_webhooks(caller jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner', 'cpo');
+  if private.owner_id() is null then
+    perform private.act_as_manager();
+  end if;
+end $$;
+comment on function private.act_on_webhooks(jsonb) is 'First line of what changes an endpoint: a client, or a person who manages the partner.';
+grant execute on function private.act_on_webhooks(jsonb) to api_owner;
 
 create function private.own_webhook(named text) returns core.webhook_endpoints
 language plpgsql
@@ -13392,37 +13463,93 @@ declare
   endpoint core.webhook_endpoints;
 begin
   endpoint := private.webhook_named(named);
-  -- those of its clients are the operator's to manage
-  if endpoint.owner_id <> private.partner_id() then
+  if endpoint.owner_id <> private.log_owner() then
     perform private.refuse('webhook_not_found');
   end if;
   return endpoint;
 end $$;
-comment on function private.own_webhook(text) is 'An endpoint of the partner''s own log, its row locked.';
+comment on function private.own_webhook(text) is 'An endpoint of the log that is the caller''s own, its row locked.';
 grant execute on function private.own_webhook(text) to api_owner;
+
+create function private.shown_webhook(named text) returns core.webhook_endpoints
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = private.partner_id() and e.owner_id = private.log_owner() and e.id = private.as_uuid(named);
+  if not found then
+    perform private.refuse('webhook_not_found');
+  end if;
+  return endpoint;
+end $$;
+comment on function private.shown_webhook(text) is 'private.own_webhook to read: without a lock.';
+grant execute on function private.shown_webhook(text) to api_owner;
 
 create function api.list_webhooks(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner');
+  perform private.act_as(caller, 'partner', 'cpo');
   return json_build_object('webhooks', (
     select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
-     where e.partner_id = private.partner_id() and e.owner_id = private.partner_id()));
+     where e.partner_id = private.partner_id() and e.owner_id = private.log_owner()));
 end $$;
-comment on function api.list_webhooks(jsonb) is 'GET /partner/webhooks: {webhooks}, oldest first.';
+comment on function api.list_webhooks(jsonb) is 'GET /partner/webhooks and /v1/webhooks: {webhooks}, oldest first.';
 select private.expose('api.list_webhooks(jsonb)');
+
+create function api.read_webhook(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner', 'cpo');
+  return private.webhook_json(private.shown_webhook(query ->> 'webhook_id'));
+end $$;
+comment on function api.read_webhook(jsonb, jsonb) is 'GET /partner/webhooks/{webhook_id} and /v1/…: {webhook_id} to the endpoint.';
+select private.expose('api.read_webhook(jsonb, jsonb)');
+
+create function api.read_webhook_attempts(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as(caller, 'partner', 'cpo');
+  endpoint := private.shown_webhook(query ->> 'webhook_id');
+  return json_build_object('attempts', (
+    select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
+      from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
+             order by a.id desc limit (query ->> 'limit')::int) a));
+end $$;
+comment on function api.read_webhook_attempts(jsonb, jsonb) is
+  'GET /partner/webhooks/{webhook_id}/attempts and /v1/…: {webhook_id, limit} to {attempts}, newest first.';
+select private.expose('api.read_webhook_attempts(jsonb, jsonb)');
+
+create function api.update_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
+  return private.webhook_json(private.update_webhook(private.own_webhook(input ->> 'webhook_id'), input));
+end $$;
+comment on function api.update_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint.';
+select private.expose('api.update_webhook(jsonb, jsonb)');
 
 create function api.create_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
-  return private.webhook_json(private.add_webhook(private.partner_id(), input));
+  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
+  return private.webhook_json(private.add_webhook(private.log_owner(), input));
 end $$;
-comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
+comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks and /v1/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
 select private.expose('api.create_webhook(jsonb, jsonb)');
 
 create function api.rotate_webhook(caller jsonb, input jsonb) returns json
@@ -13430,10 +13557,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
   return private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
 end $$;
-comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate: {webhook_id, secret, secret_id, now} to the endpoint.';
+comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate and /v1/…: {webhook_id, secret, secret_id, now} to the endpoint.';
 select private.expose('api.rotate_webhook(jsonb, jsonb)');
 
 create function api.switch_webhook(caller jsonb, input jsonb) returns json
@@ -13443,12 +13570,12 @@ as $$
 declare
   endpoint core.webhook_endpoints;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   endpoint := private.own_webhook(input ->> 'webhook_id');
   return private.webhook_json(case when (input ->> 'enable')::boolean then private.enable_webhook(endpoint)
-                                                                      else private.disable_webhook(endpoint, 'manager') end);
+                                                                      else private.disable_webhook(endpoint, case when private.owner_id() is null then 'manager' else 'client' end) end);
 end $$;
-comment on function api.switch_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/enable and disable: {webhook_id, enable} to the endpoint.';
+comment on function api.switch_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/enable and disable and /v1/…: {webhook_id, enable} to the endpoint.';
 select private.expose('api.switch_webhook(jsonb, jsonb)');
 
 create function api.revoke_webhook(caller jsonb, input jsonb) returns json
@@ -13456,11 +13583,11 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   perform private.revoke_webhook(private.own_webhook(input ->> 'webhook_id'));
   return json_build_object('ok', true);
 end $$;
-comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke: {webhook_id}. What was still to be sent to it is not.';
+comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. What was still to be sent to it is not.';
 select private.expose('api.revoke_webhook(jsonb, jsonb)');
 
 create function api.replay_webhook(caller jsonb, input jsonb) returns json
@@ -13468,10 +13595,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   return private.replay_webhook(private.own_webhook(input ->> 'webhook_id'), input);
 end $$;
-comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay: {webhook_id, from, to | failed} to {ok, from, to, events}.';
+comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
 select private.expose('api.replay_webhook(jsonb, jsonb)');
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
@@ -13479,10 +13606,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   return json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
 end $$;
-comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test: {webhook_id} to {ping}, for api.pinged_webhook.';
+comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
 select private.expose('api.ping_webhook(jsonb, jsonb)');
 
 create function api.pinged_webhook(caller jsonb, input jsonb) returns json
@@ -13490,8 +13617,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner');
-  return private.pinged((input ->> 'webhook_id')::uuid, (input ->> 'ping')::uuid);
+  perform private.act_as(caller, 'partner', 'cpo');
+  return private.pinged((private.shown_webhook(input ->> 'webhook_id')).id, (input ->> 'ping')::uuid);
 end $$;
 comment on function api.pinged_webhook(jsonb, jsonb) is 'What came of a ping: {webhook_id, ping} to {ok, attempt}, null as long as it was not sent.';
 select private.expose('api.pinged_webhook(jsonb, jsonb)');
@@ -18680,7 +18807,8 @@ begin
           case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
-          case when input ->> 'scopes' is null then private.scopes_of('client') else private.read_scopes(input -> 'scopes', 'client') end,
+          -- data goes where a client with cpo:webhooks says: only for who is given it by name
+          case when input ->> 'scopes' is null then array_remove(private.scopes_of('client'), 'cpo:webhooks') else private.read_scopes(input -> 'scopes', 'client') end,
           private.read_return_url(input ->> 'return_url'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning * into client;

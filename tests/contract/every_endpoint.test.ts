@@ -47,10 +47,13 @@ function functionOf(endpoint: Routed, environment: Environment) {
 const UNAUTHORIZED = { error: "Missing or invalid API token" };
 
 test.each(named(ENDPOINTS))(
-  "contract §1 %s has a sample request that succeeds, or these tests prove nothing",
+  "contract §1 %s has a sample request that succeeds, and that no cache stores",
   async (_, endpoint) => {
     const good = sample(endpoint);
-    expect((await world.send(good.path, sent(good))).status).toBe(endpoint.status ?? 200);
+    const { status, headers } = await world.send(good.path, sent(good));
+    expect(status).toBe(endpoint.status ?? 200);
+    // no secret, and nothing that is somebody's own, stays behind in a cache; the description of the API may
+    expect(headers.get("cache-control")).toMatch(endpoint.id === "openApi" ? /^public/ : /\bno-store$/);
   },
 );
 

@@ -122,26 +122,39 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     keyed,
   );
 
-  // endpoints of the partner that the manager manages; what is sent to them is not: it is no public address
+  // Endpoints of the partner that the manager manages, and of the client. A lease keeps the worker off all but the one that is tested, to
+  // which nothing is sent either: it is no public address.
   const webhooks: Record<string, string> = {};
-  for (const id of [
-    "testWebhook",
-    "rotateWebhook",
-    "enableWebhook",
-    "disableWebhook",
-    "replayWebhook",
-    "revokeWebhook",
-  ]) {
-    webhooks[id] = newWebhookId();
-    const { ciphertext, key_id } = sealWebhookSecret(world.environment, webhooks[id], newWebhookSecret());
+  const addWebhook = async (partner: string, owner: string, lease: string | null, ...operations: string[]) => {
+    const id = newWebhookId();
+    const { ciphertext, key_id } = sealWebhookSecret(world.environment, id, newWebhookSecret());
     await world.row(
-      `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
-       values ($1, $2, $1, 'https://10.0.0.1/', $3, $4, 0)`,
-      managed,
-      webhooks[id],
+      `with made as (
+         insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to, lease_until)
+         values ($1, $2, $3, 'https://10.0.0.1/', $4, $5, 0, $6) returning partner_id, id)
+       insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms)
+       select partner_id, id, gen_random_uuid(), 'webhook_endpoint.disabled', 1, private.now(), 204, 84 from made`,
+      partner,
+      id,
+      owner,
       ciphertext,
       key_id,
+      lease,
     );
+    for (const operation of operations) webhooks[operation] = id;
+  };
+  const tester = await world.addClient(world.partnerA.id);
+  const testing = { token: await tester.token(), subject: `client:${tester.id}` };
+  for (const [name, partner, owner] of [
+    ["", managed, managed],
+    ["Client", world.partnerA.id, client.id],
+  ] as const) {
+    const kept = ["read", "rotate", "enable", "replay"].map((verb) => `${verb}${name}Webhook`);
+    await addWebhook(partner, owner, "infinity", ...kept, `read${name}WebhookAttempts`);
+    // a client of its own, so that the lists of the others do not depend on when the worker comes
+    await addWebhook(partner, name ? tester.id : owner, null, `test${name}Webhook`);
+    for (const verb of ["update", "disable", "revoke"])
+      await addWebhook(partner, owner, "infinity", `${verb}${name}Webhook`);
   }
   const worker = serve(workerSurface, world.environment);
   const { WORKER_SECRET } = world.environment.config;
@@ -215,8 +228,13 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     uploadDrafts: { csv: `email,naam\n${newEmail()},Sanne de Vries`, consent: true },
     mintPartnerApiKey: { rotate: true },
     createWebhook: { url: "https://laadpunt-zuid.example.com/events" },
+    createClientWebhook: { url: "https://laadpunt-zuid.example.com/events", types: ["mandate.signed", "payout.paid"] },
+    updateWebhook: { url: "https://laadpunt-zuid.example.com/webhooks" },
+    updateClientWebhook: { types: ["mandate.signed", "mandate.revoked", "payout.paid"] },
     rotateWebhook: { now: true },
+    rotateClientWebhook: { now: true },
     replayWebhook: { failed: true },
+    replayClientWebhook: { failed: true },
     createSandboxFixtures: { states: ["no_iban"] },
     claimSandboxDraft: { submit: true },
     connectVirtualCharger: { ...STEADY, since: "2026-11-01" },
@@ -241,6 +259,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     ...(bodies[id] ? { body: bodies[id] } : {}),
     ...(caller.kind === "partner" && !caller.key ? manager : callers[caller.kind]),
     ...(id === "resetSandbox" ? resetting : {}),
+    ...(id === "testClientWebhook" ? testing : {}),
     ...(named[id] ? { subject: named[id] } : {}),
   });
 }

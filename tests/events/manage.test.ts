@@ -159,18 +159,18 @@ describe("§6 POST /partner/webhooks", () => {
     await clear();
   });
 
-  test("takes ten of a partner, its clients' included; of many at once too", async () => {
+  test("takes ten of a partner's own, however many its clients have; of many at once too", async () => {
     for (let n = 0; n < 3; n++)
       expect((await operator(`webhook add ${receiver.url} --client ${world.partnerA.client.client_id}`)).code).toBe(0);
     const answers = await Promise.all(Array.from({ length: 12 }, () => create()));
-    expect(answers.filter(({ status: code }) => code === 200)).toHaveLength(7);
+    expect(answers.filter(({ status: code }) => code === 200)).toHaveLength(10);
     expect(answers.find(({ status: code }) => code !== 200)).toMatchObject({
       status: 409,
       body: { error: "endpoint_limit" },
     });
-    // those of a client are the operator's
-    expect(await list()).toHaveLength(7);
-    expect((await operator(`webhook list --partner partner-a`)).json.webhooks).toHaveLength(10);
+    // those of a client are the client's to manage
+    expect(await list()).toHaveLength(10);
+    expect((await operator(`webhook list --partner partner-a`)).json.webhooks).toHaveLength(13);
     await clear();
   });
 
@@ -211,12 +211,60 @@ describe("§6 POST /partner/webhooks", () => {
     expect((await create({ url: receiver.url, from: "2099-01-01T00:00:00Z" })).body.delivered_to).toBe(3);
     expect((await create({ url: receiver.url, from: next_cursor })).body.delivered_to).toBe(3);
     for (const [from, error] of [
-      ["x", "invalid_cursor"],
       ["00000000-0000-4000-8000-000000000001", "event_not_found"],
-      ["2026-99-99", "invalid_cursor"],
-      [`A${first.slice(1)}`.replace(first, "B".repeat(22)), "invalid_cursor"],
-    ])
-      if (from !== first) expect((await create({ url: receiver.url, from })).body.error, String(from)).toBe(error);
+      ["B".repeat(22), "invalid_cursor"],
+    ] as const) {
+      const { body } = await create({ url: receiver.url, from });
+      expect([body.error, body.detail], from).toEqual([error, expect.stringMatching(/^from/)]);
+    }
+    await clear();
+  });
+
+  test("says of a place in the log that is none which field it is, and what it takes", async () => {
+    const { body } = await create();
+    const forms = "must be a cursor, the id of an event, or a moment such as 2026-11-20T09:30:00Z";
+    for (const place of ["x", "2026-99-99", "2026-02-30T00:00:00Z", "20 November", "now", "\ud800", "0".repeat(65)]) {
+      expect(await create({ url: receiver.url, from: place }), place).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request", issues: [{ path: "from", message: forms }] },
+      });
+      expect(await act(body.id, "replay", { from: "2020-01-01", to: place }), place).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request", detail: `to: ${forms}` },
+      });
+    }
+    for (const [to, error] of [
+      ["00000000-0000-4000-8000-000000000001", "event_not_found"],
+      ["B".repeat(22), "invalid_cursor"],
+    ] as const)
+      expect((await act(body.id, "replay", { from: "2020-01-01", to })).body, to).toMatchObject({
+        error,
+        detail: expect.stringMatching(/^to/),
+      });
+    await clear();
+  });
+
+  test("takes no type that never arrives: of a client's log, or a registration, which no application is shown", async () => {
+    const never = "never arrives here; GET /openapi.json lists the types that may";
+    for (const type of ["account.created", "mandate.declined", "registration.approved"])
+      expect((await create({ url: receiver.url, types: ["draft.active", type] })).body, type).toMatchObject({
+        error: "invalid_request",
+        issues: [{ path: "types.1", message: never }],
+      });
+    expect((await create({ url: receiver.url, types: ["mandate.sign"] })).body.issues[0].message).toMatch(
+      /no event type/,
+    );
+    expect((await operator(`webhook add ${receiver.url} --partner partner-a --types account.created`)).err).toMatch(
+      /The log of a partner has no account.created/,
+    );
+    const ofClient = `--client ${world.partnerA.client.client_id} --types draft.active`;
+    expect((await operator(`webhook add ${receiver.url} ${ofClient}`)).err).toMatch(
+      /The log of a client has no draft.active/,
+    );
+    // what the operator makes discloses, so a registration does arrive
+    expect((await operator(`webhook add ${receiver.url} --partner partner-a --types registration.approved`)).code).toBe(
+      0,
+    );
     await clear();
   });
 });
@@ -303,6 +351,23 @@ describe("§6 an endpoint", () => {
       events: all.length,
     });
     await until(() => receiver.received.length === 2 + all.length);
+    // both ends are included, in whatever form; a cursor stands behind the last event of its answer
+    const { next_cursor } = (await world.get("/partner/events?limit=2", world.keyA)).body;
+    await world.row(
+      "update core.events set created_at = created_at + sequence * interval '1 hour' + interval '300 milliseconds' where owner_id = $1",
+      world.partnerA.id,
+    );
+    const moment = (await world.get("/partner/events", world.keyA)).body.events[1].created_at;
+    const later = new Date(Date.parse(moment) + 60_000).toISOString();
+    for (const to of [second.id, next_cursor, moment, later])
+      expect((await act(body.id, "replay", { from: first.id, to })).body, to).toEqual({
+        ok: true,
+        from: 1,
+        to: 2,
+        events: 2,
+      });
+    expect((await act(body.id, "replay", { from: first.id, to: "2020-01-01" })).body).toMatchObject({ events: 0 });
+    expect((await act(body.id, "replay", { from: next_cursor, to: third.id })).body).toMatchObject({ from: 3, to: 3 });
     expect((await act(body.id, "replay", { failed: true })).body).toEqual({
       ok: true,
       from: null,
@@ -311,6 +376,50 @@ describe("§6 an endpoint", () => {
     });
     for (const wrong of [{}, { from: "x" }, { to: second.id }])
       expect((await act(body.id, "replay", wrong)).status).toBe(400);
+    await clear();
+  });
+
+  test("is read, is moved and has its types changed; a person's application makes it pseudonymous by moving it", async () => {
+    const { secret: _, ...made } = (await create({ url: receiver.url, types: ["draft.active"] })).body;
+    const read = async (id = made.id, token = manager) => world.get(`/partner/webhooks/${id}`, token);
+    expect((await read()).body).toEqual(made);
+    expect((await act(made.id, "update", { types: null })).body).toEqual({ ...made, types: ["*"] });
+    expect((await act(made.id, "update", { types: ["draft.expired"] })).body).toEqual({
+      ...made,
+      types: ["draft.expired"],
+    });
+    // what fails is tried at the new address at once, and what waits goes there
+    await world.row(
+      "update core.webhook_endpoints set url = 'https://gone.example.com/', types = null, pseudonymous = false, failures = 7, failing_since = private.now(), last_error = 'timeout', probe_at = private.now() + interval '1 hour'",
+    );
+    receiver.received = [];
+    await happen(1);
+    const moved = await act(made.id, "update", { url: receiver.url });
+    expect(moved.body).toMatchObject({
+      url: receiver.url,
+      types: ["*"],
+      pseudonymous: true,
+      failing_since: null,
+      last_error: null,
+    });
+    await until(() => receiver.received.length === 1);
+    const { body } = await world.get(`/partner/webhooks/${made.id}/attempts?limit=1`, manager);
+    expect(body).toEqual({ attempts: [expect.objectContaining({ type: "draft.claimed", status: 204, attempt: 1 })] });
+    expect(JSON.stringify(body)).not.toMatch(/draft_id|secret/);
+    expect((await act(made.id, "update", { url: "https://10.0.0.1" })).body.error).toBe("url_not_allowed");
+    for (const nothing of [{}, { url: null }, { types: [] }, { types: ["account.created"] }])
+      expect((await act(made.id, "update", nothing)).status, JSON.stringify(nothing)).toBe(400);
+    // nothing changed: no row in the audit log
+    const { n } = await world.row("select count(*)::int as n from core.audit_log where action = 'webhook.updated'");
+    await act(made.id, "update", { url: receiver.url });
+    expect(await world.row("select count(*)::int as n from core.audit_log where action = 'webhook.updated'")).toEqual({
+      n,
+    });
+    const other = await world.manager(world.partnerB);
+    for (const path of ["", "/attempts"])
+      expect((await read(`${made.id}${path}`, other)).body.error).toBe("webhook_not_found");
+    expect((await act(made.id, "update", { types: null }, other)).body.error).toBe("webhook_not_found");
+    expect((await act(made.id, "update", { types: null }, world.keyA)).status).toBe(403);
     await clear();
   });
 

@@ -300,6 +300,35 @@ describe("§6 the log of a partner", () => {
     ]);
   });
 
+  test("of who left it keeps the reference that the partner knows them by, in what it told before too; a person reads none", async () => {
+    const { id } = await addLogin(world);
+    await world.row("select private.claim_customer($1, $2, 'oauth_consent')", id, world.partnerA.id);
+    await world.row("update core.attributions set external_ref = 'KL-left' where user_id = $1", id);
+    await news();
+    await world.row(
+      "select private.tell($1, $1, 'mandate.signed', gen_random_uuid(), '{}', $2)",
+      world.partnerA.id,
+      id,
+    );
+    const { events } = await readLog(world, "partner", world.keyA);
+    const customer_ref = events.at(-1)?.data.customer_ref;
+    expect(events.at(-1)?.data.external_ref).toBe("KL-left");
+    await world.row("delete from auth.users where id = $1", id);
+    const theirs = async (token: string) =>
+      (await readLog(world, "partner", token)).events
+        .filter(({ data }) => data.customer_ref === customer_ref)
+        .map(({ type, data }) => [type, data.external_ref]);
+    expect(await theirs(world.keyA)).toEqual([
+      ["mandate.signed", "KL-left"],
+      ["customer.sharing_ended", "KL-left"],
+    ]);
+    expect(await theirs(manager)).toEqual([
+      ["mandate.signed", null],
+      ["customer.sharing_ended", null],
+    ]);
+    await news();
+  });
+
   test("a reset is no news to who asked for it, and leaves the log as it is", async () => {
     const before = await readLog(world, "partner", world.keyA);
     expect((await world.reset()).status).toBe(200);

@@ -19,11 +19,11 @@ beforeEach(async () => {
   );
 });
 
-/** Events of a partner's own log, each with its place among them as its status. */
+/** Events of a partner's own log, each with its place among them as its reference. */
 const happen = (count: number, partner = world.partnerA.id) =>
   world.row(
     `insert into core.events (partner_id, owner_id, type, subject_id, data)
-     select $1, $1, 'draft.claimed', gen_random_uuid(), json_build_object('status', n) from generate_series(1, $2::int) n`,
+     select $1, $1, 'draft.claimed', gen_random_uuid(), json_build_object('status', 'claimed', 'external_ref', n::text) from generate_series(1, $2::int) n`,
     partner,
     count,
   );
@@ -49,7 +49,7 @@ describe("§6 a log that nobody has read", () => {
     expect((await read("limit=1")).body.has_more).toBe(true);
     expect(await head()).toEqual({ sequence: 25_000, swept: 0 });
     const { rows } = await world.database.admin.query(
-      "select count(*)::int as wrong from core.events where sequence <> (data ->> 'status')::bigint",
+      "select count(*)::int as wrong from core.events where sequence <> (data ->> 'external_ref')::bigint",
     );
     expect(rows).toEqual([{ wrong: 0 }]);
   });

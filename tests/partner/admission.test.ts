@@ -36,6 +36,7 @@ async function bodyOf(id: string): Promise<object | undefined> {
     uploadDrafts: () => ({ csv: `email,naam\n${newEmail()},Jan`, consent: true }),
     mintPartnerApiKey: () => ({ rotate: true }),
     createWebhook: () => ({ url: "https://laadpunt-zuid.example.com/events" }),
+    updateWebhook: () => ({ types: null }),
     replayWebhook: () => ({ failed: true }),
   };
   return bodies[id]?.();

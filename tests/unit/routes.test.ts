@@ -16,7 +16,7 @@ const isEndpoint = (value: unknown): value is Endpoint =>
 async function declaredBy(slug: string): Promise<[file: string, endpoint: Endpoint][]> {
   const files = readdirSync(folder + slug)
     .filter((name) => name.endsWith(".ts"))
-    .filter((name) => readFileSync(`${folder}${slug}/${name}`, "utf8").includes("endpoint("));
+    .filter((name) => /endpoints?\(/i.test(readFileSync(`${folder}${slug}/${name}`, "utf8")));
   const found = files.map(async (file) => {
     const module: Record<string, unknown> = await import(`${folder}${slug}/${file}`);
     return Object.values(module)

@@ -73,7 +73,8 @@ test("whoever stores what no two tenants may have takes it through the one funct
 /**
  * What a helper says to others only: who revokes asks for no grant, these take the first of several connections, and a virtual charger
  * has a serial number made for it; what is settled is all that was credited, and what is worth no cent is not sold. Of a token its
- * scopes decide, and when a person signed in is asked in their pages alone.
+ * scopes decide, and when a person signed in is asked in their pages alone. A client manages its endpoints itself, and is no person of
+ * a partner.
  */
 const NEVER_THERE = [
   "revoke: unauthorized_client",
@@ -82,8 +83,12 @@ const NEVER_THERE = [
   ),
   "connectVirtualCharger: charger_claimed",
   ...["granted_below_sold", "not_enough_ere", "worth_nothing"].map((code) => `settleSandboxQuarter: ${code}`),
-  ...["setPartnerPayoutIban", "mintPartnerApiKey", "createWebhook", "rotateWebhook"].map(
-    (id) => `${id}: recent_sign_in_required`,
+  ...["setPartnerPayoutIban", "mintPartnerApiKey"].map((id) => `${id}: recent_sign_in_required`),
+  ...["create", "update", "rotate"].flatMap((verb) =>
+    ["", "Client"].map((whose) => `${verb}${whose}Webhook: recent_sign_in_required`),
+  ),
+  ...["create", "update", "rotate", "enable", "disable", "replay", "test", "revoke"].map(
+    (verb) => `${verb}ClientWebhook: no_partner_linked`,
   ),
 ];
 

@@ -15,6 +15,12 @@ describe("§6 the URL of an endpoint", () => {
     "https://xn--bcher-kva.example.com",
     "https://bücher.example.com/",
     `https://a.example.com/${"x".repeat(470)}`,
+    `https://${"a".repeat(63)}.nl/`,
+    `https://${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(58)}.nl/`,
+    "https://a.1b/",
+    "https://1.example.com/",
+    "https://a--b.example.com/",
+    "https://例え.テスト/",
   ];
   test("is https, of a public host", () => {
     for (const url of ALLOWED) expect([refusedUrl(url, SANDBOX), refusedUrl(url, PRODUCTION)]).toEqual([null, null]);
@@ -66,6 +72,29 @@ describe("§6 the URL of an endpoint", () => {
     `https://a.example.com/${"é".repeat(100)}`,
     "https://１２７.０.０.１/",
     "https://①②⑦.0.0.1/",
+    "https://.",
+    "https://.nl/",
+    "https://.example.com/",
+    "https://a..b/",
+    "https://a..example.com/",
+    "https://-a.nl/",
+    "https://a-.nl/",
+    "https://a.-nl/",
+    "https://a.nl-/",
+    "https://nl/",
+    "https://*.example.com/",
+    "https://laad_punt.example.com/",
+    "https://_.nl/",
+    "https://laad%5fpunt.example.com/",
+    "https://laad!punt.example.com/",
+    "https://a.b.123/",
+    "https://example.1/",
+    "https://xn--a.nl/",
+    "https://xn--.nl/",
+    "https://xn--zzzzzzzzzz99999.nl/",
+    `https://${"a".repeat(64)}.nl/`,
+    `https://${"é".repeat(70)}.nl/`,
+    `https://${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.nl/`,
   ];
   test("is refused, with the reason, where it is another protocol, an address in whatever notation, a private name, has a user, a port, a fragment or a dot at its end", () => {
     for (const url of REFUSED)

@@ -404,6 +404,222 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List where events of this client's log are sent
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["listClientWebhooks"];
+        put?: never;
+        /**
+         * Have events of this client's log sent to an address; the secret is shown once
+         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on. It is sent what `GET /v1/events` answers, as long as the client has `cpo:accounts:read`. At most ten of this client.
+         *
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["createClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read one endpoint
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["readClientWebhook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was sent to an endpoint and what came of it, newest first
+         * @description Kept for 30 days, without bodies.
+         *
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["readClientWebhookAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change where an endpoint is, or which types it is sent
+         * @description What is not named stays. It goes on from where it stood: what waits to be sent goes to the new address, whose failures are counted from none. The secret stays; rotate it where the old receiver must not verify any more.
+         *
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["updateClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a ping to an endpoint and say what came of it
+         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.
+         *
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["testClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of an endpoint; the new one is shown once
+         * @description For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.
+         *
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["rotateClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send to an endpoint again, from where it stood
+         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["enableClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send nothing to an endpoint for now; nothing is lost
+         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["disableClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send events again, with the ids they have
+         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.
+         *
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["replayClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook_id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete an endpoint, with what was still to be sent to it
+         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["revokeClientWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/partner/customers": {
         parameters: {
             query?: never;
@@ -830,18 +1046,82 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List where the partner's events are sent
+         * List where events of the partner's log are sent
          * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listWebhooks"];
         put?: never;
         /**
          * Have events of the partner's log sent to an address; the secret is shown once
-         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on, and is sent what `GET /partner/events` shows a person. At most ten a partner.
+         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on. It is sent what `GET /partner/events` shows a person, so no registration. At most ten of the partner's own.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read one endpoint
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["readWebhook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was sent to an endpoint and what came of it, newest first
+         * @description Kept for 30 days, without bodies.
+         *
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["readWebhookAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/webhooks/{webhook_id}/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change where an endpoint is, or which types it is sent
+         * @description What is not named stays. It goes on from where it stood: what waits to be sent goes to the new address, whose failures are counted from none. The secret stays; rotate it where the old receiver must not verify any more.
+         *
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["updateWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -943,7 +1223,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again, with the ids they have
-         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.
+         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -2163,6 +2443,38 @@ export interface components {
                 session_count?: number;
             }[];
         };
+        CreateClientWebhook: {
+            /**
+             * @description Where to send events
+             * @example https://laadpunt-zuid.example.com/events
+             */
+            url: string;
+            /** @description Only these types; all where absent */
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
+            from?: string | null;
+        };
+        UpdateClientWebhook: {
+            /**
+             * @description Where to send events
+             * @example https://laadpunt-zuid.example.com/events
+             */
+            url?: string;
+            /** @description Only these types from now on; null or ["*"] is all */
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+        };
+        RotateWebhook: {
+            /** @description Whether the secret before it ends at once. Default: `false`. */
+            now?: boolean;
+        };
+        ReplayWebhook: {
+            /** @description The first event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
+            from?: string | null;
+            /** @description The last event; the newest that was sent where absent: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
+            to?: string | null;
+            /** @description Default: `false`. */
+            failed?: boolean;
+        };
         /** @description rows, or the fields of one row beside consent */
         AddCustomers: {
             /**
@@ -2396,21 +2708,18 @@ export interface components {
              */
             url: string;
             /** @description Only these types; all where absent */
-            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.registered" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
-            /** @description Begin earlier: a cursor, the id of the first event, or a moment */
+            types?: ("*" | "mandate.signed" | "mandate.renewed" | "mandate.revoked" | "mandate.expired" | "charger.registered" | "charger.mid_confirmed" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
         };
-        RotateWebhook: {
-            /** @description Default: `false`. */
-            now?: boolean;
-        };
-        ReplayWebhook: {
-            /** @description The first event */
-            from?: string | null;
-            /** @description The last event; the newest that was sent where absent */
-            to?: string | null;
-            /** @description Default: `false`. */
-            failed?: boolean;
+        UpdateWebhook: {
+            /**
+             * @description Where to send events
+             * @example https://laadpunt-zuid.example.com/events
+             */
+            url?: string;
+            /** @description Only these types from now on; null or ["*"] is all */
+            types?: ("*" | "mandate.signed" | "mandate.renewed" | "mandate.revoked" | "mandate.expired" | "charger.registered" | "charger.mid_confirmed" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
         };
         ClaimSandboxDraft: {
             /** @description Also connect a virtual charger and submit the registration; particulier only. Default: `false`. */
@@ -4080,6 +4389,145 @@ export interface components {
                 disabled_reason: string;
             };
         };
+        WebhookWithSecret: {
+            /**
+             * Format: uuid
+             * @description Its id, for good
+             */
+            id: string;
+            /**
+             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
+             * @example https://laadpunt-zuid.example.com/events
+             */
+            url: string;
+            /** @description Event types; ["*"] is all */
+            types: string[];
+            /** @description Whether a person made it through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
+            pseudonymous: boolean;
+            /**
+             * @description Whether anything is sent
+             * @enum {string}
+             */
+            status: "enabled" | "disabled";
+            /** @description manager, client, operator, gone (it answered 410) or failing (five days without a success) */
+            disabled_reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was made
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description sequence of the last event that was sent, or waits to be sent again */
+            delivered_to: number;
+            /**
+             * Format: date-time
+             * @description When the first attempt failed after the last success; null while all is well
+             * @example 2026-11-20T09:30:00Z
+             */
+            failing_since: string | null;
+            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
+            last_error: string | null;
+            /** @description whsec_…, shown this once: Standard Webhooks */
+            secret: string;
+        };
+        Webhooks: {
+            /** @description Oldest first */
+            webhooks: components["schemas"]["Webhook"][];
+        };
+        Webhook: {
+            /**
+             * Format: uuid
+             * @description Its id, for good
+             */
+            id: string;
+            /**
+             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
+             * @example https://laadpunt-zuid.example.com/events
+             */
+            url: string;
+            /** @description Event types; ["*"] is all */
+            types: string[];
+            /** @description Whether a person made it through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
+            pseudonymous: boolean;
+            /**
+             * @description Whether anything is sent
+             * @enum {string}
+             */
+            status: "enabled" | "disabled";
+            /** @description manager, client, operator, gone (it answered 410) or failing (five days without a success) */
+            disabled_reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was made
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description sequence of the last event that was sent, or waits to be sent again */
+            delivered_to: number;
+            /**
+             * Format: date-time
+             * @description When the first attempt failed after the last success; null while all is well
+             * @example 2026-11-20T09:30:00Z
+             */
+            failing_since: string | null;
+            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
+            last_error: string | null;
+        };
+        AttemptsOfWebhook: {
+            /** @description Newest first */
+            attempts: components["schemas"]["WebhookAttempt"][];
+        };
+        WebhookAttempt: {
+            /**
+             * Format: uuid
+             * @description The header webhook-id
+             */
+            event_id: string;
+            /**
+             * @description Of the event that was sent; ping for a test
+             * @example mandate.signed
+             */
+            type: string;
+            /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
+            attempt: number;
+            /**
+             * Format: date-time
+             * @description When it was sent
+             * @example 2026-11-20T09:30:00Z
+             */
+            at: string;
+            /** @description Of the answer; null where there was none */
+            status: number | null;
+            /** @description How long the call took, in milliseconds */
+            ms: number;
+            /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable where it is we who cannot sign, which uses up no attempt */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description When it is sent again; null where it is not
+             * @example 2026-11-20T09:30:00Z
+             */
+            next_attempt_at: string | null;
+        };
+        TestedWebhook: {
+            /** @description Always true: what was asked for is done */
+            ok: boolean;
+            /** @description What came of the ping */
+            attempt: components["schemas"]["WebhookAttempt"] | null;
+        };
+        ReplayedWebhook: {
+            /**
+             * @description Always true: what was asked for is done
+             * @constant
+             */
+            ok: true;
+            /** @description sequence of the first event; null with failed */
+            from: number | null;
+            /** @description sequence of the last event; null with failed */
+            to: number | null;
+            /** @description How many are sent again */
+            events: number;
+        };
         ImportedDrafts: {
             /**
              * @description Always true: what was asked for is done
@@ -5579,141 +6027,6 @@ export interface components {
             ok: true;
             /** @description False when none was active */
             revoked: boolean;
-        };
-        WebhookWithSecret: {
-            /**
-             * Format: uuid
-             * @description Its id, for good
-             */
-            id: string;
-            /**
-             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
-             * @example https://laadpunt-zuid.example.com/events
-             */
-            url: string;
-            /** @description Event types; ["*"] is all */
-            types: string[];
-            /** @description Whether a person made it: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
-            pseudonymous: boolean;
-            /**
-             * @description Whether anything is sent
-             * @enum {string}
-             */
-            status: "enabled" | "disabled";
-            /** @description manager, operator, gone (it answered 410) or failing (five days without a success) */
-            disabled_reason: string | null;
-            /**
-             * Format: date-time
-             * @description When it was made
-             * @example 2026-11-20T09:30:00Z
-             */
-            created_at: string;
-            /** @description sequence of the last event that was sent, or waits to be sent again */
-            delivered_to: number;
-            /**
-             * Format: date-time
-             * @description When the first attempt failed after the last success; null while all is well
-             * @example 2026-11-20T09:30:00Z
-             */
-            failing_since: string | null;
-            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
-            last_error: string | null;
-            /** @description whsec_…, shown this once: Standard Webhooks */
-            secret: string;
-        };
-        Webhooks: {
-            /** @description Oldest first */
-            webhooks: components["schemas"]["Webhook"][];
-        };
-        Webhook: {
-            /**
-             * Format: uuid
-             * @description Its id, for good
-             */
-            id: string;
-            /**
-             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
-             * @example https://laadpunt-zuid.example.com/events
-             */
-            url: string;
-            /** @description Event types; ["*"] is all */
-            types: string[];
-            /** @description Whether a person made it: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
-            pseudonymous: boolean;
-            /**
-             * @description Whether anything is sent
-             * @enum {string}
-             */
-            status: "enabled" | "disabled";
-            /** @description manager, operator, gone (it answered 410) or failing (five days without a success) */
-            disabled_reason: string | null;
-            /**
-             * Format: date-time
-             * @description When it was made
-             * @example 2026-11-20T09:30:00Z
-             */
-            created_at: string;
-            /** @description sequence of the last event that was sent, or waits to be sent again */
-            delivered_to: number;
-            /**
-             * Format: date-time
-             * @description When the first attempt failed after the last success; null while all is well
-             * @example 2026-11-20T09:30:00Z
-             */
-            failing_since: string | null;
-            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
-            last_error: string | null;
-        };
-        TestedWebhook: {
-            /** @description Always true: what was asked for is done */
-            ok: boolean;
-            /** @description What came of the ping */
-            attempt: components["schemas"]["WebhookAttempt"] | null;
-        };
-        WebhookAttempt: {
-            /**
-             * Format: uuid
-             * @description The header webhook-id
-             */
-            event_id: string;
-            /**
-             * @description Of the event that was sent; ping for a test
-             * @example mandate.signed
-             */
-            type: string;
-            /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
-            attempt: number;
-            /**
-             * Format: date-time
-             * @description When it was sent
-             * @example 2026-11-20T09:30:00Z
-             */
-            at: string;
-            /** @description Of the answer; null where there was none */
-            status: number | null;
-            /** @description How long the call took, in milliseconds */
-            ms: number;
-            /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable where it is we who cannot sign, which uses up no attempt */
-            error: string | null;
-            /**
-             * Format: date-time
-             * @description When it is sent again; null where it is not
-             * @example 2026-11-20T09:30:00Z
-             */
-            next_attempt_at: string | null;
-        };
-        ReplayedWebhook: {
-            /**
-             * @description Always true: what was asked for is done
-             * @constant
-             */
-            ok: true;
-            /** @description sequence of the first event; null with failed */
-            from: number | null;
-            /** @description sequence of the last event; null with failed */
-            to: number | null;
-            /** @description How many are sent again */
-            events: number;
         };
         ClaimedSandboxDraft: {
             /**
@@ -7276,6 +7589,118 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
+         *     `invalid_cursor`: after is no next_cursor of this log; leave it out to begin with the oldest event.
+         */
+        InvalidJsonOrInvalidRequestOrInvalidCursor: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "invalid_json" | "invalid_request" | "invalid_cursor";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `endpoint_limit`: A partner has at most 10 webhook endpoints, its clients' included; revoke one first. */
+        EndpointLimit: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "endpoint_limit";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `url_not_allowed`: Events are sent to a public https address by its name. */
+        UrlNotAllowed: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "url_not_allowed";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `webhook_not_found`: You have no webhook endpoint with that id. */
+        WebhookNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "webhook_not_found";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `endpoint_disabled`: Nothing is sent to a disabled endpoint; enable it first. */
+        EndpointDisabled: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "endpoint_disabled";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /**
+         * @description `webhook_not_found`: You have no webhook endpoint with that id.
+         *
+         *     `event_not_found`: This log has no event with that id, or it is older than 90 days.
+         */
+        WebhookNotFoundOrEventNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "webhook_not_found" | "event_not_found";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /**
+         * @description `invalid_json`: Send one JSON object, encoded as UTF-8.
+         *
+         *     `invalid_request`: A field breaks its rule; see issues.
+         *
          *     `consent_required`: Send consent: true once every customer agreed that you pass their data on.
          */
         InvalidJsonOrInvalidRequestOrConsentRequired: {
@@ -7564,118 +7989,6 @@ export interface components {
                      * @enum {string}
                      */
                     error: "api_key_exists";
-                } & WithRequired<components["schemas"]["Error"], "error">;
-            };
-        };
-        /**
-         * @description `invalid_json`: Send one JSON object, encoded as UTF-8.
-         *
-         *     `invalid_request`: A field breaks its rule; see issues.
-         *
-         *     `invalid_cursor`: after is no next_cursor of this log; leave it out to begin with the oldest event.
-         */
-        InvalidJsonOrInvalidRequestOrInvalidCursor: {
-            headers: {
-                /** @description Quote it when you ask about a request */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description Which error it is; never renamed
-                     * @enum {string}
-                     */
-                    error: "invalid_json" | "invalid_request" | "invalid_cursor";
-                } & WithRequired<components["schemas"]["Error"], "error">;
-            };
-        };
-        /** @description `endpoint_limit`: A partner has at most 10 webhook endpoints, its clients' included; revoke one first. */
-        EndpointLimit: {
-            headers: {
-                /** @description Quote it when you ask about a request */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description Which error it is; never renamed
-                     * @enum {string}
-                     */
-                    error: "endpoint_limit";
-                } & WithRequired<components["schemas"]["Error"], "error">;
-            };
-        };
-        /** @description `url_not_allowed`: Events are sent to a public https address by its name. */
-        UrlNotAllowed: {
-            headers: {
-                /** @description Quote it when you ask about a request */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description Which error it is; never renamed
-                     * @enum {string}
-                     */
-                    error: "url_not_allowed";
-                } & WithRequired<components["schemas"]["Error"], "error">;
-            };
-        };
-        /** @description `webhook_not_found`: You have no webhook endpoint with that id. */
-        WebhookNotFound: {
-            headers: {
-                /** @description Quote it when you ask about a request */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description Which error it is; never renamed
-                     * @enum {string}
-                     */
-                    error: "webhook_not_found";
-                } & WithRequired<components["schemas"]["Error"], "error">;
-            };
-        };
-        /** @description `endpoint_disabled`: Nothing is sent to a disabled endpoint; enable it first. */
-        EndpointDisabled: {
-            headers: {
-                /** @description Quote it when you ask about a request */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description Which error it is; never renamed
-                     * @enum {string}
-                     */
-                    error: "endpoint_disabled";
-                } & WithRequired<components["schemas"]["Error"], "error">;
-            };
-        };
-        /**
-         * @description `webhook_not_found`: You have no webhook endpoint with that id.
-         *
-         *     `event_not_found`: This log has no event with that id, or it is older than 90 days.
-         */
-        WebhookNotFoundOrEventNotFound: {
-            headers: {
-                /** @description Quote it when you ask about a request */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description Which error it is; never renamed
-                     * @enum {string}
-                     */
-                    error: "webhook_not_found" | "event_not_found";
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
@@ -8135,7 +8448,7 @@ export interface operations {
                      *       "access_token": "eyJhbGciOiJFUzI1NiJ9.BRDqj7p8wPKpr3-KU_gSlPRjLnDy1O9UkJw3_IEqkDs.KlF1SjjLw6ZOA0lhkQTW8hM20MMpFzwDIX1Mwj3B3U0",
                      *       "token_type": "Bearer",
                      *       "expires_in": 3600,
-                     *       "scope": "cpo:accounts:read cpo:accounts:write cpo:mandates:write cpo:chargers:write cpo:sessions:write"
+                     *       "scope": "cpo:accounts:read cpo:accounts:write cpo:mandates:write cpo:chargers:write cpo:sessions:write cpo:webhooks"
                      *     }
                      */
                     "application/json": components["schemas"]["Token"];
@@ -9202,6 +9515,649 @@ export interface operations {
             503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
         };
     };
+    listClientWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "webhooks": [
+                     *         {
+                     *           "id": "601e46de-a41a-4648-837f-896fb7b3a5b6",
+                     *           "url": "https://10.0.0.1/",
+                     *           "types": [
+                     *             "*"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "last_error": null,
+                     *           "delivered_to": 0,
+                     *           "pseudonymous": false,
+                     *           "failing_since": null,
+                     *           "disabled_reason": null
+                     *         },
+                     *         {
+                     *           "id": "2ddc5765-92ec-400c-84ea-1b2bd7594e35",
+                     *           "url": "https://10.0.0.1/",
+                     *           "types": [
+                     *             "*"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "last_error": null,
+                     *           "delivered_to": 0,
+                     *           "pseudonymous": false,
+                     *           "failing_since": null,
+                     *           "disabled_reason": null
+                     *         },
+                     *         {
+                     *           "id": "7c47b598-14db-476f-89cb-cbc411373df7",
+                     *           "url": "https://10.0.0.1/",
+                     *           "types": [
+                     *             "*"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "last_error": null,
+                     *           "delivered_to": 0,
+                     *           "pseudonymous": false,
+                     *           "failing_since": null,
+                     *           "disabled_reason": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhooks"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    createClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://laadpunt-zuid.example.com/events",
+                 *       "types": [
+                 *         "mandate.signed",
+                 *         "payout.paid"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateClientWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "d3720d3e-09a3-44ce-8d36-aa9b7be21e1d",
+                     *       "url": "https://laadpunt-zuid.example.com/events",
+                     *       "types": [
+                     *         "mandate.signed",
+                     *         "payout.paid"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:29Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 4,
+                     *       "pseudonymous": false,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null,
+                     *       "secret": "whsec_hHsS2YjY-MJ8FJ_ftNMGE1W94QQ3EUyR3kuNC6m_JOM="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequestOrInvalidCursor"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["EventNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["EndpointLimit"];
+            410: components["responses"]["CursorExpired"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UrlNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    readClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "c1b89983-840f-4b18-8008-4ef3be1478bf",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 0,
+                     *       "pseudonymous": false,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    readClientWebhookAttempts: {
+        parameters: {
+            query?: {
+                /** @description Items per page, 1 to 200; read leniently. Default: `20`. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "attempts": [
+                     *         {
+                     *           "at": "2026-11-20T17:00:09Z",
+                     *           "ms": 84,
+                     *           "type": "webhook_endpoint.disabled",
+                     *           "error": null,
+                     *           "status": 204,
+                     *           "attempt": 1,
+                     *           "event_id": "d6b9dc88-143c-40d1-8714-4dbe9ffc7abc",
+                     *           "next_attempt_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttemptsOfWebhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    updateClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "types": [
+                 *         "mandate.signed",
+                 *         "mandate.revoked",
+                 *         "payout.paid"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateClientWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "d5798335-b718-42ce-80df-974b5a9d109b",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "mandate.signed",
+                     *         "mandate.revoked",
+                     *         "payout.paid"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 0,
+                     *       "pseudonymous": false,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UrlNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    testClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": false,
+                     *       "attempt": {
+                     *         "at": "2026-11-20T17:00:34Z",
+                     *         "ms": 0,
+                     *         "type": "ping",
+                     *         "error": "url_not_allowed",
+                     *         "status": null,
+                     *         "attempt": 1,
+                     *         "event_id": "51f5cd6e-a4a7-4cac-887c-a4fa529ea219",
+                     *         "next_attempt_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TestedWebhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            409: components["responses"]["EndpointDisabled"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    rotateClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "now": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotateWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "b0412ec5-d11f-4b48-8344-55be00e97dc0",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 0,
+                     *       "pseudonymous": false,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null,
+                     *       "secret": "whsec_XCJu2gE8b5An3wjJVresMxdv_Hx9MyNFVYymzzSG-kU="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    enableClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "7ff4c8dd-9822-4d5e-89c3-5c5bb7069ce2",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 0,
+                     *       "pseudonymous": false,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    disableClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "3f7ed779-6d84-4a7e-81c4-a460d951dc07",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "disabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 0,
+                     *       "pseudonymous": false,
+                     *       "failing_since": null,
+                     *       "disabled_reason": "client"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    replayClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "failed": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "from": null,
+                     *       "to": null,
+                     *       "events": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReplayedWebhook"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequestOrInvalidCursor"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFoundOrEventNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["EndpointDisabled"];
+            410: components["responses"]["CursorExpired"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    revokeClientWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": {
+                        /**
+                         * @description Always true: what was asked for is done
+                         * @constant
+                         */
+                        ok: true;
+                    };
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
     listCustomers: {
         parameters: {
             query?: never;
@@ -9524,10 +10480,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/JK3DjqZIUwycZMJJikABYSpueyfnJNWK5_ZYZxWddj0",
                      *           "batch_id": "c1d8a84e-2346-4824-8bf2-a63229c3ad8c",
-                     *           "created_at": "2026-11-20T17:00:30Z",
+                     *           "created_at": "2026-11-20T17:00:41Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:30Z"
+                     *           "expires_at": "2027-01-19T17:00:41Z"
                      *         },
                      *         {
                      *           "draft_id": "baa77933-58f1-4bc6-8cd4-e26c7de4a6a5",
@@ -9541,10 +10497,10 @@ export interface operations {
                      *           "ean_candidates": 1,
                      *           "claim_url": "https://api.example.com/pages/claim/VYU0Z6DrT9I4qZgDRKumFk44N-02UUo3bujO_vncrpw",
                      *           "batch_id": "2bd87073-c2e9-4b14-8e74-1b946f9813a0",
-                     *           "created_at": "2026-11-20T17:00:29Z",
-                     *           "invited_at": "2026-11-20T17:00:29Z",
+                     *           "created_at": "2026-11-20T17:00:40Z",
+                     *           "invited_at": "2026-11-20T17:00:40Z",
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:29Z"
+                     *           "expires_at": "2027-01-19T17:00:40Z"
                      *         },
                      *         {
                      *           "draft_id": "2d5284a3-cc60-4496-8767-079ff85e0ccc",
@@ -9744,7 +10700,7 @@ export interface operations {
                      *           "prefix": "ere_test_",
                      *           "last4": "x7Qd",
                      *           "created_at": "2026-11-20T17:00:04Z",
-                     *           "last_used_at": "2026-11-20T17:00:35Z"
+                     *           "last_used_at": "2026-11-20T17:00:46Z"
                      *         }
                      *       }
                      *     }
@@ -10433,7 +11389,7 @@ export interface operations {
                      *       "api_key": "ere_test_bJYueSeKMnclAouv8kACScEFAkE_VDW6e4qY9W-Az-w",
                      *       "prefix": "ere_test_",
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:00:47Z"
+                     *       "created_at": "2026-11-20T17:00:58Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MintedPartnerApiKey"];
@@ -10604,7 +11560,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:49Z",
+                     *       "created_at": "2026-11-20T17:01:00Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -10623,6 +11579,175 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["EndpointLimit"];
             410: components["responses"]["CursorExpired"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UrlNotAllowed"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerUpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    readWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "6163fb32-8944-4cdd-87ee-151f8f2bf5ee",
+                     *       "url": "https://10.0.0.1/",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 0,
+                     *       "pseudonymous": false,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerReadFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    readWebhookAttempts: {
+        parameters: {
+            query?: {
+                /** @description Items per page, 1 to 200; read leniently. Default: `20`. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "attempts": [
+                     *         {
+                     *           "at": "2026-11-20T17:00:09Z",
+                     *           "ms": 84,
+                     *           "type": "webhook_endpoint.disabled",
+                     *           "error": null,
+                     *           "status": 204,
+                     *           "attempt": 1,
+                     *           "event_id": "5e431557-7f40-48e2-8774-5e5b25125474",
+                     *           "next_attempt_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttemptsOfWebhook"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["PartnerReadFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an endpoint, of GET /partner/webhooks */
+                webhook_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://laadpunt-zuid.example.com/webhooks"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "73fe2950-00cd-44b3-85c6-7fd2b20fa1d6",
+                     *       "url": "https://laadpunt-zuid.example.com/webhooks",
+                     *       "types": [
+                     *         "*"
+                     *       ],
+                     *       "status": "enabled",
+                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "last_error": null,
+                     *       "delivered_to": 0,
+                     *       "pseudonymous": true,
+                     *       "failing_since": null,
+                     *       "disabled_reason": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["NoPartnerLinkedOrInsufficientScope"];
+            404: components["responses"]["WebhookNotFound"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             422: components["responses"]["UrlNotAllowed"];
             429: components["responses"]["TooManyRequests"];
@@ -10658,7 +11783,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:00:51Z",
+                     *         "at": "2026-11-20T17:01:05Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -11353,7 +12478,7 @@ export interface operations {
                      *       "mail": [
                      *         {
                      *           "id": "ffb7784a-db87-4974-85f4-90ca7c8e497e",
-                     *           "captured_at": "2026-11-20T17:00:29Z",
+                     *           "captured_at": "2026-11-20T17:00:40Z",
                      *           "to": "klant1@voorbeeld.nl",
                      *           "from": "ERE Service <no-reply@example.com>",
                      *           "subject": "partner-5621870cb222 heeft uw aanmelding voor ERE klaargezet",
@@ -11865,7 +12990,7 @@ export interface operations {
                      *         "energy:read"
                      *       ],
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:13Z",
+                     *       "created_at": "2026-11-20T17:01:27Z",
                      *       "expires_at": null,
                      *       "last_used_at": null
                      *     }

@@ -177,7 +177,7 @@ export const COMMANDS: Command[] = [
         "--return-url <url>",
         "where signatories return to; return URLs of its mandate links start with it",
       ).argParser(inAsciiHost),
-      new Option("--scopes <scope...>", "what it may do; all of these where absent").choices(scopes),
+      new Option("--scopes <scope...>", "what it may do; all but cpo:webhooks where absent").choices(scopes),
     ],
     ops: "client_create",
     makes: "client",

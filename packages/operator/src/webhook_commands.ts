@@ -1,7 +1,7 @@
 // Webhook endpoints: where events are sent.
 
 import { Argument, Option } from "commander";
-import { EVENT_TYPES } from "#shared/domain/events.ts";
+import { EVENT_TYPES, type EventType, typesOf } from "#shared/domain/events.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { refusedUrl } from "#shared/domain/webhooks/url.ts";
 import { about, type Command, changed, type Input, list, type Machine, type Row } from "./command.ts";
@@ -16,6 +16,9 @@ const COLUMNS =
 const SHOWN_ONCE = "The secret is shown this once; only its ciphertext is stored.";
 
 async function add(input: Input, { call, env }: Machine): Promise<Answer> {
+  const log = input.client === undefined ? "partner" : "client";
+  const foreign = ((input.types ?? []) as EventType[]).filter((type) => !typesOf(log).includes(type));
+  if (foreign.length > 0) throw new OperatorError(`The log of a ${log} has no ${foreign.join(", ")}.`);
   const keys = readKeys(env);
   const { host } = (await call("host_show", {})).host as { host: "sandbox" | "production" };
   const refused = refusedUrl(String(input.url), {
@@ -57,7 +60,7 @@ export const WEBHOOK_COMMANDS: Command[] = [
     name: "webhook add",
     summary: "Have the events of a partner's log, or of a client's, sent to an address; the secret is shown once",
     details:
-      "Takes IBAN_KEYS, which encrypt the secret. It begins with the next event, unless --from says otherwise. Ten a partner.",
+      "Takes IBAN_KEYS, which encrypt the secret. It begins with the next event, unless --from says otherwise. Ten a log.",
     example: "webhook add --client cpo_4fGh2kLm https://laadpunt-zuid.example/events",
     takes: [
       new Argument("<url>", "https, of a public host"),

@@ -127,8 +127,8 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, '{}', old.user_id);
+  perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, jsonb_build_object('external_ref', old.external_ref), old.user_id);
   return null;
 end $$;
 comment on function private.tell_sharing_ended() is
-  'A customer does not belong to the partner any more. A trigger, because it may end with the login, which is for Supabase Auth to delete. Definer, as private.tell.';
+  'A customer does not belong to the partner any more: the event keeps the reference that goes with the attribution. A trigger, because it may end with the login, which is for Supabase Auth to delete. Definer, as private.tell.';

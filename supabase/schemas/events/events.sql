@@ -31,11 +31,13 @@ comment on column core.events.owner_id is 'Whose log it is in: a CPO client''s (
 comment on column core.events.arrival is 'The order of writing within one transaction, and between transactions that waited for each other.';
 comment on column core.events.sequence is 'Its place in that log, 1, 2, 3 …; null until it is numbered.';
 comment on column core.events.user_id is 'The customer it is about, in a partner''s log: shown as customer_ref.';
-comment on column core.events.data is 'What does not change afterwards. References of the integrator''s own are looked up when it is read.';
+comment on column core.events.data is 'What does not change afterwards. References of the integrator''s own are looked up when it is read; customer.sharing_ended keeps the last one.';
 -- serves: numbering
 create index events_unnumbered on core.events (partner_id, owner_id, arrival) where sequence is null;
 -- serves: the sweep
 create index events_age on core.events (created_at);
+-- serves: the reference of a customer who left
+create index events_sharing_ended on core.events (partner_id, user_id) where type = 'customer.sharing_ended';
 select private.isolate('core.events', 'select');
 select private.keep_to_owner('core.events');
 

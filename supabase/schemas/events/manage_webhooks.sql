@@ -1,4 +1,17 @@
--- POST and GET /partner/webhooks: by a person who manages the partner, never by a key, because data goes there.
+-- /partner/webhooks: by a person who manages the partner, never by a key, because data goes there. /v1/webhooks: by a CPO client, its own.
+
+create function private.act_on_webhooks(caller jsonb) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner', 'cpo');
+  if private.owner_id() is null then
+    perform private.act_as_manager();
+  end if;
+end $$;
+comment on function private.act_on_webhooks(jsonb) is 'First line of what changes an endpoint: a client, or a person who manages the partner.';
+grant execute on function private.act_on_webhooks(jsonb) to api_owner;
 
 create function private.own_webhook(named text) returns core.webhook_endpoints
 language plpgsql
@@ -8,37 +21,93 @@ declare
   endpoint core.webhook_endpoints;
 begin
   endpoint := private.webhook_named(named);
-  -- those of its clients are the operator's to manage
-  if endpoint.owner_id <> private.partner_id() then
+  if endpoint.owner_id <> private.log_owner() then
     perform private.refuse('webhook_not_found');
   end if;
   return endpoint;
 end $$;
-comment on function private.own_webhook(text) is 'An endpoint of the partner''s own log, its row locked.';
+comment on function private.own_webhook(text) is 'An endpoint of the log that is the caller''s own, its row locked.';
 grant execute on function private.own_webhook(text) to api_owner;
+
+create function private.shown_webhook(named text) returns core.webhook_endpoints
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  select * into endpoint from core.webhook_endpoints e
+   where e.partner_id = private.partner_id() and e.owner_id = private.log_owner() and e.id = private.as_uuid(named);
+  if not found then
+    perform private.refuse('webhook_not_found');
+  end if;
+  return endpoint;
+end $$;
+comment on function private.shown_webhook(text) is 'private.own_webhook to read: without a lock.';
+grant execute on function private.shown_webhook(text) to api_owner;
 
 create function api.list_webhooks(caller jsonb) returns json
 language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner');
+  perform private.act_as(caller, 'partner', 'cpo');
   return json_build_object('webhooks', (
     select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
-     where e.partner_id = private.partner_id() and e.owner_id = private.partner_id()));
+     where e.partner_id = private.partner_id() and e.owner_id = private.log_owner()));
 end $$;
-comment on function api.list_webhooks(jsonb) is 'GET /partner/webhooks: {webhooks}, oldest first.';
+comment on function api.list_webhooks(jsonb) is 'GET /partner/webhooks and /v1/webhooks: {webhooks}, oldest first.';
 select private.expose('api.list_webhooks(jsonb)');
+
+create function api.read_webhook(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner', 'cpo');
+  return private.webhook_json(private.shown_webhook(query ->> 'webhook_id'));
+end $$;
+comment on function api.read_webhook(jsonb, jsonb) is 'GET /partner/webhooks/{webhook_id} and /v1/…: {webhook_id} to the endpoint.';
+select private.expose('api.read_webhook(jsonb, jsonb)');
+
+create function api.read_webhook_attempts(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  endpoint core.webhook_endpoints;
+begin
+  perform private.act_as(caller, 'partner', 'cpo');
+  endpoint := private.shown_webhook(query ->> 'webhook_id');
+  return json_build_object('attempts', (
+    select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
+      from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
+             order by a.id desc limit (query ->> 'limit')::int) a));
+end $$;
+comment on function api.read_webhook_attempts(jsonb, jsonb) is
+  'GET /partner/webhooks/{webhook_id}/attempts and /v1/…: {webhook_id, limit} to {attempts}, newest first.';
+select private.expose('api.read_webhook_attempts(jsonb, jsonb)');
+
+create function api.update_webhook(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
+  return private.webhook_json(private.update_webhook(private.own_webhook(input ->> 'webhook_id'), input));
+end $$;
+comment on function api.update_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint.';
+select private.expose('api.update_webhook(jsonb, jsonb)');
 
 create function api.create_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
-  return private.webhook_json(private.add_webhook(private.partner_id(), input));
+  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
+  return private.webhook_json(private.add_webhook(private.log_owner(), input));
 end $$;
-comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
+comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks and /v1/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
 select private.expose('api.create_webhook(jsonb, jsonb)');
 
 create function api.rotate_webhook(caller jsonb, input jsonb) returns json
@@ -46,10 +115,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
   return private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
 end $$;
-comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate: {webhook_id, secret, secret_id, now} to the endpoint.';
+comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate and /v1/…: {webhook_id, secret, secret_id, now} to the endpoint.';
 select private.expose('api.rotate_webhook(jsonb, jsonb)');
 
 create function api.switch_webhook(caller jsonb, input jsonb) returns json
@@ -59,12 +128,12 @@ as $$
 declare
   endpoint core.webhook_endpoints;
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   endpoint := private.own_webhook(input ->> 'webhook_id');
   return private.webhook_json(case when (input ->> 'enable')::boolean then private.enable_webhook(endpoint)
-                                                                      else private.disable_webhook(endpoint, 'manager') end);
+                                                                      else private.disable_webhook(endpoint, case when private.owner_id() is null then 'manager' else 'client' end) end);
 end $$;
-comment on function api.switch_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/enable and disable: {webhook_id, enable} to the endpoint.';
+comment on function api.switch_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/enable and disable and /v1/…: {webhook_id, enable} to the endpoint.';
 select private.expose('api.switch_webhook(jsonb, jsonb)');
 
 create function api.revoke_webhook(caller jsonb, input jsonb) returns json
@@ -72,11 +141,11 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   perform private.revoke_webhook(private.own_webhook(input ->> 'webhook_id'));
   return json_build_object('ok', true);
 end $$;
-comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke: {webhook_id}. What was still to be sent to it is not.';
+comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. What was still to be sent to it is not.';
 select private.expose('api.revoke_webhook(jsonb, jsonb)');
 
 create function api.replay_webhook(caller jsonb, input jsonb) returns json
@@ -84,10 +153,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   return private.replay_webhook(private.own_webhook(input ->> 'webhook_id'), input);
 end $$;
-comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay: {webhook_id, from, to | failed} to {ok, from, to, events}.';
+comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
 select private.expose('api.replay_webhook(jsonb, jsonb)');
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
@@ -95,10 +164,10 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner'), private.act_as_manager();
+  perform private.act_on_webhooks(caller);
   return json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
 end $$;
-comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test: {webhook_id} to {ping}, for api.pinged_webhook.';
+comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
 select private.expose('api.ping_webhook(jsonb, jsonb)');
 
 create function api.pinged_webhook(caller jsonb, input jsonb) returns json
@@ -106,8 +175,8 @@ language plpgsql stable security definer
 set search_path = ''
 as $$
 begin
-  perform private.act_as(caller, 'partner');
-  return private.pinged((input ->> 'webhook_id')::uuid, (input ->> 'ping')::uuid);
+  perform private.act_as(caller, 'partner', 'cpo');
+  return private.pinged((private.shown_webhook(input ->> 'webhook_id')).id, (input ->> 'ping')::uuid);
 end $$;
 comment on function api.pinged_webhook(jsonb, jsonb) is 'What came of a ping: {webhook_id, ping} to {ok, attempt}, null as long as it was not sent.';
 select private.expose('api.pinged_webhook(jsonb, jsonb)');

@@ -1,5 +1,11 @@
 -- GET /v1/events, GET /partner/events: a log, read from a cursor on.
 
+create function private.log_owner() returns uuid
+language sql stable
+return coalesce(private.owner_id(), private.partner_id());
+comment on function private.log_owner() is 'Whose log the caller reads: a client''s is its own, and a partner''s that of no client.';
+grant execute on function private.log_owner() to api_owner;
+
 create function private.cursor_at(owner uuid, sequence bigint) returns text
 language sql immutable
 -- base64url of 16 bytes: where it is, and half a hash by which a cursor of another log, or one that was made up, is known
@@ -38,7 +44,7 @@ end $$;
 comment on function private.oldest_event(core.event_heads) is 'Behind which number the events of a log begin that are still kept.';
 grant execute on function private.oldest_event(core.event_heads) to api_owner;
 
-create function private.start_of(head core.event_heads, after text) returns bigint
+create function private.start_of(head core.event_heads, after text, field text default 'after') returns bigint
 language plpgsql stable
 set search_path = ''
 as $$
@@ -51,15 +57,16 @@ begin
   end if;
   place := private.cursor_sequence(head.owner_id, after);
   if (place between 0 and head.sequence) is not true then
-    perform private.refuse('invalid_cursor');
+    perform private.refuse('invalid_cursor', case when field = 'after' then '{}' else
+      json_build_object('detail', format('%s is no cursor of this log: send a next_cursor of its own, the id of an event, or a moment.', field)) end);
   elsif place < oldest then
     perform private.refuse('cursor_expired', json_build_object('oldest_cursor', private.cursor_at(head.owner_id, oldest)));
   end if;
   return place;
 end $$;
-comment on function private.start_of(core.event_heads, text) is
+comment on function private.start_of(core.event_heads, text, text) is
   'Behind which number a reader of a log goes on, who has this cursor, or null. Refused with invalid_cursor, and with cursor_expired where an event after it is not kept any more.';
-grant execute on function private.start_of(core.event_heads, text) to api_owner;
+grant execute on function private.start_of(core.event_heads, text, text) to api_owner;
 
 create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
 language plpgsql stable
@@ -76,7 +83,13 @@ begin
     return jsonb_build_object('draft_id', event.subject_id, 'external_ref', reference) || event.data;
   elsif event.user_id is not null then
     select t.external_ref into reference from core.attributions t where t.partner_id = event.partner_id and t.user_id = event.user_id and disclosing;
-    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, private.customer_key(event.partner_id, key)), 'external_ref', reference) || event.data;
+    if not found and disclosing then
+      -- somebody who is theirs no longer keeps the reference by which they know them
+      select e.data ->> 'external_ref' into reference from core.events e
+       where e.partner_id = event.partner_id and e.user_id = event.user_id and e.type = 'customer.sharing_ended' order by e.arrival desc limit 1;
+    end if;
+    return jsonb_build_object('customer_ref', private.customer_ref(event.user_id, private.customer_key(event.partner_id, key)), 'external_ref', reference)
+           || case when disclosing then event.data else event.data - 'external_ref' end;
   end if;
   return event.data;
 end $$;
@@ -118,8 +131,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo', 'partner');
   disclosing := private.is_partner_itself();
-  -- a client's log is its own, and a partner's is that of no client
-  head := private.sequence_events(private.partner_id(), coalesce(private.owner_id(), private.partner_id()));
+  head := private.sequence_events(private.partner_id(), private.log_owner());
   start := private.start_of(head, query ->> 'after');
   -- what is rare is looked for in parts, so that each answer takes no longer than another
   upto := least(head.sequence, start + private.events_at_once());
@@ -148,7 +160,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo', 'partner');
   disclosing := private.is_partner_itself();
-  owner := coalesce(private.owner_id(), private.partner_id());
+  owner := private.log_owner();
   perform private.sequence_events(private.partner_id(), owner);
   select * into event from core.events e
    where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid

@@ -99,7 +99,7 @@ begin
 end $$;
 grant execute on function private.webhook_json(core.webhook_endpoints) to api_owner;
 
-create function private.place_in_log(owner uuid, named text) returns bigint
+create function private.place_in_log(owner uuid, field text, named text) returns bigint
 language plpgsql
 set search_path = ''
 as $$
@@ -110,23 +110,29 @@ begin
   if named is null then
     return head.sequence;
   elsif private.as_uuid(named) is not null then
-    select e.sequence - 1 into place from core.events e
+    select e.sequence - case field when 'from' then 1 else 0 end into place from core.events e
      where e.partner_id = head.partner_id and e.owner_id = owner and e.id = private.as_uuid(named) and e.created_at > private.events_kept_since();
     if not found then
-      perform private.refuse('event_not_found');
+      perform private.refuse('event_not_found', json_build_object('detail', format('%s: this log has no event with that id, or it is older than 90 days.', field)));
     end if;
     return place;
-  elsif named ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(named, 'timestamptz') then
+  elsif not (named ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(named, 'timestamptz')) then
+    return private.start_of(head, named, field);
+  elsif field = 'from' then
     select e.sequence - 1 into place from core.events e
      where e.partner_id = head.partner_id and e.owner_id = owner and e.sequence > private.oldest_event(head) and e.created_at >= named::timestamptz
      order by e.sequence limit 1;
     return coalesce(place, head.sequence);
   end if;
-  return private.start_of(head, named);
+  -- moments are shown without fractions: whoever names one means the whole second
+  select e.sequence into place from core.events e
+   where e.partner_id = head.partner_id and e.owner_id = owner and date_trunc('second', e.created_at) <= named::timestamptz
+   order by e.sequence desc limit 1;
+  return coalesce(place, 0);
 end $$;
-comment on function private.place_in_log(uuid, text) is
-  'Behind which number of a log something begins: a cursor, the id of the first event, or a moment; the end where nothing is named. Refused with invalid_cursor, cursor_expired, event_not_found.';
-grant execute on function private.place_in_log(uuid, text) to api_owner;
+comment on function private.place_in_log(uuid, text, text) is
+  'Behind which number of a log something begins (field from) or ends (to): a cursor, the id of the first or last event, or a moment, all included; the end where nothing is named. Refused with invalid_cursor, cursor_expired, event_not_found.';
+grant execute on function private.place_in_log(uuid, text, text) to api_owner;
 
 create function private.webhook_named(named text) returns core.webhook_endpoints
 language plpgsql
@@ -158,20 +164,59 @@ begin
   if found then
     return endpoint;
   end if;
-  if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id()) >= 10 then
+  if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner) >= 10 then
     perform private.refuse('endpoint_limit');
   end if;
   insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, secret_id, delivered_to)
   values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
           (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), not private.is_partner_itself(),
-          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', (input ->> 'secret_id')::uuid, private.place_in_log(owner, input ->> 'from'))
+          input #>> '{secret,ciphertext}', input #>> '{secret,key_id}', (input ->> 'secret_id')::uuid, private.place_in_log(owner, 'from', input ->> 'from'))
   returning * into endpoint;
   perform private.audit('webhook.added', endpoint.id);
   return endpoint;
 end $$;
 comment on function private.add_webhook(uuid, jsonb) is
-  'A new endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a partner, its clients'' included.';
+  'A new endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a log: a partner''s own, and each client''s.';
 grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
+
+create function private.update_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
+language plpgsql
+set search_path = ''
+as $$
+declare
+  before constant core.webhook_endpoints := endpoint;
+begin
+  endpoint.url := coalesce(input ->> 'url', endpoint.url);
+  if input ? 'types' then
+    endpoint.types := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
+  end if;
+  if endpoint = before then
+    return before;
+  end if;
+  if endpoint.url <> before.url then
+    -- what an application redirects is no more than what it may read
+    endpoint.pseudonymous := endpoint.pseudonymous or not private.is_partner_itself();
+    -- another receiver is tried at once, and whoever is sending to the one before says nothing of it any more
+    endpoint.failures := 0;
+    endpoint.failing_since := null;
+    endpoint.last_error := null;
+    endpoint.warnings := 0;
+    endpoint.probe_at := null;
+    endpoint.lease_id := null;
+    endpoint.lease_until := null;
+  end if;
+  update core.webhook_endpoints e
+     set (url, types, pseudonymous, failures, failing_since, last_error, warnings, probe_at, lease_id, lease_until)
+       = (endpoint.url, endpoint.types, endpoint.pseudonymous, endpoint.failures, endpoint.failing_since, endpoint.last_error, endpoint.warnings,
+          endpoint.probe_at, endpoint.lease_id, endpoint.lease_until)
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  perform private.audit('webhook.updated', endpoint.id, jsonb_build_object('changed', to_jsonb(array_remove(array[
+    case when endpoint.url <> before.url then 'url' end, case when endpoint.types is distinct from before.types then 'types' end], null))));
+  return endpoint;
+end $$;
+comment on function private.update_webhook(core.webhook_endpoints, jsonb) is
+  'Another address or other types, {url?, types?}: types null is all. It goes on from where it stood, and what waits is sent to the new address.';
+grant execute on function private.update_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
 language plpgsql
@@ -211,7 +256,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.disable_webhook(core.webhook_endpoints, text) is
-  'Nothing is sent to an endpoint any more; nothing is lost either. reason: manager, operator, gone (it answered 410) or failing (five days without a success).';
+  'Nothing is sent to an endpoint any more; nothing is lost either. reason: manager, client, operator, gone (it answered 410) or failing (five days without a success).';
 grant execute on function private.disable_webhook(core.webhook_endpoints, text) to api_owner;
 
 create function private.enable_webhook(endpoint core.webhook_endpoints) returns core.webhook_endpoints
@@ -297,7 +342,6 @@ language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  head  constant core.event_heads := private.sequence_all(endpoint.partner_id, endpoint.owner_id);
   since bigint;
   until bigint;
   again int;
@@ -310,9 +354,9 @@ begin
     perform private.audit('webhook.replayed', endpoint.id);
     return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
   end if;
-  since := private.place_in_log(endpoint.owner_id, input ->> 'from');
+  since := private.place_in_log(endpoint.owner_id, 'from', input ->> 'from');
   -- what is still to be sent in its turn is not sent twice
-  until := least(case when input ->> 'to' is null then head.sequence else private.place_in_log(endpoint.owner_id, input ->> 'to') + 1 end, endpoint.delivered_to);
+  until := least(private.place_in_log(endpoint.owner_id, 'to', input ->> 'to'), endpoint.delivered_to);
   insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
   select e.partner_id, endpoint.id, e.id, 0, private.now() + (e.sequence - since) * interval '1 microsecond'
     from core.events e

@@ -48,7 +48,8 @@ begin
           case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
-          case when input ->> 'scopes' is null then private.scopes_of('client') else private.read_scopes(input -> 'scopes', 'client') end,
+          -- data goes where a client with cpo:webhooks says: only for who is given it by name
+          case when input ->> 'scopes' is null then array_remove(private.scopes_of('client'), 'cpo:webhooks') else private.read_scopes(input -> 'scopes', 'client') end,
           private.read_return_url(input ->> 'return_url'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning * into client;

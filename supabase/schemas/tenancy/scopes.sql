@@ -5,7 +5,7 @@ language sql immutable
 set search_path = ''
 as $$
   select case holder
-    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write']
+    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write', 'cpo:webhooks']
     when 'personal_token' then own.data
     when 'user' then own.data || array['partners:read', 'partners:write'] end
     from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own

@@ -54,6 +54,8 @@ export type Pages = {
 /** A year, for this host alone: others of its domain are not ours to decide about. */
 const HSTS = [["Strict-Transport-Security", "max-age=31536000"]] as const;
 
+const NO_STORE = ["Cache-Control", "no-store"] as const;
+
 /**
  * What a browser of another origin may read of an answer: all of it, every header too (Fetch standard, section 3.3). By name they would
  * take microseconds to be checked, each time.
@@ -102,7 +104,8 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         note.refusal = new ApiError("service_unavailable", {}, error);
         response = errorResponse(surface, note);
       }
-      response = withHeaders(response, always);
+      // an answer is somebody's own, with secrets in some; what may be kept says so itself
+      response = withHeaders(response, response.headers.has("Cache-Control") ? always : [...always, NO_STORE]);
       response.headers.set("X-Request-Id", note.request_id);
       const log = environment?.log ?? consoleLog("all");
       log({

@@ -5,6 +5,7 @@ export const CPO_SCOPES = {
   "cpo:mandates:write": "Issue mandate links",
   "cpo:chargers:write": "Register chargers",
   "cpo:sessions:write": "Deliver monthly kWh",
+  "cpo:webhooks": "Manage this client's webhook endpoints; given by name only",
 } as const;
 
 export type CpoScope = keyof typeof CPO_SCOPES;

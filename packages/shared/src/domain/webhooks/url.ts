@@ -1,6 +1,7 @@
 // Where a webhook may be sent: judged by its text when an endpoint is made and again before each sending, by its addresses when it is sent.
 
 import { isIP } from "node:net";
+import { domainToUnicode } from "node:url";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 
 type Host = Pick<Configuration, "API_HOST" | "WEBHOOK_ALLOW_LOOPBACK">;
@@ -20,6 +21,15 @@ function isLoopback({ protocol, hostname, port }: URL): boolean {
 export const allowsLoopback = (url: URL, { API_HOST, WEBHOOK_ALLOW_LOOPBACK }: Host) =>
   API_HOST === "sandbox" && WEBHOOK_ALLOW_LOOPBACK === "true" && isLoopback(url);
 
+/**
+ * Whether a public name can be this: labels of letters, digits and hyphens, none at a label's ends, the last one no number (RFC 1123, 3696).
+ * Of newer versions of Node a URL may have a label in punycode that stands for nothing.
+ */
+const isName = (hostname: string) =>
+  hostname.length <= 253 &&
+  (!hostname.includes("xn--") || !/(?:^|\.)xn--/.test(domainToUnicode(hostname))) &&
+  /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(hostname);
+
 /** Why nothing is sent to a URL, as a sentence, or null where it may be. It is stored as `new URL(text).href`: one address, one spelling. */
 export function refusedUrl(text: string, config: Host): string | null {
   if (text.length > MAX_URL) return `The URL is longer than ${MAX_URL} characters.`;
@@ -38,6 +48,8 @@ export function refusedUrl(text: string, config: Host): string | null {
   if (isIP(hostname) || hostname.startsWith("[")) return "The URL must name a host, not an address.";
   if (hostname.endsWith(".")) return "The host must not end in a dot.";
   if (!hostname.includes(".") || PRIVATE_NAMES.test(`.${hostname}`)) return "The host must be a public name.";
+  if (!isName(hostname))
+    return "The host cannot be a name: labels of 1 to 63 letters, digits and hyphens, 253 characters in all.";
   const number = Number(port || 443);
   const free = config.API_HOST === "sandbox" && number >= 1024;
   if (number !== 443 && !free)

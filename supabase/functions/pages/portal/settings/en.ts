@@ -312,6 +312,7 @@ export const settings: SettingsWords = {
       "webhook.added": "Webhook added",
       "webhook.enabled": "Webhook turned on",
       "webhook.disabled": "Webhook paused",
+      "webhook.updated": "Webhook changed",
       "webhook.rotated": "Secret of a webhook replaced",
       "webhook.replayed": "Events sent to a webhook again",
       "webhook.revoked": "Webhook removed",

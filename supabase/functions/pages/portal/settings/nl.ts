@@ -313,6 +313,7 @@ export const settings = {
       "webhook.added": "Webhook toegevoegd",
       "webhook.enabled": "Webhook aangezet",
       "webhook.disabled": "Webhook gepauzeerd",
+      "webhook.updated": "Webhook gewijzigd",
       "webhook.rotated": "Geheim van een webhook vervangen",
       "webhook.replayed": "Gebeurtenissen opnieuw naar een webhook gestuurd",
       "webhook.revoked": "Webhook verwijderd",

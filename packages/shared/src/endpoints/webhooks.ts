@@ -1,0 +1,352 @@
+/**
+ * The endpoints by which webhook endpoints are managed, alike for whoever owns a log: a partner (`/partner/webhooks`) and a CPO client
+ * (`/v1/webhooks`). What each may do with whose is in supabase/schemas/events/manage_webhooks.sql.
+ */
+
+import { EVENT_TYPES, type EventType, WebhookAttempt } from "#shared/domain/events.ts";
+import { awaitPing } from "#shared/domain/webhooks/ping.ts";
+import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import { MAX_URL, refusedUrl } from "#shared/domain/webhooks/url.ts";
+import type { ErrorCode } from "#shared/foundation/errors.ts";
+import { z } from "#shared/foundation/zod.ts";
+import { type CallerRule, endpoint } from "#shared/http/endpoint.ts";
+import { instant, limit, orNull, uuid } from "#shared/values/fields.ts";
+import type { Bucket } from "#shared/values/rate_limits.ts";
+
+/** Whose endpoints they are. */
+export type WebhookSurface = {
+  /** Part of the names of operations and schemas: nothing, or a word. */
+  name: "" | "Client";
+  /** Whose log it is, in a sentence. */
+  log: string;
+  /** What is sent, and how many there may be. */
+  about: string;
+  /** The types that can arrive. */
+  types: readonly EventType[];
+  read: { caller: CallerRule; limit: Bucket; failure: ErrorCode };
+  write: { caller: CallerRule; limit: Bucket; failure: ErrorCode };
+};
+
+const webhook = {
+  id: z.guid(),
+  url: z.string().meta({
+    description: "Where events are sent, as URLs are normalised: lower-case host, no default port, encoded",
+    example: "https://laadpunt-zuid.example.com/events",
+  }),
+  types: z.array(z.string()).meta({ description: 'Event types; ["*"] is all' }),
+  pseudonymous: z.boolean().meta({
+    description:
+      "Whether a person made it through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration",
+  }),
+  status: z.enum(["enabled", "disabled"]).meta({ description: "Whether anything is sent" }),
+  disabled_reason: z.string().nullable().meta({
+    description: "manager, client, operator, gone (it answered 410) or failing (five days without a success)",
+  }),
+  created_at: instant(),
+  delivered_to: z.int().meta({ description: "sequence of the last event that was sent, or waits to be sent again" }),
+  failing_since: instant()
+    .nullable()
+    .meta({ description: "When the first attempt failed after the last success; null while all is well" }),
+  last_error: z.string().nullable().meta({
+    description: "Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success",
+  }),
+};
+const Webhook = z.object(webhook).meta({ id: "Webhook" });
+const WebhookWithSecret = z
+  .object({ ...webhook, secret: z.string().meta({ description: "whsec_…, shown this once: Standard Webhooks" }) })
+  .meta({ id: "WebhookWithSecret" });
+
+const PLACE = "must be a cursor, the id of an event, or a moment such as 2026-11-20T09:30:00Z";
+const isPlace = (text: string) =>
+  /^[\w-]{22}$/.test(text) ||
+  [z.guid(), z.iso.datetime({ offset: true }), z.iso.date()].some((form) => form.safeParse(text).success);
+
+/** Where to begin or to end. */
+const place = (description: string) =>
+  orNull(z.string().trim().refine(isPlace, PLACE)).meta({
+    description: `${description}: a cursor, the id of an event, or a moment (a date is its midnight in UTC)`,
+    override: { type: ["string", "null"] },
+  });
+
+const ALL = "*";
+const typesAmong = (known: readonly EventType[]) => {
+  const list = z
+    .array(
+      z.enum([ALL, ...known], {
+        error: ({ input }) =>
+          EVENT_TYPES.includes(input as EventType)
+            ? "never arrives here; GET /openapi.json lists the types that may"
+            : "is no event type; GET /openapi.json lists them under webhooks",
+      }),
+    )
+    .min(1, "must name at least one type; leave it out for all");
+  return list.transform((names) => (names.includes(ALL) ? null : [...new Set(names)]));
+};
+
+const urlField = () =>
+  z
+    .string()
+    .max(5000)
+    .meta({ description: "Where to send events", example: "https://laadpunt-zuid.example.com/events" });
+
+const RotateWebhook = z
+  .object({ now: z.boolean().default(false).meta({ description: "Whether the secret before it ends at once" }) })
+  .meta({ id: "RotateWebhook" });
+const ReplayWebhook = z
+  .object({
+    from: place("The first event"),
+    to: place("The last event; the newest that was sent where absent"),
+    failed: z.boolean().default(false),
+  })
+  .refine(({ from, failed }) => failed || from !== null, {
+    path: ["from"],
+    message: "must be sent, or failed: true",
+  })
+  .meta({ id: "ReplayWebhook" });
+const ReplayedWebhook = z
+  .object({
+    ok: z.literal(true),
+    from: z.int().nullable().meta({ description: "sequence of the first event; null with failed" }),
+    to: z.int().nullable().meta({ description: "sequence of the last event; null with failed" }),
+    events: z.int().meta({ description: "How many are sent again" }),
+  })
+  .meta({ id: "ReplayedWebhook" });
+const TestedWebhook = z
+  .object({ ok: z.boolean(), attempt: WebhookAttempt.nullable().meta({ description: "What came of the ping" }) })
+  .meta({ id: "TestedWebhook" });
+const Webhooks = z
+  .object({ webhooks: z.array(Webhook).meta({ description: "Oldest first" }) })
+  .meta({ id: "Webhooks" });
+const AttemptsOfWebhook = z
+  .object({ attempts: z.array(WebhookAttempt).meta({ description: "Newest first" }) })
+  .meta({ id: "AttemptsOfWebhook" });
+
+/** The id in the path; what is none is nobody's endpoint. */
+const named = (param: (name: string) => string, fail: (code: "webhook_not_found") => never) =>
+  uuid().safeParse(param("webhook_id")).data ?? fail("webhook_not_found");
+
+/** A URL as it is stored, or the refusal of one that nothing is sent to. */
+function accepted(
+  url: string,
+  config: Parameters<typeof refusedUrl>[1],
+  fail: (code: "url_not_allowed", fields: { detail: string }) => never,
+): string {
+  const detail = refusedUrl(url, config);
+  return detail ? fail("url_not_allowed", { detail }) : new URL(url).href;
+}
+
+/** All of them for one surface, each declared once. */
+export function webhookEndpoints({ name, log, about, types: known, read, write }: WebhookSurface) {
+  const types = () => typesAmong(known).nullish();
+
+  const create = endpoint(
+    {
+      id: `create${name}Webhook`,
+      summary: `Have events of ${log} sent to an address; the secret is shown once`,
+      description:
+        `Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most ${MAX_URL} characters, on port 443 ` +
+        `(on the sandbox also 1024 to 65535). It begins with the next event, or from \`from\` on. ${about}`,
+      ...write,
+      sql: ["create_webhook"],
+      body: z
+        .object({
+          url: urlField(),
+          types: types()
+            .transform((names) => names ?? null)
+            .meta({ description: "Only these types; all where absent" }),
+          from: place("Begin earlier, with this event"),
+        })
+        .meta({ id: `Create${name}Webhook` }),
+      response: WebhookWithSecret,
+      errors: ["url_not_allowed", "endpoint_limit", "invalid_cursor", "cursor_expired", "event_not_found"],
+    },
+    async ({ body, call, environment, fail }) => {
+      const url = accepted(body.url, environment.config, fail);
+      const id = newWebhookId();
+      const secret = newWebhookSecret();
+      const made = await call("create_webhook", {
+        ...body,
+        url,
+        id,
+        secret: sealWebhookSecret(environment, id, secret),
+      });
+      return { ...JSON.parse(made), secret };
+    },
+  );
+
+  const list = endpoint(
+    {
+      id: `list${name}Webhooks`,
+      summary: `List where events of ${log} are sent`,
+      ...read,
+      sql: ["list_webhooks"],
+      response: Webhooks,
+      errors: [],
+    },
+    ({ call }) => call("list_webhooks"),
+  );
+
+  const readOne = endpoint(
+    {
+      id: `read${name}Webhook`,
+      summary: "Read one endpoint",
+      ...read,
+      sql: ["read_webhook"],
+      response: Webhook,
+      errors: ["webhook_not_found"],
+    },
+    ({ param, call, fail }) => call("read_webhook", { webhook_id: named(param, fail) }),
+  );
+
+  const attempts = endpoint(
+    {
+      id: `read${name}WebhookAttempts`,
+      summary: "Read what was sent to an endpoint and what came of it, newest first",
+      description: "Kept for 30 days, without bodies.",
+      ...read,
+      sql: ["read_webhook_attempts"],
+      query: z.object({ limit: limit(20) }),
+      response: AttemptsOfWebhook,
+      errors: ["webhook_not_found"],
+    },
+    ({ param, query, call, fail }) => call("read_webhook_attempts", { webhook_id: named(param, fail), ...query }),
+  );
+
+  const update = endpoint(
+    {
+      id: `update${name}Webhook`,
+      summary: "Change where an endpoint is, or which types it is sent",
+      description:
+        "What is not named stays. It goes on from where it stood: what waits to be sent goes to the new address, whose failures are counted from none. " +
+        "The secret stays; rotate it where the old receiver must not verify any more.",
+      ...write,
+      sql: ["update_webhook"],
+      body: z
+        .object({
+          url: urlField().optional(),
+          types: types().meta({ description: 'Only these types from now on; null or ["*"] is all' }),
+        })
+        .refine(({ url, types: names }) => url !== undefined || names !== undefined, {
+          path: ["url"],
+          message: "must be sent, or types",
+        })
+        .meta({ id: `Update${name}Webhook` }),
+      response: Webhook,
+      errors: ["webhook_not_found", "url_not_allowed"],
+    },
+    async ({ param, body, call, environment, fail }) => {
+      const url = body.url === undefined ? {} : { url: accepted(body.url, environment.config, fail) };
+      const answer = await call("update_webhook", { webhook_id: named(param, fail), ...body, ...url });
+      environment.kick();
+      return answer;
+    },
+  );
+
+  const revoke = endpoint(
+    {
+      id: `revoke${name}Webhook`,
+      summary: "Delete an endpoint, with what was still to be sent to it",
+      ...write,
+      sql: ["revoke_webhook"],
+      response: z.object({ ok: z.literal(true) }),
+      errors: ["webhook_not_found"],
+    },
+    ({ param, call, fail }) => call("revoke_webhook", { webhook_id: named(param, fail) }),
+  );
+
+  const rotate = endpoint(
+    {
+      id: `rotate${name}Webhook`,
+      summary: "Replace the secret of an endpoint; the new one is shown once",
+      description:
+        "For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.",
+      ...write,
+      sql: ["rotate_webhook"],
+      body: RotateWebhook,
+      bodyOptional: true,
+      response: WebhookWithSecret,
+      errors: ["webhook_not_found"],
+    },
+    async ({ param, body, call, environment, fail }) => {
+      const webhook_id = named(param, fail);
+      const secret = newWebhookSecret();
+      const sealed = sealWebhookSecret(environment, webhook_id, secret);
+      return { ...JSON.parse(await call("rotate_webhook", { webhook_id, ...body, secret: sealed })), secret };
+    },
+  );
+
+  const switched = (enable: boolean) =>
+    endpoint(
+      {
+        id: `${enable ? "enable" : "disable"}${name}Webhook`,
+        summary: enable
+          ? "Send to an endpoint again, from where it stood"
+          : "Send nothing to an endpoint for now; nothing is lost",
+        ...write,
+        sql: ["switch_webhook"],
+        response: Webhook,
+        errors: ["webhook_not_found"],
+      },
+      async ({ param, call, environment, fail }) => {
+        const answer = await call("switch_webhook", { webhook_id: named(param, fail), enable });
+        environment.kick();
+        return answer;
+      },
+    );
+
+  const replay = endpoint(
+    {
+      id: `replay${name}Webhook`,
+      summary: "Send events again, with the ids they have",
+      description:
+        "From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. " +
+        "With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.",
+      ...write,
+      sql: ["replay_webhook"],
+      body: ReplayWebhook,
+      response: ReplayedWebhook,
+      errors: ["webhook_not_found", "endpoint_disabled", "invalid_cursor", "cursor_expired", "event_not_found"],
+    },
+    async ({ param, body, call, environment, fail }) => {
+      const answer = await call("replay_webhook", { webhook_id: named(param, fail), ...body });
+      environment.kick();
+      return answer;
+    },
+  );
+
+  const test = endpoint(
+    {
+      id: `test${name}Webhook`,
+      summary: "Send a ping to an endpoint and say what came of it",
+      description:
+        "A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.",
+      ...write,
+      sql: ["ping_webhook", "pinged_webhook"],
+      response: TestedWebhook,
+      errors: ["webhook_not_found", "endpoint_disabled"],
+    },
+    async ({ param, call, environment, fail }) => {
+      const webhook_id = named(param, fail);
+      const { ping } = JSON.parse(await call("ping_webhook", { webhook_id }));
+      const look = async () => {
+        const answer = await call("pinged_webhook", { webhook_id, ping });
+        return answer === "null" ? null : answer;
+      };
+      return (await awaitPing(environment, look)) ?? { ok: false, attempt: null };
+    },
+  );
+
+  return {
+    create,
+    list,
+    read: readOne,
+    attempts,
+    update,
+    revoke,
+    rotate,
+    enable: switched(true),
+    disable: switched(false),
+    replay,
+    test,
+  };
+}
