@@ -91,7 +91,7 @@ describe("§6 POST /partner/webhooks", () => {
       for (const [field, answer] of [
         ["from", await create({ url: receiver.url, from: odd })],
         ["from", await act(made.id, "replay", { from: odd })],
-        ["to", await act(made.id, "replay", { from: "0", to: odd })],
+        ["to", await act(made.id, "replay", { from: "2020-01-01", to: odd })],
       ] as const)
         expect(answer, `${field} ${JSON.stringify(odd)}`).toMatchObject({
           status: 400,
