@@ -186,6 +186,25 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
     expect(drafts.status).toBe(200);
   });
 
+  test("strangers may not sign up at Supabase Auth, addresses are confirmed, and e-mail stays on", async () => {
+    const { auth } = project.api;
+    expect(auth).toMatchObject({ disable_signup: true, mailer_autoconfirm: false, external_email_enabled: true });
+    const toml = readFileSync(new URL("../../supabase/config.toml", import.meta.url), "utf8");
+    const block = (name: string) => toml.split(/^(?=\[)/m).find((each) => each.startsWith(`[${name}]`)) ?? "";
+    expect(block("auth")).toContain("enable_signup = false");
+    expect(block("auth.email")).toContain("enable_confirmations = true");
+    expect(block("auth.email"), "it would turn e-mail off").not.toMatch(/^enable_signup/m);
+
+    auth.external_email_enabled = false;
+    const off = await deploy([...walk, "--yes"]);
+    auth.external_email_enabled = true;
+    expect([off.code, off.said]).toEqual([1, expect.stringContaining("has e-mail switched off")]);
+    await project.admin.query("revoke delete on auth.identities from postgres");
+    const refused = await deploy([...walk, "--yes"]);
+    await project.admin.query("grant delete on auth.identities to postgres");
+    expect([refused.code, refused.said]).toEqual([1, expect.stringContaining("rows of identities in the schema auth")]);
+  });
+
   test("walked again changes nothing, and makes nothing twice", async () => {
     const before = ["answers", "functions", "operator", "first_partner"].map((name) =>
       readFileSync(file(name), "utf8"),

@@ -31,6 +31,8 @@ export type ManagementApi = {
   secrets: ReadonlyMap<string, string>;
   /** What each project was asked to be. */
   created: readonly Record<string, unknown>[];
+  /** What its Supabase Auth is told. */
+  auth: Record<string, unknown>;
   /** From now on the project is this, such as `INACTIVE`; null: what it is by itself. */
   becomes(status: string | null): void;
   /** Answers the next request for this, such as `POST /secrets`, with 500. */
@@ -53,6 +55,13 @@ export async function startManagementApi(database?: ComingDatabase): Promise<Man
   const secrets = new Map<string, string>();
   const created: Record<string, unknown>[] = [];
   const failing = new Set<string>();
+  // as a project is that was just made
+  const auth: Record<string, unknown> = {
+    disable_signup: false,
+    mailer_autoconfirm: true,
+    external_email_enabled: true,
+    site_url: "http://localhost:3000",
+  };
   let looks = 0;
   let status: string | null = null;
 
@@ -87,6 +96,11 @@ export async function startManagementApi(database?: ComingDatabase): Promise<Man
             ...{ db_user: "postgres", db_host: database?.host, db_port: database?.port, db_name: database?.name },
           },
         ]);
+      case `GET /v1/projects/${project}/config/auth`:
+        return Response.json(auth);
+      case `PATCH /v1/projects/${project}/config/auth`:
+        Object.assign(auth, await request.json());
+        return Response.json(auth);
       case `GET /v1/projects/${project}/api-keys`:
         return Response.json([
           { name: "anon", type: "legacy", api_key: "eyJ" },
@@ -146,6 +160,7 @@ export async function startManagementApi(database?: ComingDatabase): Promise<Man
     project,
     secrets,
     created,
+    auth,
     becomes: (given) => {
       status = given;
     },

@@ -43,6 +43,37 @@ async function call(method: string, path: string, body?: unknown, headers: Recor
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
 const signUp = (email: string) => call("POST", "/signup", { email, password: "secret1" });
 
+test("sign-up is open and confirmed, and closed where it is told so, while the secret key still makes logins", async () => {
+  const { json } = await signUp("open@example.com");
+  expect(json.user).toMatchObject({ email_confirmed_at: expect.any(String) });
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const open = issuer;
+  issuer = auth({
+    url: URL_,
+    database_url: database.admin.options.connectionString ?? "",
+    key: { ...privateKey.export({ format: "jwk" }), kid: "k2", alg: "ES256", use: "sig" },
+    publishable_key: PUBLISHABLE,
+    secret_key: SECRET,
+    signup: false,
+  });
+  try {
+    expect(await signUp("closed@example.com")).toMatchObject({ status: 422, json: { error_code: "signup_disabled" } });
+    expect((await call("GET", "/settings")).json).toMatchObject({ disable_signup: true, external: { email: true } });
+    const made = await call(
+      "POST",
+      "/admin/users",
+      { email: "closed@example.com", password: "secret1" },
+      bearer(SECRET),
+    );
+    expect(made.status).toBe(200);
+    const form = { email: "closed@example.com", password: "secret1" };
+    expect((await call("POST", "/token?grant_type=password", form)).status, "who has a login signs in").toBe(200);
+  } finally {
+    await issuer.close();
+    issuer = open;
+  }
+});
+
 test("a session verifies against the key set, with pinned issuer, audience and algorithm", async () => {
   const { status, json } = await signUp("Anna@Example.com ");
   expect(status).toBe(200);

@@ -399,8 +399,9 @@ describe("one data folder over several starts", () => {
 
   test("--fresh begins again, and leaves alone what is not its own", async () => {
     writeFileSync(join(here.data_dir, "notes.txt"), "mine");
-    ({ stack, run: running } = await here.start("--fresh"));
+    ({ stack, run: running } = await here.start("--fresh", "--auth-signup", "off"));
     expect((await signIn(stack, "first@example.com")).status).toBe(400);
+    expect((await signUp(stack, "first@example.com")).status, "closed, as hosted").toBe(422);
     expect(readFileSync(join(here.data_dir, "notes.txt"), "utf8")).toBe("mine");
     running.child.kill("SIGTERM");
     expect(await running.exit).toBe(0);
@@ -452,6 +453,7 @@ describe("what is wrong is said, with what to do next", () => {
     ["--host=staging", "--host is sandbox or production"],
     ["--port=0x10", "--port is a number"],
     ["--port=65536", "--port is a number"],
+    ["--auth-signup=no", "--auth-signup is on or off"],
     ["stray", "stray"],
   ])("the option %s is explained", async (flag, said) => {
     const refused = run(flag);

@@ -121,7 +121,8 @@ export async function createOAuthWorld({
       });
       const { user } = (await response.json()) as { user: { id: string } };
       await world.row(
-        "update auth.users set created_at = coalesce($2::timestamptz, private.now()) where id = $1",
+        `update auth.users set created_at = coalesce($2::timestamptz, private.now()), raw_app_meta_data = raw_app_meta_data || jsonb_build_object('proved_email', email)
+          where id = $1`,
         user.id,
         created_at ?? null,
       );

@@ -854,10 +854,16 @@ describe("contract §8 partner settings, managers and keys", () => {
 
   test("contract §9 partner add-manager lets a person with a login manage one partner", async () => {
     await world.row("insert into auth.users (id, email) values (gen_random_uuid(), 'eva@beheer.nl')");
+    await refused("partner add-manager partner-a --user eva@beheer.nl", "anybody may have made that login");
+    await world.row(
+      "update auth.users set raw_app_meta_data = jsonb_build_object('proved_email', email) where email = 'eva@beheer.nl'",
+    );
     const added = await done("partner add-manager partner-a --user EVA@beheer.nl", "partner.manager_added");
     expect(added.json).toMatchObject({ changed: true, manager: { partner_slug: "partner-a" } });
     expect((await done("partner add-manager partner-a --user eva@beheer.nl")).json.changed).toBe(false);
-    await world.row("insert into auth.users (id, email) values (gen_random_uuid(), 'fem@beheer.nl')");
+    await world.row(
+      `insert into auth.users (id, email, raw_app_meta_data) values (gen_random_uuid(), 'fem@beheer.nl', '{"proved_email": "fem@beheer.nl"}')`,
+    );
     await done("partner add-manager partner-a --user fem@beheer.nl", "partner.manager_added");
     const told =
       "select recipient, subject from core.mail_outbox where template = 'managers_changed' and text like '%' || $1 || '%'";

@@ -203,7 +203,7 @@ describe("contract §4 conflict", () => {
     for (const what of ["attribution", "account"]) {
       const draft = await newDraft(world);
       const { id } = await world.row(
-        "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id",
+        "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text)) returning id",
         draft.email,
       );
       if (what === "attribution")
@@ -229,7 +229,7 @@ describe("contract §4 conflict", () => {
     const draft = await newDraft(world);
     const link = await newSignInLink(world, draft);
     const { id } = await world.row(
-      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id",
+      "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text)) returning id",
       draft.email,
     );
     await world.row("select private.claim_customer($1, $2, 'manual')", id, world.partnerB.id);

@@ -361,7 +361,7 @@ describe("contract §9 attack: claiming with a login that was banned", () => {
   test("neither a code nor a sign-in link proves anything, and no step is taken, until the ban has ended", async () => {
     const draft = await newDraft(world);
     await world.row(
-      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+      "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text))",
       draft.email,
     );
     const link = await newSignInLink(world, draft);

@@ -16,7 +16,7 @@ export const portal = (world: SandboxWorld, page = "") => `${world.environment.c
 export async function newManager(world: World, partner: { id: string } | null): Promise<Manager> {
   const email = `beheer-${randomUUID().slice(0, 8)}@example.nl`;
   const { id: user_id } = await world.row(
-    "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id",
+    "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text)) returning id",
     email,
   );
   if (partner)

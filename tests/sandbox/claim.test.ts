@@ -557,14 +557,14 @@ describe("§4.3 claim: refused", () => {
   test("§4.3 never enters a login the caller did not make, whatever the draft's state", async () => {
     const own = await world.draft();
     await world.row(
-      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+      "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text))",
       own.email,
     );
     const unconfirmed = await world.draft();
     await world.row("insert into auth.users (id, email) values (gen_random_uuid(), $1)", unconfirmed.email);
     const proven = await world.draft();
     await world.row(
-      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+      "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text))",
       proven.email,
     );
     await prove(world, newBrowser(world), onPages(proven));
@@ -584,7 +584,7 @@ describe("§4.3 claim: refused", () => {
       if (stage === "claimed") expect((await world.claim(draft.draft_id)).body.step).toBe("activate");
       else
         await world.row(
-          "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+          "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text))",
           draft.email,
         );
       await world.row(
@@ -602,7 +602,7 @@ describe("§4.3 claim: refused", () => {
   test("§4.3 nor what a person with a login of their own signed on the pages", async () => {
     const imported = await world.draft({ ean: newEan() });
     await world.row(
-      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+      "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text))",
       imported.email,
     );
     const ask = newBrowser(world);

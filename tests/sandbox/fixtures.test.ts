@@ -168,7 +168,7 @@ describe("§4.3 fixtures", () => {
     const first = (await fixtures({ states: ["rejected"] })).body.fixtures[0] as Fixture;
     await world.reset();
     await world.row(
-      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now())",
+      "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text))",
       first.email,
     );
     const { body } = await fixtures();

@@ -178,7 +178,7 @@ describe("§4.3 reset", () => {
   test("a person with a login of their own keeps it, and what hangs on it; only their draft and the tie to the partner go", async () => {
     const own = await addCustomer(world, world.partnerA, "oauth_consent");
     const login = await world.row(
-      "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id, email",
+      "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text)) returning id, email",
       newEmail(),
     );
     const drafted = await world.draft({ email: login.email });

@@ -72,7 +72,7 @@ const TIES: Record<string, (email: string) => Promise<unknown>> = {
     const { id } =
       known ??
       (await world.row(
-        "insert into auth.users (id, email, email_confirmed_at) values (gen_random_uuid(), $1, now()) returning id",
+        "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text)) returning id",
         email,
       ));
     return world.row(

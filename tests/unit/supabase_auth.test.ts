@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { deleteUser, makeUser, signInByMail, signInByPassword, signOut } from "#shared/auth/supabase_auth.ts";
+import { makeUser, signInByMail, signInByPassword, signOut } from "#shared/auth/supabase_auth.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
 const [PUBLISHABLE, SECRET] = ["sb_publishable_test", "sb_secret_test"];
@@ -86,7 +86,6 @@ test.each<[string, string, () => Promise<unknown>, (auth: SupabaseClient["auth"]
     () => makeUser(environment, USER),
     (auth) => auth.admin.createUser({ ...USER, email_confirm: true }),
   ],
-  ["ends a login", SECRET, () => deleteUser(environment, ID), (auth) => auth.admin.deleteUser(ID)],
 ])("%s as supabase-js does: method, path, keys, version and body", async (_what, key, ours, theirs) => {
   const auth = createClient(url, key, { auth: { persistSession: false, autoRefreshToken: false } }).auth;
   const [ask, expected] = [await recorded(ours), await recorded(() => theirs(auth))];
@@ -104,7 +103,6 @@ const CALLS: [string, () => Promise<unknown>][] = [
   ["by password", () => signInByPassword(environment, EMAIL, "secret")],
   ["by mail", () => signInByMail(environment, EMAIL)],
   ["a new login", () => makeUser(environment, USER)],
-  ["the end of a login", () => deleteUser(environment, ID)],
   ["signing out", () => signOut(environment, "a.b.c")],
 ];
 

@@ -22,6 +22,13 @@ const Pooler = z.object({
 });
 export type Pooler = z.output<typeof Pooler>;
 
+const AuthSettings = z.object({
+  disable_signup: z.boolean(),
+  mailer_autoconfirm: z.boolean(),
+  external_email_enabled: z.boolean(),
+});
+export type AuthSettings = z.output<typeof AuthSettings>;
+
 const ApiKey = z.object({ name: z.string(), type: z.string().nullish(), api_key: z.string().nullish() });
 
 const Refusal = z.object({ message: z.string() });
@@ -63,6 +70,14 @@ export class ManagementApi {
     return primary;
   }
 
+  authSettings(ref: string): Promise<AuthSettings> {
+    return this.#ask("GET", `/v1/projects/${ref}/config/auth`, AuthSettings);
+  }
+
+  changeAuth(ref: string, wanted: Partial<AuthSettings>): Promise<AuthSettings> {
+    return this.#ask("PATCH", `/v1/projects/${ref}/config/auth`, AuthSettings, wanted);
+  }
+
   /** The key that browsers may have; null where the project has none of the new kind. */
   async publishableKey(ref: string): Promise<string | null> {
     const keys = await this.#ask("GET", `/v1/projects/${ref}/api-keys?reveal=true`, z.array(ApiKey));
@@ -70,7 +85,7 @@ export class ManagementApi {
   }
 
   /** @throws {DeployError} what the API answered, or that it did not. */
-  async #ask<T>(method: "GET" | "POST", path: string, answer: z.ZodType<T>, body?: object): Promise<T> {
+  async #ask<T>(method: "GET" | "POST" | "PATCH", path: string, answer: z.ZodType<T>, body?: object): Promise<T> {
     const what = `${method} ${path.replace(/\?.*/, "")}`;
     const response = await fetch(this.#url + path, {
       method,

@@ -57,6 +57,7 @@ export const filesIn = (folder: string): Walk["files"] => ({
 export const STEPS: readonly Step[] = [
   { title: "The project", run: findProject },
   { title: "The database's address and password", run: findDatabase },
+  { title: "Sign-ups at Supabase Auth", run: closeSignUps },
   { title: "Keys and settings of the functions", run: makeSettings },
   { title: "Migrations", run: migrate },
   { title: "Passwords of edge, edge_slow and operator", run: setPasswords },
@@ -191,6 +192,46 @@ const SERVICE = [
   "EAN_REGISTER",
   "EAN_REGISTER_KEY",
 ];
+
+/** Whoever could sign up at Supabase Auth with somebody's address would have a login before its owner does. */
+async function closeSignUps(walk: Walk): Promise<Done> {
+  const ref = refOf(walk);
+  const closed = { disable_signup: true, mailer_autoconfirm: false };
+  const before = await walk.api.authSettings(ref);
+  if (!before.external_email_enabled)
+    throw new DeployError(
+      "Supabase Auth has e-mail switched off, by which people sign in. Switch it on (dashboard, Authentication, Sign In / Providers, Email), and run this again.",
+    );
+  const isClosed = ({ disable_signup, mailer_autoconfirm }: typeof before) => disable_signup && !mailer_autoconfirm;
+  if (!isClosed(before)) {
+    await walk.api.changeAuth(ref, closed);
+    if (!isClosed(await walk.api.authSettings(ref)))
+      throw new DeployError(
+        "Supabase Auth still lets people sign up by themselves, or without a confirmed address. Close both in the dashboard (Authentication, Sign In / Providers), and run this again.",
+      );
+  }
+  const { missing } = await asOwner(walk, async (client) => {
+    const { rows } = await client.query(
+      `select string_agg(c.relname, ', ' order by c.relname) as missing
+         from pg_class c
+        where c.relnamespace = 'auth'::regnamespace and c.relkind in ('r', 'p') and (
+              c.relname = 'users' and not (has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
+              or exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'user_id' and not a.attisdropped)
+                 and not has_table_privilege(c.oid, 'delete'))`,
+    );
+    return rows[0] as { missing: string | null };
+  });
+  if (missing)
+    throw new DeployError(
+      `postgres may not change rows of ${missing} in the schema auth, so that no login that a stranger made could be secured. Ask Supabase for these rights, and run this again.`,
+    );
+  return {
+    did: "closed; addresses are confirmed; logins can be secured",
+    ...(!isClosed(before) && {
+      undo: "allow new users to sign up in the dashboard (Authentication, Sign In / Providers)",
+    }),
+  };
+}
 
 async function makeSettings(walk: Walk): Promise<Done> {
   const { answers, files, host } = walk;

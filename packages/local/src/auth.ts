@@ -20,6 +20,8 @@ type AuthConfiguration = {
   key: JWK;
   publishable_key: string;
   secret_key: string;
+  /** False where strangers may not sign up, as hosted: logins come by our codes. */
+  signup?: boolean;
   /** The clock that sessions are issued by, where it is not that of the machine. */
   now?: () => Date;
 };
@@ -268,12 +270,13 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
   app.get("/settings", (c) =>
     c.json({
       external: { email: true, phone: false },
-      disable_signup: false,
+      disable_signup: config.signup === false,
       mailer_autoconfirm: true,
       phone_autoconfirm: false,
     }),
   );
   app.post("/signup", async (c) => {
+    if (config.signup === false) throw refuse(422, "signup_disabled", "Signups not allowed for this instance");
     const input = await body(c);
     const user = await createUser(input, input.data, {});
     return c.json(await openSignInSession(user, "password"));

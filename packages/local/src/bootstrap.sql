@@ -65,6 +65,17 @@ create table if not exists auth.users (
   updated_at         timestamptz  default now(),
   deleted_at         timestamptz
 );
+-- What our schema clears of a login that its owner did not make; the local issuer uses none of it.
+alter table auth.users
+  add column if not exists confirmation_token varchar(255) default '',
+  add column if not exists recovery_token varchar(255) default '',
+  add column if not exists reauthentication_token varchar(255) default '',
+  add column if not exists email_change varchar(255) default '',
+  add column if not exists email_change_token_new varchar(255) default '',
+  add column if not exists email_change_token_current varchar(255) default '',
+  add column if not exists phone_confirmed_at timestamptz,
+  add column if not exists phone_change text default '',
+  add column if not exists phone_change_token varchar(255) default '';
 create unique index if not exists users_email_partial_key on auth.users (email) where is_sso_user = false;
 
 -- One row a sign-in; signing out deletes it.
@@ -96,6 +107,28 @@ create table if not exists auth.one_time_tokens (
   created_at timestamptz not null default now()
 );
 
+-- Other ways into a login that Supabase Auth has; the local issuer writes none of them.
+create table if not exists auth.identities (
+  id            uuid        not null default gen_random_uuid() primary key,
+  provider_id   text        not null,
+  user_id       uuid        not null references auth.users on delete cascade,
+  identity_data jsonb       not null,
+  provider      text        not null,
+  created_at    timestamptz default now(),
+  updated_at    timestamptz default now(),
+  constraint identities_provider_id_provider_unique unique (provider_id, provider)
+);
+create table if not exists auth.mfa_factors (
+  id            uuid        not null primary key,
+  user_id       uuid        not null references auth.users on delete cascade,
+  friendly_name text,
+  factor_type   text        not null,
+  status        text        not null,
+  created_at    timestamptz not null,
+  updated_at    timestamptz not null,
+  secret        text
+);
+
 alter table auth.users owner to supabase_auth_admin;
 alter table auth.users enable row level security;
 alter table auth.sessions owner to supabase_auth_admin;
@@ -104,8 +137,12 @@ alter table auth.refresh_tokens owner to supabase_auth_admin;
 alter table auth.refresh_tokens enable row level security;
 alter table auth.one_time_tokens owner to supabase_auth_admin;
 alter table auth.one_time_tokens enable row level security;
-grant select, insert, update, delete, references, trigger on auth.users to postgres;
-grant select on auth.sessions to postgres;
+alter table auth.identities owner to supabase_auth_admin;
+alter table auth.identities enable row level security;
+alter table auth.mfa_factors owner to supabase_auth_admin;
+alter table auth.mfa_factors enable row level security;
+-- as hosted: postgres reads and writes rows, and owns nothing
+grant select, insert, update, delete, references, trigger on all tables in schema auth to postgres;
 
 create or replace function auth.jwt() returns jsonb language sql stable as $$
   select nullif(current_setting('request.jwt.claims', true), '')::jsonb

@@ -68,7 +68,7 @@ export async function ensureDemo(admin_url: string, host: Stack["host"], secrets
         [
           USER.email,
           await hashPassword(password),
-          { provider: "email", providers: ["email"], claimed_for: partner_id },
+          { provider: "email", providers: ["email"], claimed_for: partner_id, proved_email: USER.email },
           { full_name: USER.name },
         ],
       );

@@ -13,6 +13,7 @@ const HELP = `Runs the API on this machine: PostgreSQL, all functions on Deno, s
   --host sandbox|production   which host to be                          (sandbox)
   --port <number>             where to listen, on 127.0.0.1             (${DEFAULT_PORT})
   --data-dir <folder>         where data and secrets are kept           (.local/data; .local/production for that host)
+  --auth-signup on|off        whether strangers may sign up at Auth     (on; hosted it is off)
   --fresh                     throw that data away first
   --help                      this text
 `;
@@ -23,18 +24,22 @@ function readOptions() {
       host: { type: "string", default: "sandbox" },
       port: { type: "string", default: String(DEFAULT_PORT) },
       "data-dir": { type: "string" },
+      "auth-signup": { type: "string", default: "on" },
       fresh: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   const { host, fresh, help } = values;
   if (host !== "sandbox" && host !== "production") throw new Error(`--host is sandbox or production, not "${host}"`);
+  const auth_signup = values["auth-signup"];
+  if (auth_signup !== "on" && auth_signup !== "off")
+    throw new Error(`--auth-signup is on or off, not "${auth_signup}"`);
   const port = Number(values.port);
   if (!/^\d+$/.test(values.port) || port < 1 || port > 65535) {
     throw new Error(`--port is a number from 1 to 65535, not "${values.port}"`);
   }
   const data_dir = values["data-dir"] === undefined ? DATA_DIRS[host] : resolve(values["data-dir"]);
-  return { host, port, data_dir, fresh, help } as const;
+  return { host, port, data_dir, fresh, help, auth_signup } as const;
 }
 
 function welcome(

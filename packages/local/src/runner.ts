@@ -34,7 +34,13 @@ import { end, type Identity, identify, isRunning } from "./processes.ts";
 import { loadSecrets, OPERATORS, type Secrets } from "./secrets.ts";
 import { DEFAULT_PORT, readJson, removeStack, type Stack, writeJson, writeStack } from "./stack.ts";
 
-export type Options = { host: "sandbox" | "production"; port: number; data_dir: string; fresh: boolean };
+export type Options = {
+  host: "sandbox" | "production";
+  port: number;
+  data_dir: string;
+  fresh: boolean;
+  auth_signup?: "on" | "off";
+};
 type Say = (topic: string, text: string) => void;
 
 export type RunningStack = {
@@ -170,6 +176,8 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       EDGE_SLOW_DATABASE_URL: server.url("postgres", "edge_slow", passwords.edge_slow),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),
       ...secrets.functions,
+      // open unless told: integrators rehearse with logins of their own
+      AUTH_SIGNUP: options.auth_signup ?? "on",
       AUTH_KEY: JSON.stringify(secrets.auth_key),
       PUBLISHABLE_KEY: secrets.publishable_key,
       SECRET_KEY: secrets.secret_key,

@@ -30,6 +30,7 @@ const issuer = auth({
   key: JSON.parse(variable("AUTH_KEY")),
   publishable_key: variable("PUBLISHABLE_KEY"),
   secret_key: variable("SECRET_KEY"),
+  signup: variable("AUTH_SIGNUP") === "on",
 });
 
 // The documentation, which npm start wrote: on a real host any web server has it.

@@ -171,6 +171,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   app_not_found: ({ app }) => `No application has the id or client_id "${app}"; see app list.`,
   invalid_redirect_uris: () =>
     "Give one to ten redirect URIs: https (http only for localhost), at most 500 characters, without credentials or fragment.",
+  login_not_proved: ({ user }) =>
+    `Nobody has typed a code of ours for ${user}, so anybody may have made that login; mail them an invitation with partner invite.`,
   user_not_found: ({ user }) => `Nobody has a login with the id or address "${user}"; they sign up first.`,
   token_not_found: ({ token }) => `No token has the id "${token}"; see token list.`,
 

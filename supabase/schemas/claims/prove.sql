@@ -64,32 +64,17 @@ as $$
 $$;
 grant execute on function private.expect_second_click(core.drafts, text) to api_owner;
 
-create function private.ask_for_login(draft core.drafts, login uuid, request jsonb) returns json
-language plpgsql
-set search_path = ''
-as $$
-begin
-  if request ? 'login' then
-    -- it was made, and is not there: somebody signed up with the address at that moment, or the login ended
-    perform private.refuse('service_unavailable');
-  end if;
-  return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login, 'partner_id', draft.partner_id));
-end $$;
-comment on function private.ask_for_login(core.drafts, uuid, jsonb) is
-  'Asks for the login of a draft''s customer, with the unconfirmed one that it replaces or null. Once: after that the customer tries again, with the same code.';
-grant execute on function private.ask_for_login(core.drafts, uuid, jsonb) to api_owner;
-
-create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
+create function private.claimant(email text, partner uuid, out user_id uuid, out proved boolean, out taken boolean)
 language sql stable security definer
 set search_path = ''
 as $$
-  select u.id, u.email_confirmed_at is not null,
+  select u.id, private.login_proved(u, partner),
          exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
          or exists (select from core.accounts a where a.user_id = u.id)
     from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
 $$;
 comment on function private.claimant(text, uuid) is
-  'The login of an address, all null when there is none; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
+  'The login of an address, all null when there is none; proved when a code of ours went to it; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
 grant execute on function private.claimant(text, uuid) to api_owner;
 
 create function private.end_in_conflict(draft core.drafts, reason text) returns void
@@ -110,24 +95,29 @@ set search_path = ''
 as $$
 declare
   login record;
+  proof record;
 begin
   if draft.status = 'active' then
     update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
     return null;
   end if;
+  if not by_link then
+    select * into proof from private.prove_login(draft.email, draft.partner_id, request);
+    if proof.next is not null then
+      return proof.next;
+    end if;
+  end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
-  elsif login.confirmed is not true and not by_link then
-    return private.ask_for_login(draft, login.user_id, request);
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
   end if;
   update core.drafts d
-     set status = 'claimed', user_id = case when login.confirmed then login.user_id end,
-         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
+     set status = 'claimed', user_id = case when login.proved then login.user_id end,
+         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.proved is not true then '{"by_link": true}' else '{}' end::jsonb,
          claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then

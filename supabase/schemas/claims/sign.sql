@@ -125,6 +125,7 @@ declare
   refused  text;
   account  uuid;
   login    record;
+  proof    record;
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
@@ -139,13 +140,17 @@ begin
   if refused is not null then
     return private.refusal(refused);
   end if;
+  if draft.user_id is null then
+    -- begun by a sign-in link; the code proves now what the link did not
+    select * into proof from private.prove_login(draft.email, draft.partner_id, request);
+    if proof.next is not null then
+      return proof.next;
+    end if;
+  end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
-  elsif draft.user_id is null and login.confirmed is not true then
-    -- begun by a sign-in link; the code proves now what the link did not
-    return private.ask_for_login(draft, login.user_id, request);
   elsif not private.claim_ean(facts ->> 'ean_code') then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');

@@ -219,6 +219,19 @@ begin
 end $$;
 grant execute on function private.lock_link(core.mandate_links) to api_owner;
 
+create function private.end_others_sign_ins(address text, partner uuid) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if private.is_sandbox() and not exists (select from private.signed_accounts(address) a where a.partner_id = partner) then
+    perform private.end_sign_ins(address);
+  end if;
+end $$;
+comment on function private.end_others_sign_ins(text, uuid) is
+  'On the sandbox the first signature for a tenant ends what signs in at that address: another tenant may have read the code while the address was its own. Definer, because it looks across tenants.';
+grant execute on function private.end_others_sign_ins(text, uuid) to api_owner;
+
 create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb, brought_by uuid default null) returns void
 language plpgsql
 set search_path = ''
@@ -227,6 +240,7 @@ declare
   terms record;
 begin
   select * into strict terms from private.terms_of(link.connection_id, brought_by);
+  perform private.end_others_sign_ins(facts ->> 'email', link.partner_id);
   insert into core.mandates
     (partner_id, connection_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
      document_sha256, code_confirmed, code_sent_to, address, user_agent, locale)

@@ -57,7 +57,20 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
+create function private.code_opens(address text, strangers boolean) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return private.login_at(address) is not null or private.signs(address)
+      -- whoever types the code of an address without a login gets one; one that is banned, or deleted by a mark, opens nothing
+      or strangers and not exists (select from auth.users u where u.email = address and not u.is_sso_user);
+end $$;
+comment on function private.code_opens(text, boolean) is
+  'Whether a code that is mailed to an address signs anybody in: a login, a signatory, or where strangers may come somebody new. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.code_opens(text, boolean) to api_owner;
+
+create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -67,11 +80,30 @@ declare
 begin
   -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
+  email := code.email;
   refused := coalesce(private.judge_guess(code.email, purpose, code.code_hash, code.expires_at, code.attempts, request),
-                      case when private.login_at(code.email) is null and not private.signs(code.email) then 'wrong_code' end);
+                      case when not private.code_opens(code.email, (request ->> 'strangers')::boolean is true) then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
-  elsif refused is null then
+  end if;
+end $$;
+comment on function private.judge_sign_in_code(jsonb, text) is
+  'Whose address a code proves, or why not, its row locked; a wrong one is counted, and where it would sign nobody in every one is wrong. Definer: no caller may read codes.';
+grant execute on function private.judge_sign_in_code(jsonb, text) to api_owner;
+
+create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'token_hash', 'hex');
+  judged record;
+  code   core.sign_in_codes;
+begin
+  select * into judged from private.judge_sign_in_code(request, purpose);
+  refused := judged.refused;
+  if refused is null then
+    select * into code from core.sign_in_codes c where c.token_hash = presented;
     if code.used_at is null then
       -- for a second click: the answer to the first never reached the browser
       update core.sign_in_codes c set used_at = private.now(), expires_at = least(c.expires_at, private.now() + interval '10 seconds')
@@ -84,7 +116,7 @@ begin
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb, text) is
-  'Uses a code, once and for a second click, which again says, or says why not; a wrong one is counted, and where there is neither a login nor a signatory every one is wrong. Definer: no caller may read codes.';
+  'Uses a code, once and for a second click, which again says, or says why not, as private.judge_sign_in_code. Definer: no caller may read codes.';
 grant execute on function private.redeem_sign_in_code(jsonb, text) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -114,6 +146,7 @@ declare
   counted   text;
   login     uuid;
   signatory boolean;
+  stranger  boolean;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.count_sign_in(request, array['sign_in_code'], 'sign_in_mail');
@@ -129,14 +162,16 @@ begin
   -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is
   login := private.login_at(request ->> 'email');
   signatory := private.signs(request ->> 'email');
+  stranger := private.code_opens(request ->> 'email', true);
   perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
-                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true),
+                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true)
+                                            and not (stranger and (request ->> 'strangers')::boolean is true),
                                counted => counted = 'fits');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, or, with signatories, is that of one of a CPO''s customers; and answers alike where it is neither: '
-  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?}.';
+  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, or, with signatories, is that of one of a CPO''s customers, or, with strangers, has none yet; and answers alike where it opens nothing: '
+  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
@@ -145,9 +180,21 @@ set search_path = ''
 as $$
 declare
   redeemed record;
+  proof    record;
 begin
   perform private.act_as(caller, 'anyone');
-  select * into redeemed from private.redeem_sign_in_code(request, 'sign_in');
+  select * into redeemed from private.judge_sign_in_code(request, 'sign_in');
+  if redeemed.refused is null
+     -- a signatory of a CPO's customer needs no login
+     and (private.login_at(redeemed.email) is not null or not (request ->> 'signatory_hash' is not null and private.signs(redeemed.email))) then
+    select * into proof from private.prove_login(redeemed.email, null, request);
+    if proof.next is not null then
+      return proof.next;
+    end if;
+  end if;
+  if redeemed.refused is null then
+    select * into redeemed from private.redeem_sign_in_code(request, 'sign_in');
+  end if;
   if redeemed.refused is not null then
     return private.refusal(redeemed.refused);  -- a wrong code was counted
   end if;
@@ -157,5 +204,5 @@ begin
     'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
+  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first where the address has none, or one that a stranger may have made. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');

@@ -168,15 +168,10 @@ begin
   if refused is not null then
     return private.refusal(refused);
   end if;
-  select * into login from private.claimant(invitation.email, invitation.partner_id);
-  if login.confirmed is not true then
-    if request ? 'login' then
-      -- it was made, and is not there: somebody signed up with the address at that moment
-      perform private.refuse('service_unavailable');
-    end if;
-    -- on the sandbox whoever tries this out as the partner reads the codes it signs in with later, as of a login that a claim made
-    return private.ask('login', json_build_object('email', invitation.email, 'unconfirmed_user', login.user_id,
-                                                  'partner_id', case when private.is_sandbox() then invitation.partner_id end));
+  -- on the sandbox whoever tries this out as the partner reads the codes it signs in with later, as of a login that a claim made
+  select * into login from private.prove_login(invitation.email, case when private.is_sandbox() then invitation.partner_id end, request);
+  if login.next is not null then
+    return login.next;
   elsif not private.login_stands(login.user_id) then
     perform private.refuse('link_not_open');
   end if;

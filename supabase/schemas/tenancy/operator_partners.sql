@@ -200,6 +200,8 @@ begin
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
   if not found then
     perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+  elsif not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)) then
+    perform private.refuse('login_not_proved', json_build_object('user', input ->> 'user'));
   end if;
   select * into claimed from private.claim_manager(person, partner.id);
   if claimed.manages <> partner.id then
@@ -211,7 +213,7 @@ begin
   end if;
   return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner, and tells the others: {partner, user, told: {nl, en}} to {changed, manager}. A person manages one.';
+comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner, and tells the others: {partner, user, told: {nl, en}} to {changed, manager}. A person manages one. Refused where no code of ours proved the address: whoever made that login would manage it.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
 
 create function ops.partner_invite(input jsonb) returns json

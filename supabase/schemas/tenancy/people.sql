@@ -40,11 +40,10 @@ language sql stable security definer
 set search_path = ''
 as $$
   select u.id from auth.users u
-   where u.email = address and not u.is_sso_user and u.email_confirmed_at is not null
-     and private.login_stands(u.id)
+   where u.email = address and not u.is_sso_user and private.login_stands(u.id)
 $$;
 comment on function private.login_at(text) is
-  'The login that a code mailed to an address opens, or null. An unconfirmed login does not count: a stranger may have made it, with a password they know. Definer, because logins belong to Supabase Auth.';
+  'The login at an address that a mailed code opens, or null; private.prove_login says what becomes of one that a stranger may have made. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.login_at(text) to api_owner;
 
 create table core.attributions (

@@ -3,7 +3,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /**
- * The six calls of Supabase Auth that we make, by its HTTP API. Its client is made for browsers: of its 120 KB almost all keeps, refreshes
+ * The five calls of Supabase Auth that we make, by its HTTP API. Its client is made for browsers: of its 120 KB almost all keeps, refreshes
  * and shares a session, of which nothing is wanted here.
  */
 
@@ -25,20 +25,20 @@ class AuthError extends Error {
   }
 }
 
-type Asked = { method?: "POST" | "DELETE"; body?: object; jwt?: string };
+type Asked = { body?: object; jwt?: string };
 
 /** @param key one of the project's, by which Auth knows the project and what may be asked. @throws {AuthError} */
 async function ask(
   { config }: Environment,
   key: string,
   path: string,
-  { method = "POST", body, jwt = key }: Asked,
+  { body, jwt = key }: Asked,
 ): Promise<Record<string, unknown>> {
   let status: number;
   let answer: Record<string, unknown>;
   try {
     const response = await fetch(`${config.SUPABASE_URL}/auth/v1${path}`, {
-      method,
+      method: "POST",
       headers: {
         apikey: key,
         Authorization: `Bearer ${jwt}`,
@@ -143,12 +143,6 @@ export async function makeUser(
 ): Promise<void> {
   const body = { ...user, email_confirm: true };
   await administer(environment, "/admin/users", { body }, ["email_exists", "user_already_exists"]);
-}
-
-/** Ends a login. One that is gone already is no error. @throws {ApiError} as makeUser(). */
-export async function deleteUser(environment: Environment, id: string): Promise<void> {
-  const asked = { method: "DELETE", body: { should_soft_delete: false } } as const;
-  await administer(environment, `/admin/users/${id}`, asked, ["user_not_found"]);
 }
 
 async function administer(environment: Environment, path: string, asked: Asked, done: readonly string[]) {

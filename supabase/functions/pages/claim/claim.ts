@@ -1,4 +1,5 @@
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
+import { MAKING_LOGINS } from "../kit/login.ts";
 import { ENTER, loadedLate } from "../kit/routes.ts";
 import type { Flow } from "../kit/visit.ts";
 import { SQL } from "./sql.ts";
@@ -12,7 +13,7 @@ const STEP = `${PATH}/:step{${STEP_NAMES.join("|")}}`;
 export const claim: Flow = {
   id: "the pages of a claim",
   sql: SQL,
-  next: { login: async (...wanted) => (await import("#shared/domain/claim/login.ts")).makeLogin(...wanted) },
+  next: MAKING_LOGINS,
   routes: [
     // mail programs post here in one click, and the token is all the credential there is
     { method: "POST", path: "/unsubscribe/:token", run: does("optOut"), from_anywhere: true },

@@ -1,4 +1,5 @@
 import { AUTHORIZE } from "#shared/auth/authorize.ts";
+import { MAKING_LOGINS } from "../kit/login.ts";
 import { loadedLate, signInRoutes } from "../kit/routes.ts";
 import type { Flow } from "../kit/visit.ts";
 import { PATH, SQL } from "./sql.ts";
@@ -12,6 +13,8 @@ const does = loadedLate(() => import("./pages.ts"));
 export const consent: Flow = {
   id: "the pages of consent",
   sql: [...SQL, ...AUTHORIZE.sql],
+  // whoever types the code of an address without a login gets one
+  next: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("show") },
     { method: "POST", path: PATH, run: does("allow") },

@@ -22,6 +22,7 @@ const MAX_COOKIE = 4000;
 /** A request for the page of one authorization request, whose client and redirect URI were found good. */
 export class ConsentVisit extends SignInVisit<Name> {
   readonly home = PATH;
+  protected override readonly strangers = true;
   declare readonly frame: ConsentFrame;
   readonly request: AuthorizationRequest;
   readonly asking: Asking;

@@ -62,6 +62,9 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   /** How long signatories of CPOs' customers, who have no login, stay signed in by a code; null where they have no business. */
   protected readonly signatorySeconds: number | null = null;
 
+  /** Whether who types the code of an address without a login gets one. */
+  protected readonly strangers: boolean = false;
+
   /** The first page that it opens. */
   protected landing(): Response {
     return this.go("");
@@ -236,6 +239,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
       email: address,
       mail: composeSignInCode({ config, locale, code, app }),
       signatories: this.signatorySeconds !== null,
+      strangers: this.strangers,
     });
     const { refused } = await this.attempt(sending, ["too_many_codes"]);
     if (refused) return this.tooManyCodes(refused, frame.to("/code"));
@@ -263,6 +267,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
       email: waiting.email,
       key: claimKey(this.environment),
       signatory_hash: secret && hashSecret(secret),
+      strangers: this.strangers,
     });
     const { answer, refused } = await this.attempt(redeeming, CODE_REFUSALS);
     if (refused) return this.refuseCode(waiting.email, refused.code);

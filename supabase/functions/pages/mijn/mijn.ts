@@ -1,3 +1,4 @@
+import { MAKING_LOGINS } from "../kit/login.ts";
 import { ID, loadedLate, signInRoutes } from "../kit/routes.ts";
 import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow } from "../kit/visit.ts";
@@ -12,6 +13,8 @@ const does = loadedLate(() => import("./pages.ts"));
 export const mijn: Flow = {
   id: "the pages of a person",
   sql: areaSql(OWN_SQL),
+  // whoever types the code of an address without a login gets one
+  next: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("showOverview") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },

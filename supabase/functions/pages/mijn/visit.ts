@@ -38,6 +38,7 @@ export type MijnFrame = OwnFrame & { sections: readonly Section[]; is_signatory:
 export class MijnVisit extends SignedInVisit<Section, Name> {
   declare readonly frame: MijnFrame;
   protected override readonly signatorySeconds = SESSION_SECONDS;
+  protected override readonly strangers = true;
 
   constructor(request: Visit<Name>) {
     super(request, AREA);

@@ -1,4 +1,5 @@
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
+import { MAKING_LOGINS } from "../kit/login.ts";
 import { ID, loadedLate, signInRoutes } from "../kit/routes.ts";
 import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow } from "../kit/visit.ts";
@@ -14,7 +15,7 @@ export const portal: Flow = {
   id: "the pages of a partner",
   sql: areaSql(PORTAL_SQL),
   // an invitation makes the login of who has none
-  next: { login: async (...wanted) => (await import("#shared/domain/claim/login.ts")).makeLogin(...wanted) },
+  next: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("showStart") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },

@@ -1,27 +1,51 @@
-import { deleteUser, makeUser } from "#shared/auth/supabase_auth.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { makeUser } from "#shared/auth/supabase_auth.ts";
 import { newSecret } from "#shared/auth/tokens.ts";
+import { composeLoginSecured } from "#shared/domain/mail/mail.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
+import type { Locale } from "#shared/values/locale.ts";
 
-/** What private.ask_for_login and api.accept_invitation ask for when Supabase Auth does not know the address, or nobody ever confirmed it. */
+/** What private.prove_login asks for: a login for an address that has none, or time to go by for one that was just secured. */
 type LoginWanted = {
   email: string;
-  unconfirmed_user: string | null;
+  /** The login that lost its password and its sessions. */
+  secured?: string;
+  /** Of the mail that says so; null where nothing says which. */
+  locale?: Locale | null;
   /** Whose draft was claimed, and on the sandbox who invited: kept with the login, where only we can write it. Else null. */
-  partner_id: string | null;
+  partner_id?: string | null;
+  /** What the database may not do to a login that a stranger may have made; then nobody gets it. */
+  refused?: string | null;
 };
+
+/** What private.prove_login is given for it. */
+type LoginReady = { secured?: string; mail?: object };
+
+/**
+ * So long Supabase Auth may take between the password that it compared and the session that it writes. Sessions of that moment are
+ * deleted after it.
+ */
+const UNDER_WAY_MS = 2_000;
 
 /**
  * Makes the login of an address whose owner has just proven it; what proved it is used up by the call after this one. Its password is random and kept by nobody: its owner signs in by a mailed code.
- * A login that was never confirmed may have been made by a stranger who knows its password, so it is replaced.
- * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it; the code or link is not used up then.
+ * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it, or the database may not secure a login; the code or link is not used up then.
  */
 export async function makeLogin(
   environment: Environment,
-  { email, unconfirmed_user, partner_id }: LoginWanted,
-): Promise<true> {
-  if (unconfirmed_user) await deleteUser(environment, unconfirmed_user);
+  { email, secured, locale, partner_id, refused }: LoginWanted,
+): Promise<LoginReady> {
+  if (refused) {
+    const what = `the owner of our functions may not secure logins of Supabase Auth (docs/deploy.md): ${refused}`;
+    throw new ApiError("service_unavailable", {}, new Error(what));
+  }
+  if (secured) {
+    await pause(UNDER_WAY_MS);
+    return { secured, mail: composeLoginSecured({ config: environment.config, locale: locale ?? "nl" }) };
+  }
   // where it is there already a parallel request of the same person made it a moment ago; what else it may be, the call after this one sees
-  const app_metadata = partner_id ? { claimed_for: partner_id } : {};
+  const app_metadata = { proved_email: email, ...(partner_id ? { claimed_for: partner_id } : {}) };
   await makeUser(environment, { email, password: newSecret(), app_metadata });
-  return true;
+  return {};
 }

@@ -164,6 +164,16 @@ export const en: MailMessages = {
     after: "Did you change this yourself? Then there is nothing you need to do.",
     unexpected: "Did you not change this? Tell us at once.",
   },
+  login_secured: {
+    subject: (service) => `We secured your access to ${service}`,
+    lines: (service) => [
+      `Your e-mail address already had a login at ${service}, which somebody else may have made.`,
+      "You have now shown by a code that the address is yours. So the password no longer works, nor does anything else that gave access to that login: sessions, apps, tokens and the password of charge points.",
+    ],
+    after:
+      "From now on you sign in with a code that we mail you. Did you connect an app or a charge point? Then connect it again.",
+    unexpected: "Did you not type a code? Tell us at once.",
+  },
   webhook_failing: {
     subject: (partner: string) => `Events do not reach ${partner}`,
     lines: (url: string, since: string) => [

@@ -33,6 +33,7 @@ export const MAIL_TEMPLATES = [
   "payout_sent",
   "payout_failed",
   "payout_iban_changed",
+  "login_secured",
 ] as const;
 
 /** A mail as private.enqueue_mail takes it. `links` are the addresses in it, for whoever reads captured mail. */
@@ -274,6 +275,18 @@ export function composeAccountCode({
     lines: message.lines[purpose]("{{partner_name}}"),
     code,
     after: message.after[purpose],
+    unexpected: message.unexpected,
+  });
+}
+
+/** To a person whose login somebody else may have made: what became of it. */
+export function composeLoginSecured({ config, locale }: Sender): Mail {
+  const { login_secured: message, hello } = MAIL_MESSAGES[locale];
+  return compose("login_secured", config, locale, {
+    subject: message.subject(config.SERVICE_NAME),
+    greeting: hello,
+    lines: message.lines(config.SERVICE_NAME),
+    after: message.after,
     unexpected: message.unexpected,
   });
 }

@@ -172,6 +172,16 @@ export const nl = {
     after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
     unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
   },
+  login_secured: {
+    subject: (service: string) => `Wij hebben uw toegang tot ${service} beveiligd`,
+    lines: (service: string) => [
+      `Op uw e-mailadres was al een inlog bij ${service} gemaakt, misschien door iemand anders.`,
+      "U heeft nu met een code laten zien dat het adres van u is. Daarom werken het wachtwoord en alles waarmee op die inlog toegang was niet meer: sessies, apps, tokens en het wachtwoord van laadpunten.",
+    ],
+    after:
+      "Voortaan logt u in met een code die wij u mailen. Heeft u een app of laadpunt gekoppeld? Koppel die dan opnieuw.",
+    unexpected: "Heeft u geen code ingevuld? Laat het ons dan meteen weten.",
+  },
   webhook_failing: {
     subject: (partner: string) => `Meldingen aan ${partner} komen niet aan`,
     lines: (url: string, since: string) => [

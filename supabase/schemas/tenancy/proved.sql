@@ -1,0 +1,163 @@
+-- The login of an address that a code of ours proved. Whoever signs up at Supabase Auth first, with somebody's address and a password of
+-- their own, keeps nothing of the login once its owner types our code.
+
+create function private.login_proved(login auth.users, tenant uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce(login.raw_app_meta_data ->> 'proved_email' = login.email, false)
+     -- on the sandbox a tenant reads the codes of logins that were made for it, so that these prove nothing to another tenant
+     and (tenant is null or not private.is_sandbox() or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
+end $$;
+comment on function private.login_proved(auth.users, uuid) is
+  'Whether a code of ours proved this address for this login: the mark that only the service key and this schema write. An address that is changed at Supabase Auth is not proved.';
+
+create function private.login_owns(person uuid) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.accounts a where a.user_id = person)
+      or exists (select from core.chargers c where c.user_id = person)
+      or exists (select from core.attributions a where a.user_id = person)
+      or exists (select from core.ended_attributions a where a.user_id = person)
+      or exists (select from core.partner_managers m where m.user_id = person);
+end $$;
+comment on function private.login_owns(uuid) is
+  'Whether a login owns anything that must stay. Tokens, consents and sessions are ways in and not property. Definer, because it looks across tenants.';
+
+create function private.end_sign_ins(address text, kept text default null) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  delete from core.sign_in_codes c where c.email = address and c.token_hash is distinct from decode(kept, 'hex');
+  delete from core.page_sessions s where s.signatory = address;
+end $$;
+comment on function private.end_sign_ins(text, text) is
+  'Ends the codes that were mailed to an address, but the one whose token_hash is kept, and the browsers that proved it as a signatory''s. Definer: no caller may read codes.';
+
+create function private.end_ways_in(person uuid) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  update core.personal_tokens t set revoked_at = private.now() where t.user_id = person and t.revoked_at is null;
+  perform private.end_grant(g.id, 'login_secured') from core.oauth_grants g where g.user_id = person and g.revoked_at is null;
+  delete from core.oauth_codes c using core.oauth_grants g where g.id = c.grant_id and g.user_id = person;
+  delete from core.page_sessions s where s.user_id = person;
+  -- the charger stays; it connects again with a password that its owner is shown
+  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
+   where c.user_id = person and c.ocpp_password_hash is not null;
+end $$;
+comment on function private.end_ways_in(uuid) is
+  'Revokes the personal tokens, grants with their codes, page sessions and OCPP passwords of a person. Definer, because these are of no tenant.';
+
+create function private.secure_login(person uuid) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  held record;
+begin
+  update auth.users u
+     set encrypted_password = extensions.crypt(encode(extensions.gen_random_bytes(32), 'hex'), extensions.gen_salt('bf')),
+         confirmation_token = '', recovery_token = '', reauthentication_token = '',
+         email_change = '', email_change_token_new = '', email_change_token_current = '',
+         phone = null, phone_confirmed_at = null, phone_change = '', phone_change_token = '',
+         email_confirmed_at = coalesce(u.email_confirmed_at, private.now()),
+         raw_user_meta_data = '{}',
+         raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || '{"provider": "email", "providers": ["email"]}'
+   where u.id = person;
+  -- sessions, refresh tokens, factors, links and foreign identities: whatever Supabase Auth keeps for a login, in this version or a later one
+  for held in
+    select c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+     where c.relnamespace = 'auth'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'user_id' and not a.attisdropped
+     order by c.relname
+  loop
+    execute format('delete from auth.%I where user_id::text = $1', held.name)
+            || case held.name when 'identities' then ' and provider <> ''email''' else '' end using person::text;
+  end loop;
+  perform private.end_ways_in(person), private.audit('login.secured', person);
+  return null;
+exception when insufficient_privilege then
+  return sqlerrm;
+end $$;
+comment on function private.secure_login(uuid) is
+  'Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens. Null, or what the owner of this function may not do, and then nothing is done. Definer, because logins belong to Supabase Auth.';
+
+create function private.delete_login(person uuid) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  delete from auth.users u where u.id = person;
+  perform private.audit('login.replaced', person);
+  return null;
+exception when insufficient_privilege then
+  return sqlerrm;
+end $$;
+comment on function private.delete_login(uuid) is
+  'Deletes a login that owns nothing, as private.secure_login. Definer, because logins belong to Supabase Auth.';
+
+create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out next json)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  login  auth.users;
+  refused text;
+begin
+  select * into login from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null;
+  user_id := login.id;
+  if private.login_proved(login, tenant) or login.id is not null and not private.login_stands(login.id) then
+    return;
+  end if;
+  -- what the login owns, and whether somebody proved it meanwhile, is judged while nobody adds to it
+  select * into login from auth.users u where u.id = user_id for update;
+  if private.login_proved(login, tenant) then
+    return;
+  elsif login.id is null or not private.login_owns(login.id) then
+    if request ? 'login' then
+      -- one was made, and is not there: somebody signed up with the address at that moment. The code is good for another try
+      perform private.refuse('service_unavailable');
+    end if;
+    user_id := null;
+    if login.id is not null then
+      perform private.end_sign_ins(address, request ->> 'token_hash');
+      refused := private.delete_login(login.id);
+    end if;
+    next := private.ask('login', json_build_object('email', address, 'partner_id', tenant, 'refused', refused));
+    return;
+  end if;
+  perform private.end_sign_ins(address, request ->> 'token_hash');
+  refused := private.secure_login(login.id);
+  if refused is not null or request #>> '{login,secured}' is distinct from login.id::text then
+    -- twice: who signed in by the old password at that moment has a session after the first time
+    next := private.ask('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
+      'locale', (select p.locale from core.partners p where p.id = tenant)));
+    return;
+  end if;
+  update auth.users u
+     set raw_app_meta_data = u.raw_app_meta_data || jsonb_build_object('proved_email', u.email)
+         || case when tenant is not null and private.is_sandbox() then jsonb_build_object('claimed_for', tenant) else '{}' end
+   where u.id = login.id;
+  perform private.tell_secured(login.id, address, request #> '{login,mail}');
+end $$;
+comment on function private.prove_login(text, uuid, jsonb) is
+  'The login of an address that a code of ours has just proved: user_id, or first next, which the caller answers. A login that was proved before is as it is. Of one that was not nobody knows who made it: '
+  'it is deleted and made again where it owns nothing, else secured, and the person is mailed. A banned one stays as it is, for the caller to refuse. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.prove_login(text, uuid, jsonb) to api_owner;
+
+create function private.tell_secured(person uuid, address text, mail jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant constant uuid := private.partner_id();
+begin
+  perform private.act_for_partner(private.house()), private.enqueue_mail(mail, address, 'login_secured:' || person || ':' || gen_random_uuid()),
+          private.act_for_partner(tenant);
+end $$;
+comment on function private.tell_secured(uuid, text, jsonb) is 'Mails a person that their login was secured, in the service''s own name. Definer, because the caller may act for a tenant.';
