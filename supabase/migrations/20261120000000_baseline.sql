@@ -1619,11 +1619,10 @@ language sql stable security definer
 set search_path = ''
 as $$
   select u.id from auth.users u
-   where u.email = address and not u.is_sso_user and u.email_confirmed_at is not null
-     and private.login_stands(u.id)
+   where u.email = address and not u.is_sso_user and private.login_stands(u.id)
 $$;
 comment on function private.login_at(text) is
-  'The login that a code mailed to an address opens, or null. An unconfirmed login does not count: a stranger may have made it, with a password they know. Definer, because logins belong to Supabase Auth.';
+  'The login at an address that a mailed code opens, or null; private.prove_login says what becomes of one that a stranger may have made. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.login_at(text) to api_owner;
 
 create table core.attributions (
@@ -1724,6 +1723,170 @@ begin
 end $$;
 comment on function private.brought_by_then(uuid, date) is
   'The partner that a month of a person counts for though they have stopped sharing since; null where it is nobody. Definer, because it looks across tenants.';
+
+-- The login of an address that a code of ours proved. Whoever signs up at Supabase Auth first, with somebody's address and a password of
+-- their own, keeps nothing of the login once its owner types our code.
+
+create function private.login_proved(login auth.users, tenant uuid) returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return coalesce(login.raw_app_meta_data ->> 'proved_email' = login.email, false)
+     -- on the sandbox a tenant reads the codes of logins that were made for it, so that these prove nothing to another tenant
+     and (tenant is null or not private.is_sandbox() or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
+end $$;
+comment on function private.login_proved(auth.users, uuid) is
+  'Whether a code of ours proved this address for this login: the mark that only the service key and this schema write. An address that is changed at Supabase Auth is not proved.';
+
+create function private.login_owns(person uuid) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.accounts a where a.user_id = person)
+      or exists (select from core.chargers c where c.user_id = person)
+      or exists (select from core.attributions a where a.user_id = person)
+      or exists (select from core.ended_attributions a where a.user_id = person)
+      or exists (select from core.partner_managers m where m.user_id = person);
+end $$;
+comment on function private.login_owns(uuid) is
+  'Whether a login owns anything that must stay. Tokens, consents and sessions are ways in and not property. Definer, because it looks across tenants.';
+
+create function private.end_sign_ins(address text, kept text default null) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  delete from core.sign_in_codes c where c.email = address and c.token_hash is distinct from decode(kept, 'hex');
+  delete from core.page_sessions s where s.signatory = address;
+end $$;
+comment on function private.end_sign_ins(text, text) is
+  'Ends the codes that were mailed to an address, but the one whose token_hash is kept, and the browsers that proved it as a signatory''s. Definer: no caller may read codes.';
+
+create function private.end_ways_in(person uuid) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  update core.personal_tokens t set revoked_at = private.now() where t.user_id = person and t.revoked_at is null;
+  perform private.end_grant(g.id, 'login_secured') from core.oauth_grants g where g.user_id = person and g.revoked_at is null;
+  delete from core.oauth_codes c using core.oauth_grants g where g.id = c.grant_id and g.user_id = person;
+  delete from core.page_sessions s where s.user_id = person;
+  -- the charger stays; it connects again with a password that its owner is shown
+  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
+   where c.user_id = person and c.ocpp_password_hash is not null;
+end $$;
+comment on function private.end_ways_in(uuid) is
+  'Revokes the personal tokens, grants with their codes, page sessions and OCPP passwords of a person. Definer, because these are of no tenant.';
+
+create function private.secure_login(person uuid) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  held record;
+begin
+  update auth.users u
+     set encrypted_password = extensions.crypt(encode(extensions.gen_random_bytes(32), 'hex'), extensions.gen_salt('bf')),
+         confirmation_token = '', recovery_token = '', reauthentication_token = '',
+         email_change = '', email_change_token_new = '', email_change_token_current = '',
+         phone = null, phone_confirmed_at = null, phone_change = '', phone_change_token = '',
+         email_confirmed_at = coalesce(u.email_confirmed_at, private.now()),
+         raw_user_meta_data = '{}',
+         raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || '{"provider": "email", "providers": ["email"]}'
+   where u.id = person;
+  -- sessions, refresh tokens, factors, links and foreign identities: whatever Supabase Auth keeps for a login, in this version or a later one
+  for held in
+    select c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+     where c.relnamespace = 'auth'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'user_id' and not a.attisdropped
+     order by c.relname
+  loop
+    execute format('delete from auth.%I where user_id::text = $1', held.name)
+            || case held.name when 'identities' then ' and provider <> ''email''' else '' end using person::text;
+  end loop;
+  perform private.end_ways_in(person), private.audit('login.secured', person);
+  return null;
+exception when insufficient_privilege then
+  return sqlerrm;
+end $$;
+comment on function private.secure_login(uuid) is
+  'Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens. Null, or what the owner of this function may not do, and then nothing is done. Definer, because logins belong to Supabase Auth.';
+
+create function private.delete_login(person uuid) returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  delete from auth.users u where u.id = person;
+  perform private.audit('login.replaced', person);
+  return null;
+exception when insufficient_privilege then
+  return sqlerrm;
+end $$;
+comment on function private.delete_login(uuid) is
+  'Deletes a login that owns nothing, as private.secure_login. Definer, because logins belong to Supabase Auth.';
+
+create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out next json)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  login  auth.users;
+  refused text;
+begin
+  select * into login from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null;
+  user_id := login.id;
+  if private.login_proved(login, tenant) or login.id is not null and not private.login_stands(login.id) then
+    return;
+  end if;
+  -- what the login owns, and whether somebody proved it meanwhile, is judged while nobody adds to it
+  select * into login from auth.users u where u.id = user_id for update;
+  if private.login_proved(login, tenant) then
+    return;
+  elsif login.id is null or not private.login_owns(login.id) then
+    if request ? 'login' then
+      -- one was made, and is not there: somebody signed up with the address at that moment. The code is good for another try
+      perform private.refuse('service_unavailable');
+    end if;
+    user_id := null;
+    if login.id is not null then
+      perform private.end_sign_ins(address, request ->> 'token_hash');
+      refused := private.delete_login(login.id);
+    end if;
+    next := private.ask('login', json_build_object('email', address, 'partner_id', tenant, 'refused', refused));
+    return;
+  end if;
+  perform private.end_sign_ins(address, request ->> 'token_hash');
+  refused := private.secure_login(login.id);
+  if refused is not null or request #>> '{login,secured}' is distinct from login.id::text then
+    -- twice: who signed in by the old password at that moment has a session after the first time
+    next := private.ask('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
+      'locale', (select p.locale from core.partners p where p.id = tenant)));
+    return;
+  end if;
+  update auth.users u
+     set raw_app_meta_data = u.raw_app_meta_data || jsonb_build_object('proved_email', u.email)
+         || case when tenant is not null and private.is_sandbox() then jsonb_build_object('claimed_for', tenant) else '{}' end
+   where u.id = login.id;
+  perform private.tell_secured(login.id, address, request #> '{login,mail}');
+end $$;
+comment on function private.prove_login(text, uuid, jsonb) is
+  'The login of an address that a code of ours has just proved: user_id, or first next, which the caller answers. A login that was proved before is as it is. Of one that was not nobody knows who made it: '
+  'it is deleted and made again where it owns nothing, else secured, and the person is mailed. A banned one stays as it is, for the caller to refuse. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.prove_login(text, uuid, jsonb) to api_owner;
+
+create function private.tell_secured(person uuid, address text, mail jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant constant uuid := private.partner_id();
+begin
+  perform private.act_for_partner(private.house()), private.enqueue_mail(mail, address, 'login_secured:' || person || ':' || gen_random_uuid()),
+          private.act_for_partner(tenant);
+end $$;
+comment on function private.tell_secured(uuid, text, jsonb) is 'Mails a person that their login was secured, in the service''s own name. Definer, because the caller may act for a tenant.';
 
 -- Invitations to manage a partner, by a colleague or by the operator. Whoever proves the address they went to manages it; where the
 -- address has no login, that makes one.
@@ -1895,15 +2058,10 @@ begin
   if refused is not null then
     return private.refusal(refused);
   end if;
-  select * into login from private.claimant(invitation.email, invitation.partner_id);
-  if login.confirmed is not true then
-    if request ? 'login' then
-      -- it was made, and is not there: somebody signed up with the address at that moment
-      perform private.refuse('service_unavailable');
-    end if;
-    -- on the sandbox whoever tries this out as the partner reads the codes it signs in with later, as of a login that a claim made
-    return private.ask('login', json_build_object('email', invitation.email, 'unconfirmed_user', login.user_id,
-                                                  'partner_id', case when private.is_sandbox() then invitation.partner_id end));
+  -- on the sandbox whoever tries this out as the partner reads the codes it signs in with later, as of a login that a claim made
+  select * into login from private.prove_login(invitation.email, case when private.is_sandbox() then invitation.partner_id end, request);
+  if login.next is not null then
+    return login.next;
   elsif not private.login_stands(login.user_id) then
     perform private.refuse('link_not_open');
   end if;
@@ -2765,7 +2923,20 @@ $$;
 comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
 grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
 
-create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
+create function private.code_opens(address text, strangers boolean) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return private.login_at(address) is not null or private.signs(address)
+      -- whoever types the code of an address without a login gets one; one that is banned, or deleted by a mark, opens nothing
+      or strangers and not exists (select from auth.users u where u.email = address and not u.is_sso_user);
+end $$;
+comment on function private.code_opens(text, boolean) is
+  'Whether a code that is mailed to an address signs anybody in: a login, a signatory, or where strangers may come somebody new. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.code_opens(text, boolean) to api_owner;
+
+create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text)
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -2775,11 +2946,30 @@ declare
 begin
   -- of ten at once, eight wait here and then see no code
   select * into code from core.sign_in_codes c where c.token_hash = presented for update;
+  email := code.email;
   refused := coalesce(private.judge_guess(code.email, purpose, code.code_hash, code.expires_at, code.attempts, request),
-                      case when private.login_at(code.email) is null and not private.signs(code.email) then 'wrong_code' end);
+                      case when not private.code_opens(code.email, (request ->> 'strangers')::boolean is true) then 'wrong_code' end);
   if refused = 'wrong_code' then
     update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
-  elsif refused is null then
+  end if;
+end $$;
+comment on function private.judge_sign_in_code(jsonb, text) is
+  'Whose address a code proves, or why not, its row locked; a wrong one is counted, and where it would sign nobody in every one is wrong. Definer: no caller may read codes.';
+grant execute on function private.judge_sign_in_code(jsonb, text) to api_owner;
+
+create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  presented constant bytea := decode(request ->> 'token_hash', 'hex');
+  judged record;
+  code   core.sign_in_codes;
+begin
+  select * into judged from private.judge_sign_in_code(request, purpose);
+  refused := judged.refused;
+  if refused is null then
+    select * into code from core.sign_in_codes c where c.token_hash = presented;
     if code.used_at is null then
       -- for a second click: the answer to the first never reached the browser
       update core.sign_in_codes c set used_at = private.now(), expires_at = least(c.expires_at, private.now() + interval '10 seconds')
@@ -2792,7 +2982,7 @@ begin
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb, text) is
-  'Uses a code, once and for a second click, which again says, or says why not; a wrong one is counted, and where there is neither a login nor a signatory every one is wrong. Definer: no caller may read codes.';
+  'Uses a code, once and for a second click, which again says, or says why not, as private.judge_sign_in_code. Definer: no caller may read codes.';
 grant execute on function private.redeem_sign_in_code(jsonb, text) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -2822,6 +3012,7 @@ declare
   counted   text;
   login     uuid;
   signatory boolean;
+  stranger  boolean;
 begin
   perform private.act_as(caller, 'anyone');
   rate := private.count_sign_in(request, array['sign_in_code'], 'sign_in_mail');
@@ -2837,14 +3028,16 @@ begin
   -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is
   login := private.login_at(request ->> 'email');
   signatory := private.signs(request ->> 'email');
+  stranger := private.code_opens(request ->> 'email', true);
   perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
-                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true),
+                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true)
+                                            and not (stranger and (request ->> 'strangers')::boolean is true),
                                counted => counted = 'fits');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, or, with signatories, is that of one of a CPO''s customers; and answers alike where it is neither: '
-  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?}.';
+  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, or, with signatories, is that of one of a CPO''s customers, or, with strangers, has none yet; and answers alike where it opens nothing: '
+  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
@@ -2853,9 +3046,21 @@ set search_path = ''
 as $$
 declare
   redeemed record;
+  proof    record;
 begin
   perform private.act_as(caller, 'anyone');
-  select * into redeemed from private.redeem_sign_in_code(request, 'sign_in');
+  select * into redeemed from private.judge_sign_in_code(request, 'sign_in');
+  if redeemed.refused is null
+     -- a signatory of a CPO's customer needs no login
+     and (private.login_at(redeemed.email) is not null or not (request ->> 'signatory_hash' is not null and private.signs(redeemed.email))) then
+    select * into proof from private.prove_login(redeemed.email, null, request);
+    if proof.next is not null then
+      return proof.next;
+    end if;
+  end if;
+  if redeemed.refused is null then
+    select * into redeemed from private.redeem_sign_in_code(request, 'sign_in');
+  end if;
   if redeemed.refused is not null then
     return private.refusal(redeemed.refused);  -- a wrong code was counted
   end if;
@@ -2865,7 +3070,7 @@ begin
     'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?} to {email, login, signatory}. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
+  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first where the address has none, or one that a stranger may have made. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');
 
 -- Browsers in which somebody is signed in to their own pages. A person with a login is longer than a session JWT lasts, and no longer
@@ -4955,6 +5160,19 @@ begin
 end $$;
 grant execute on function private.lock_link(core.mandate_links) to api_owner;
 
+create function private.end_others_sign_ins(address text, partner uuid) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  if private.is_sandbox() and not exists (select from private.signed_accounts(address) a where a.partner_id = partner) then
+    perform private.end_sign_ins(address);
+  end if;
+end $$;
+comment on function private.end_others_sign_ins(text, uuid) is
+  'On the sandbox the first signature for a tenant ends what signs in at that address: another tenant may have read the code while the address was its own. Definer, because it looks across tenants.';
+grant execute on function private.end_others_sign_ins(text, uuid) to api_owner;
+
 create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb, brought_by uuid default null) returns void
 language plpgsql
 set search_path = ''
@@ -4963,6 +5181,7 @@ declare
   terms record;
 begin
   select * into strict terms from private.terms_of(link.connection_id, brought_by);
+  perform private.end_others_sign_ins(facts ->> 'email', link.partner_id);
   insert into core.mandates
     (partner_id, connection_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
      document_sha256, code_confirmed, code_sent_to, address, user_agent, locale)
@@ -12024,32 +12243,17 @@ as $$
 $$;
 grant execute on function private.expect_second_click(core.drafts, text) to api_owner;
 
-create function private.ask_for_login(draft core.drafts, login uuid, request jsonb) returns json
-language plpgsql
-set search_path = ''
-as $$
-begin
-  if request ? 'login' then
-    -- it was made, and is not there: somebody signed up with the address at that moment, or the login ended
-    perform private.refuse('service_unavailable');
-  end if;
-  return private.ask('login', json_build_object('email', draft.email, 'unconfirmed_user', login, 'partner_id', draft.partner_id));
-end $$;
-comment on function private.ask_for_login(core.drafts, uuid, jsonb) is
-  'Asks for the login of a draft''s customer, with the unconfirmed one that it replaces or null. Once: after that the customer tries again, with the same code.';
-grant execute on function private.ask_for_login(core.drafts, uuid, jsonb) to api_owner;
-
-create function private.claimant(email text, partner uuid, out user_id uuid, out confirmed boolean, out taken boolean)
+create function private.claimant(email text, partner uuid, out user_id uuid, out proved boolean, out taken boolean)
 language sql stable security definer
 set search_path = ''
 as $$
-  select u.id, u.email_confirmed_at is not null,
+  select u.id, private.login_proved(u, partner),
          exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
          or exists (select from core.accounts a where a.user_id = u.id)
     from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
 $$;
 comment on function private.claimant(text, uuid) is
-  'The login of an address, all null when there is none; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
+  'The login of an address, all null when there is none; proved when a code of ours went to it; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
 grant execute on function private.claimant(text, uuid) to api_owner;
 
 create function private.end_in_conflict(draft core.drafts, reason text) returns void
@@ -12070,24 +12274,29 @@ set search_path = ''
 as $$
 declare
   login record;
+  proof record;
 begin
   if draft.status = 'active' then
     update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
     return null;
   end if;
+  if not by_link then
+    select * into proof from private.prove_login(draft.email, draft.partner_id, request);
+    if proof.next is not null then
+      return proof.next;
+    end if;
+  end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
-  elsif login.confirmed is not true and not by_link then
-    return private.ask_for_login(draft, login.user_id, request);
   elsif draft.status = 'invited' and draft.ean is not null and private.ean_taken(draft.ean) then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
   end if;
   update core.drafts d
-     set status = 'claimed', user_id = case when login.confirmed then login.user_id end,
-         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.confirmed is not true then '{"by_link": true}' else '{}' end::jsonb,
+     set status = 'claimed', user_id = case when login.proved then login.user_id end,
+         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.proved is not true then '{"by_link": true}' else '{}' end::jsonb,
          claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if draft.status = 'invited' then
@@ -12419,6 +12628,7 @@ declare
   refused  text;
   account  uuid;
   login    record;
+  proof    record;
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.draft_for(private.enter_draft((request ->> 'draft_id')::uuid, true), request ->> 'proved_by');
@@ -12433,13 +12643,17 @@ begin
   if refused is not null then
     return private.refusal(refused);
   end if;
+  if draft.user_id is null then
+    -- begun by a sign-in link; the code proves now what the link did not
+    select * into proof from private.prove_login(draft.email, draft.partner_id, request);
+    if proof.next is not null then
+      return proof.next;
+    end if;
+  end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
-  elsif draft.user_id is null and login.confirmed is not true then
-    -- begun by a sign-in link; the code proves now what the link did not
-    return private.ask_for_login(draft, login.user_id, request);
   elsif not private.claim_ean(facts ->> 'ean_code') then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
@@ -18697,6 +18911,8 @@ begin
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
   if not found then
     perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
+  elsif not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)) then
+    perform private.refuse('login_not_proved', json_build_object('user', input ->> 'user'));
   end if;
   select * into claimed from private.claim_manager(person, partner.id);
   if claimed.manages <> partner.id then
@@ -18708,7 +18924,7 @@ begin
   end if;
   return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner, and tells the others: {partner, user, told: {nl, en}} to {changed, manager}. A person manages one.';
+comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner, and tells the others: {partner, user, told: {nl, en}} to {changed, manager}. A person manages one. Refused where no code of ours proved the address: whoever made that login would manage it.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
 
 create function ops.partner_invite(input jsonb) returns json
