@@ -1785,8 +1785,11 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  held record;
+  tenant constant uuid := private.partner_id();
+  held   record;
 begin
+  -- a partner's log would tell that the address had a login
+  perform private.act_for_partner(private.house());
   update auth.users u
      set encrypted_password = extensions.crypt(encode(extensions.gen_random_bytes(32), 'hex'), extensions.gen_salt('bf')),
          confirmation_token = '', recovery_token = '', reauthentication_token = '',
@@ -1805,7 +1808,7 @@ begin
     execute format('delete from auth.%I where user_id::text = $1', held.name)
             || case held.name when 'identities' then ' and provider <> ''email''' else '' end using person::text;
   end loop;
-  perform private.end_ways_in(person), private.audit('login.secured', person);
+  perform private.end_ways_in(person), private.audit('login.secured', person), private.act_for_partner(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
@@ -1817,9 +1820,11 @@ create function private.delete_login(person uuid) returns text
 language plpgsql security definer
 set search_path = ''
 as $$
+declare
+  tenant constant uuid := private.partner_id();
 begin
   delete from auth.users u where u.id = person;
-  perform private.audit('login.replaced', person);
+  perform private.act_for_partner(private.house()), private.audit('login.replaced', person), private.act_for_partner(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
