@@ -26,6 +26,7 @@ export function variables(overrides: Record<string, string> = {}): Record<string
     WORKER_SECRET: randomBytes(32).toString("hex"),
     CLIENT_ADDRESS: "x-forwarded-for:1",
     LOG_REQUESTS: "all",
+    OCPP_GATEWAY_URL: "wss://ocpp.example.com",
     ...TEST_SERVICE,
     ...overrides,
   };

@@ -415,6 +415,22 @@ describe("§4.4 chargers of a person's own", () => {
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
   });
 
+  test("a host without a gateway offers no address, and makes none", async () => {
+    const ask = await browserOf(world, other);
+    const form = { name: "Oprit", ...(await formOn(ask, "/chargers")) };
+    const { config } = world.environment;
+    const { OCPP_GATEWAY_URL, ...without } = config;
+    world.environment.config = without;
+    try {
+      const { status, text } = await ask(mijn(world, "/chargers"));
+      expect([status, text.includes("OCPP")]).toEqual([200, false]);
+      expect((await ask(mijn(world, "/chargers"), { form })).status).toBe(404);
+    } finally {
+      world.environment.config = config;
+    }
+    expect((await ask(mijn(world, "/chargers"))).text).toContain("OCPP");
+  });
+
   test("a name that is none is said at the field", async () => {
     const ask = await browserOf(world, other);
     const answer = await ask(mijn(world, "/chargers"), { form: { name: "", ...(await formOn(ask, "/chargers")) } });

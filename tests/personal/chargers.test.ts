@@ -116,6 +116,21 @@ describe("§4.4 POST /chargers", () => {
     expect((await register({ ocpp_identity }, stranger)).status).toBe(201);
   });
 
+  test("a host without a gateway invents no address: 503, and nothing is stored", async () => {
+    const { config } = world.environment;
+    const { OCPP_GATEWAY_URL, ...without } = config;
+    world.environment.config = without;
+    try {
+      const { status, body, headers } = await register();
+      expect([status, body.error, headers.get("retry-after")]).toEqual([503, "gateway_not_configured", "5"]);
+      expect((await register({ connection_type: "easee" })).status, "a field comes first").toBe(400);
+      expect((await register({}, "nobody's")).status, "and the credential before it").toBe(401);
+    } finally {
+      world.environment.config = config;
+    }
+    expect((await world.get("/chargers", token)).body.chargers).toEqual([]);
+  });
+
   test("ten at once with one identity: one has it", async () => {
     const ocpp_identity = newIdentity();
     const answers = await Promise.all(Array.from({ length: 10 }, () => register({ ocpp_identity })));

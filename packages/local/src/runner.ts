@@ -377,6 +377,7 @@ async function serveFunctions(data_dir: string, variables: Record<string, string
       env: {
         PATH: process.env.PATH,
         ...TEST_SERVICE, // on a production host too: it is nobody's
+        OCPP_GATEWAY_URL: "wss://ocpp.example.com",
         ...passed,
         ...variables,
         DENO_DIR: join(data_dir, "deno"),

@@ -89,11 +89,12 @@ export const registerOwnCharger = endpoint(
         }),
       })
       .meta({ id: "RegisteredOwnCharger" }),
-    errors: ["connection_type_required", "ocpp_identity_taken", "charger_limit_reached"],
+    errors: ["connection_type_required", "ocpp_identity_taken", "charger_limit_reached", "gateway_not_configured"],
     failure: "charger_create_failed",
   },
   async ({ body, call, fail, environment: { config } }) => {
     if (body.connection_type !== "ocpp") fail("connection_type_required");
+    const gateway = config.OCPP_GATEWAY_URL ?? fail("gateway_not_configured");
     const identity = body.ocpp_identity ?? `${config.KEY_PREFIX}-${randomBytes(6).toString("hex")}`;
     // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
     const password = randomBytes(20).toString("hex");
@@ -111,7 +112,7 @@ export const registerOwnCharger = endpoint(
       status: "offline",
       mid_certified: false,
       is_charging: false,
-      ocpp: { identity, endpoint: `${config.OCPP_GATEWAY_URL}/${identity}`, password },
+      ocpp: { identity, endpoint: `${gateway}/${identity}`, password },
     };
   },
 );

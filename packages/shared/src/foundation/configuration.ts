@@ -125,7 +125,6 @@ const REQUIRED = {
   CONDITIONS_URL: url,
   PRIVACY_URL: url,
   EAN_REGISTER: oneOf("http", "table"),
-  OCPP_GATEWAY_URL: url,
   WEBHOOK_ALLOW_LOOPBACK: oneOf("true", "false"),
   LOG_REQUESTS: oneOf("all", "sampled"),
 } satisfies Record<string, Rule>;
@@ -140,13 +139,13 @@ const OPTIONAL = {
   EAN_REGISTER_KEY: some,
   SMTP_URL: (text: string) => text,
   DOCS_URL: url,
+  OCPP_GATEWAY_URL: url,
 } satisfies Record<string, Rule>;
 
 /** What stands for a variable that is not set. */
 const DEFAULTS: Partial<Record<keyof typeof REQUIRED, string>> = {
   KEY_PREFIX: "ere",
   EAN_REGISTER: "table",
-  OCPP_GATEWAY_URL: "wss://ocpp.example.com",
   WEBHOOK_ALLOW_LOOPBACK: "false",
   LOG_REQUESTS: "sampled",
 };

@@ -311,6 +311,10 @@ const table = {
     error: "Authentication is temporarily unavailable, try again shortly",
     detail: "Wait Retry-After seconds, then repeat.",
   },
+  gateway_not_configured: {
+    status: 503,
+    detail: "Chargers cannot connect to this host by themselves yet; ask the operator. Nothing was stored.",
+  },
   document_not_ready: {
     status: 503,
     detail: "The document is being written. Wait Retry-After seconds, then repeat.",

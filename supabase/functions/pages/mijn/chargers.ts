@@ -10,11 +10,12 @@ import type { Charger, Chargers } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/** The chargers, and the two ways to add one. `typed` has what to enter in a new one, once. */
+/** The chargers, and the ways to add one: `connects` says whether one can connect by itself. `typed` has what to enter in it, once. */
 export function chargersPage(
   frame: MijnFrame,
   { email, accounts, chargers }: Chargers,
   { typed, errors }: Returned,
+  connects: boolean,
 ): Html {
   const words = WORDS[frame.locale].chargers;
   const password = typed.get("password_once");
@@ -36,14 +37,19 @@ ${
 ${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger))}
 <h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p>
-<h2>${words.add}</h2>
-${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}<h3>${words.add_ocpp}</h3>` : ""}
-<p>${words.add_ocpp_how}</p>
+${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
+${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}` : ""}
+${claimed && connects ? html`<h3>${words.add_ocpp}</h3>` : ""}
+${
+  connects
+    ? html`<p>${words.add_ocpp_how}</p>
 <form method="post" action="${frame.to("/chargers")}" novalidate>
 ${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
 <div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
-</form>`,
+</form>`
+    : ""
+}`,
   });
 }
 

@@ -128,13 +128,16 @@ const openClaim = withLogin(async (visit) => {
 const showChargers = withLogin(async (visit) => {
   const news = visit.news();
   const chargers = await visit.own<Chargers>("read_own_chargers");
-  return visit.pageOf(chargersPage(visit.frame, chargers, news), news);
+  const connects = visit.environment.config.OCPP_GATEWAY_URL !== undefined;
+  return visit.pageOf(chargersPage(visit.frame, chargers, news, connects), news);
 });
 
 /** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
 const addCharger = withLogin(async (visit) => {
   const { form, environment } = visit;
   const { config } = environment;
+  const gateway = config.OCPP_GATEWAY_URL;
+  if (gateway === undefined) return visit.unknown();
   const words = WORDS[visit.locale].chargers.errors;
   const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
   const secret = visit.secretOf("charger");
@@ -150,7 +153,7 @@ const addCharger = withLogin(async (visit) => {
   });
   const { refused } = await visit.attempt(adding, ["charger_limit_reached", "ocpp_identity_taken"]);
   if (refused?.code === "charger_limit_reached") return visit.refuse("/chargers", { name: words.limit });
-  const address = `${config.OCPP_GATEWAY_URL}/${identity}`;
+  const address = `${gateway}/${identity}`;
   return visit.told("/chargers", "added", { address, identity, password_once: password });
 });
 
