@@ -497,6 +497,33 @@ describe("§4.3 claim: at once", () => {
     }
   });
 
+  test("contract §5 another rehearsal of the draft is waited for, one that died until its lease ends, and nobody for 10 s", async () => {
+    const [stuck, dead] = [await world.draft(), await world.draft()];
+    for (const { draft_id } of [stuck, dead])
+      await world.row(
+        "update core.drafts set rehearsal_id = gen_random_uuid(), rehearsal_until = private.now() + interval '20 seconds' where id = $1",
+        draft_id,
+      );
+    const begun = performance.now();
+    const refused = world.claim(stuck.draft_id).then((answer) => ({ ...answer, ms: performance.now() - begun }));
+    let answered = false;
+    const waiting = world.claim(dead.draft_id, { submit: true }).finally(() => {
+      answered = true;
+    });
+    await world.row("select pg_sleep(1)");
+    expect(answered).toBe(false);
+    await world.row("update core.drafts set rehearsal_until = private.now() where id = $1", dead.draft_id);
+    expect((await waiting).body.steps).toEqual(DONE);
+    const { status, headers, ms } = await refused;
+    expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(ms).toBeGreaterThan(8_000);
+    expect(await stateOf(stuck.draft_id)).toMatchObject({ status: "invited" });
+    expect(
+      await world.row("select rehearsal_id, rehearsal_until from core.drafts where id = $1", dead.draft_id),
+      "given back",
+    ).toEqual({ rehearsal_id: null, rehearsal_until: null });
+  });
+
   test("ten different drafts at once", async () => {
     const drafts = await Promise.all(Array.from({ length: 10 }, () => world.draft({ ean: newEan() })));
     const answers = await Promise.all(drafts.map(({ draft_id }) => world.claim(draft_id, { submit: true })));

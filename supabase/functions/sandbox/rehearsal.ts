@@ -62,6 +62,8 @@ export type StepResult = "done" | "already_done" | "skipped";
 type Sync = { ok: boolean; sessions_created: number; error: string | null };
 type Standing = {
   draft_id: string;
+  /** Whether this rehearsal alone may move it. */
+  held: boolean;
   external_ref: string | null;
   email: string;
   type: AccountType;
@@ -90,8 +92,11 @@ type Call = (name: (typeof REHEARSAL_SQL)[number], input: object) => Promise<str
 /** By whom and from where a rehearsal was asked for, and what it may run. */
 export type Asked = { environment: Environment; caller: Caller; address: string; call: Call };
 
-/** How often a step is begun anew because somebody else moved the draft meanwhile. */
+/** How often a step is begun again because somebody on the claim pages moved the draft meanwhile. */
 const ATTEMPTS = 8;
+/** How long a rehearsal waits for another of the same draft, and how often it looks. */
+const WAIT_MS = 8_500;
+const LOOK_MS = 150;
 
 /**
  * Plays a draft's customer from wherever the draft is: proves the address with the code that is mailed, confirms every page,
@@ -101,9 +106,40 @@ const ATTEMPTS = 8;
 export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promise<Rehearsed> {
   const { call, environment } = asked;
   const key = claimKey(environment);
-  const find = async (named: string, profile: ChargerProfile | null = null): Promise<Standing> =>
-    JSON.parse(await call("find_rehearsal", { id: named, key, profile }));
-  let draft = await find(id, wishes.submit ? wishes.profile : null);
+  const lease = crypto.randomUUID();
+  const find = async (named: string, more: { profile?: ChargerProfile; leave?: true } = {}): Promise<Standing> =>
+    JSON.parse(await call("find_rehearsal", { id: named, key, lease, ...more }));
+  const iban = wishes.iban === undefined && wishes.submit ? TEST.iban : (wishes.iban ?? null);
+  const isDone = ({ stage, iban_present, charger }: Standing) =>
+    stage === "active" && (!iban || iban_present) && (!wishes.submit || charger);
+
+  const deadline = performance.now() + WAIT_MS;
+  let draft = await find(id, wishes.submit ? { profile: wishes.profile } : {});
+  while (!draft.held && !isDone(draft)) {
+    if (performance.now() > deadline)
+      throw new ApiError("service_unavailable", {}, new Error("another rehearsal of the draft goes on"));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    draft = await find(draft.draft_id);
+  }
+  try {
+    return await play(asked, draft, wishes, iban, find);
+  } catch (error) {
+    // where this fails too, the lease ends by itself
+    await find(draft.draft_id, { leave: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/** The steps of a rehearsal that holds the draft, or has nothing to move. */
+async function play(
+  asked: Asked,
+  found: Standing,
+  wishes: Wishes,
+  iban: string | null,
+  find: (draft_id: string, more?: { leave: true }) => Promise<Standing>,
+): Promise<Rehearsed> {
+  const { call, environment } = asked;
+  let draft = found;
   if (wishes.submit && draft.type !== "particulier") throw new ApiError("unsupported_type");
   const steps: Rehearsed["steps"] = {
     claim: "already_done",
@@ -111,13 +147,13 @@ export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promis
     submit: "skipped",
     iban: "skipped",
   };
-  const iban = wishes.iban === undefined && wishes.submit ? TEST.iban : (wishes.iban ?? null);
 
   for (let turn = 0; ; turn += 1) {
     const step = draft.stage === "claimed" ? "activate" : "claim";
     await during(step, () => enter(asked, draft, wishes.ean));
     if (draft.stage === "active") break;
-    if (turn === ATTEMPTS) throw new ApiError("sandbox_step_failed", { step });
+    if (turn === ATTEMPTS)
+      throw new ApiError("sandbox_step_failed", { step }, new Error(`somebody moved the draft ${ATTEMPTS} times`));
     const moved = await during(step, () =>
       step === "claim" ? claim(asked, draft) : activate(asked, draft, wishes, iban),
     );
@@ -132,13 +168,13 @@ export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promis
 
   let sync: Sync | null = null;
   if (wishes.submit) {
-    const customer = { id: draft.account_id, key };
+    const customer = { id: draft.account_id, key: claimKey(environment) };
     steps.submit = draft.charger ? "already_done" : "done";
     if (!draft.charger)
       await during("charger", () => call("connect_virtual_charger", { ...customer, profile: wishes.profile }));
     sync = await during("sync", async () => JSON.parse(await call("sync_customer", customer)));
   }
-  draft = await find(draft.draft_id);
+  draft = await find(draft.draft_id, { leave: true });
   return { ...draft, steps, sync };
 }
 

@@ -44,6 +44,8 @@ create table core.drafts (
   code_used_at    timestamptz,
   conflict_reason text,
   reminders_sent  int         not null default 0,
+  rehearsal_id    uuid,
+  rehearsal_until timestamptz,
   user_id         uuid,
   account_id      uuid,
   created_at      timestamptz not null default private.now(),
@@ -67,6 +69,7 @@ comment on column core.drafts.code_hash is 'The one-time code with the claim tok
 comment on column core.drafts.used_code_hash is 'The code that was used last, at code_used_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+comment on column core.drafts.rehearsal_id is 'The rehearsal that plays its customer on the sandbox, until rehearsal_until at most: others wait for it.';
 comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
 -- serves: already_drafted; one open draft an e-mail address and partner
 create unique index drafts_open_email on core.drafts (partner_id, email) where status in ('invited', 'claimed');

@@ -41,6 +41,9 @@ set search_path = ''
 as $$
 declare
   named   constant text := input ->> 'id';
+  lease   constant uuid := (input ->> 'lease')::uuid;
+  held    boolean := false;
+  leased  core.drafts;
   draft   core.drafts;
   answers jsonb;
 begin
@@ -54,9 +57,21 @@ begin
   elsif jsonb_typeof(input -> 'profile') = 'object' then
     perform private.virtual_model(input -> 'profile');
   end if;
+  if lease is not null then
+    -- what the rehearsal before wrote is in the row that is answered
+    update core.drafts d
+       set rehearsal_id = case when (input -> 'leave')::boolean then null else lease end,
+           rehearsal_until = case when (input -> 'leave')::boolean then null else private.now() + interval '20 seconds' end
+     where d.partner_id = draft.partner_id and d.id = draft.id
+       and (d.rehearsal_id is null or d.rehearsal_id = lease or d.rehearsal_until <= private.now())
+     returning d.* into leased;
+    held := found;
+    if held then draft := leased; end if;
+  end if;
   answers := private.claim_answers(draft);
   return (jsonb_build_object(
     'draft_id', draft.id,
+    'held', held,
     'external_ref', draft.external_ref,
     'email', draft.email,
     'type', draft.type,
@@ -78,7 +93,7 @@ begin
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $$;
 comment on function api.find_rehearsal(jsonb, jsonb) is
-  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?}; a profile that cannot be connected is refused at once. foreign_login: a login the caller did not make, which no helper enters.';
+  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}; a profile that cannot be connected is refused at once. held: the draft is this lease''s, for 20 seconds or until leave, so that one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';
 select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
 create function api.settle_rehearsal(caller jsonb, input jsonb) returns json
