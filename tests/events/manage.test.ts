@@ -50,7 +50,7 @@ const happen = (count = 1) =>
 /** Waits until something is so. */
 async function until(so: () => boolean): Promise<void> {
   for (let patience = 0; !so(); patience++) {
-    if (patience > 200) throw new Error("it never was");
+    if (patience > 1200) throw new Error("it never was");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -299,6 +299,31 @@ describe("§6 an endpoint", () => {
     clearTimeout(schedule);
     await clear();
   }, 60_000);
+
+  test("is tested within 10 seconds where its receiver hangs, and where no worker comes", async () => {
+    const { body } = await create();
+    const { answer } = receiver;
+    const timed = async () => {
+      const begun = performance.now();
+      const { status, body: said } = await act(body.id, "test");
+      return { status, said, ms: performance.now() - begun };
+    };
+    receiver.answer = () => {};
+    const hanging = await timed();
+    expect([hanging.status, hanging.said]).toMatchObject([
+      200,
+      { ok: false, attempt: { status: null, error: "timeout" } },
+    ]);
+    expect(hanging.ms).toBeLessThan(10_000);
+    const { kick } = world.environment;
+    world.environment.kick = () => {};
+    const alone = await timed();
+    expect([alone.status, alone.said]).toEqual([200, { ok: false, attempt: null }]);
+    expect(alone.ms).toBeLessThan(10_000);
+    world.environment.kick = kick;
+    receiver.answer = answer;
+    await clear();
+  });
 
   test("is rotated, disabled, enabled and revoked; what was not sent meanwhile is sent, and that it was disabled is an event", async () => {
     const { body } = await create();

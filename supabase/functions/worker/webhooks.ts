@@ -1,5 +1,6 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { composeWebhookMail } from "#shared/domain/mail/mail.ts";
+import { PING_MS } from "#shared/domain/webhooks/ping.ts";
 import { openWebhookSecrets } from "#shared/domain/webhooks/secret.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
@@ -109,7 +110,12 @@ async function sendTo(
   const results: Result[] = [];
   try {
     for (const { body, ...post } of posts) {
-      const sent = await line.send({ event_id: post.event_id, body }, clear, environment.now());
+      const sent = await line.send(
+        { event_id: post.event_id, body },
+        clear,
+        environment.now(),
+        post.type === "ping" ? PING_MS : undefined,
+      );
       results.push({ ...post, ...sent, at: environment.now().toISOString() });
       if (!isSuccess(sent.status) || Date.now() > until) break;
     }

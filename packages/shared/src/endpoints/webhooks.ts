@@ -319,7 +319,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       id: `test${name}Webhook`,
       summary: "Send a ping to an endpoint and say what came of it",
       description:
-        "A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.",
+        "A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it in time. The answer comes within 10 seconds: the receiver has 7 of them.",
       ...write,
       sql: ["ping_webhook", "pinged_webhook"],
       response: TestedWebhook,

@@ -1,7 +1,8 @@
 import type { Environment } from "#shared/foundation/environment.ts";
 
-/** A call takes ten seconds at most, and the worker is kicked. */
-const PATIENCE_MS = 15_000;
+/** A receiver has this long for a ping: whoever waits for what comes of it is answered within ten seconds. */
+export const PING_MS = 7_000;
+const PATIENCE_MS = 8_500;
 const LOOK_MS = 500;
 
 /** Has the worker send a ping that was asked for, and looks until something came of it: null where the worker did not come to it in time. */
