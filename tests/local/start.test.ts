@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -182,6 +182,39 @@ describe("one data folder over several starts", () => {
       expect(JSON.parse(body)).toMatchObject({ error: "Not found", request_id: headers["x-request-id"] });
     },
   );
+
+  test("attack: whatever stands in the first line and in Host, the answer is one of ours and never a bare 500", async () => {
+    const raw = (line: string, host: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        let said = "";
+        const socket = connect(here.port, "127.0.0.1");
+        socket.on("data", (chunk) => (said += chunk));
+        socket.on("close", () => resolve(said));
+        socket.on("error", reject);
+        socket.write(`${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      });
+    expect(await raw("OPTIONS *", "127.0.0.1")).toMatch(
+      /^HTTP\/1.1 204 .*\r\nallow: GET, HEAD, POST, DELETE, OPTIONS\r\n/is,
+    );
+    for (const [line, host] of [
+      ["GET *", "127.0.0.1"],
+      ["TRACE *", "127.0.0.1"],
+      ["GET nothing", "127.0.0.1"],
+      ["GET //evil.example/v1", "127.0.0.1"],
+      ["GET //", "127.0.0.1"],
+      ["GET http://other.example/nothing", "127.0.0.1"],
+      ["GET https://127.0.0.1:99999/", "127.0.0.1"],
+      ["GET /v1/accounts", "a b"],
+      ["OPTIONS /v1/accounts", "a b"],
+    ] as const) {
+      const said = await raw(line, host);
+      expect(said, `${line} at ${host}`).toMatch(/^HTTP\/1.1 404 /);
+      expect(said).toContain('"error":"Not found"');
+    }
+    expect(await raw("GET http://other.example/v1/accounts", "127.0.0.1"), "its path is what counts").toMatch(
+      /^HTTP\/1.1 401 /,
+    );
+  });
 
   test("a second stack in the same folder is refused and disturbs nothing", async () => {
     const second = run("--port", "1", "--data-dir", here.data_dir);

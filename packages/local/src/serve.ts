@@ -65,6 +65,13 @@ const nobody: Handler = serve({ slug: "npm-start", prefix: "", endpoints: {} });
 /** Of these the Fetch standard lets nobody make a Request; no function knows them either. */
 const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 
+/** The target, or the Host, is none that a URL is made of. Of these only `OPTIONS *` means something: RFC 9110 section 9.3.7. */
+function oddTarget({ method, url }: Request): Response | Promise<Response> {
+  if (method === "OPTIONS" && url === "*")
+    return new Response(null, { status: 204, headers: { Allow: "GET, HEAD, POST, DELETE, OPTIONS" } });
+  return nobody.fetch(new Request("http://127.0.0.1/"));
+}
+
 /** Who answers, and the path it sees: a hosted function sees its slug first, never `/functions/v1`. */
 function route(path: string): { handler: Handler | undefined; path: string } {
   if (path.startsWith("/auth/v1/")) return { handler: issuer.app, path };
@@ -80,6 +87,7 @@ const server = Deno.serve(
     onListen: () => console.log("listening"),
   },
   async (request, { remoteAddr }) => {
+    if (!URL.canParse(request.url)) return oddTarget(request);
     const page = await documentation(request);
     if (page) return page;
     const url = new URL(request.url);
