@@ -73,8 +73,43 @@ const UNAVAILABLE = /^(08|28|53|57|55P03)/;
 const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
 /** Of the roles `edge` and `edge_slow`. */
-export const QUICK: Limits = { max: 4, patience_ms: 10_000 };
-export const SLOW: Limits = { max: 2, patience_ms: 65_000 };
+export const QUICK: Limits = { max: 4, patience_ms: 9_500 };
+export const SLOW: Limits = { max: 2, patience_ms: 70_000 };
+
+/** Functions that lock no row that others write: their names say so. */
+const READS = /^(get|list|read)_|^(admit|ready)$/;
+/** Longer than the lock_timeout of `edge`: a write that waits gets the place of one that waited for a lock. */
+const PLACE_MS = 4_000;
+
+/** Lets so many in at once; the others wait in their order. */
+function placesFor(most: number) {
+  let free = most;
+  const waiting: (() => void)[] = [];
+  return {
+    async enter(): Promise<void> {
+      if (free > 0) {
+        free -= 1;
+        return;
+      }
+      await new Promise<void>((resolve, reject) => {
+        const go = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        const timer = setTimeout(() => {
+          waiting.splice(waiting.indexOf(go), 1);
+          reject(new Error("timeout exceeded when waiting for other writes"));
+        }, PLACE_MS);
+        waiting.push(go);
+      });
+    },
+    leave(): void {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    },
+  };
+}
 
 /** What private.kick() says while a statement runs: mail or events wait to be sent, as soon as it has committed. */
 const OUTBOX = "outbox";
@@ -91,8 +126,14 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     return pool;
   };
 
+  // writes that wait for a lock leave a connection to what only reads
+  const writes = placesFor(limits.max > 2 ? limits.max - 1 : limits.max);
+
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
-  const query = async <Row extends pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<Row>> => {
+  const query = async <Row extends pg.QueryResultRow>(
+    config: pg.QueryConfig,
+    until: number,
+  ): Promise<pg.QueryResult<Row>> => {
     const client = await (await open()).connect();
     let broken: Error | undefined;
     let outbox = false;
@@ -101,7 +142,9 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     };
     client.on("notice", onNotice);
     try {
-      const result = await client.query(config);
+      // whatever was waited for before is no longer waited for now
+      const query_timeout = Math.max(Math.ceil(until - performance.now()), 1);
+      const result = await client.query({ ...config, query_timeout } as pg.QueryConfig);
       if (outbox) onOutbox();
       return result;
     } catch (error) {
@@ -113,14 +156,25 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     }
   };
 
-  const run = async <Row extends pg.QueryResultRow>(text: string, args: (object | null)[]): Promise<Row> => {
+  const run = async <Row extends pg.QueryResultRow>(
+    name: string,
+    text: string,
+    args: (object | null)[],
+  ): Promise<Row> => {
+    const until = performance.now() + limits.patience_ms;
     const config = { text, values: args.map((arg) => JSON.stringify(arg)) };
+    const reads = READS.test(name);
     try {
-      const { rows } = await query<Row>(config).catch((error) => {
-        if (TRANSIENT.has(error?.code)) return query<Row>(config);
-        throw error;
-      });
-      return rows[0] as Row; // a select without from has one
+      if (!reads) await writes.enter();
+      try {
+        const { rows } = await query<Row>(config, until).catch((error) => {
+          if (TRANSIENT.has(error?.code)) return query<Row>(config, until);
+          throw error;
+        });
+        return rows[0] as Row; // a select without from has one
+      } finally {
+        if (!reads) writes.leave();
+      }
     } catch (error) {
       throw translate(error);
     }
@@ -128,12 +182,13 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 
   return {
     async call(name, ...args) {
-      const { answer } = await run<{ answer: string | null }>(`select ${invocation(name, args)} as answer`, args);
+      const { answer } = await run<{ answer: string | null }>(name, `select ${invocation(name, args)} as answer`, args);
       return read(name, answer ?? "null");
     },
     async open(name, ...args) {
       // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
       const { answer, admission } = await run<{ answer: string | null; admission: string }>(
+        name,
         `select o.answer, api.charge() as admission from (select ${invocation(name, args)} as answer offset 0) o`,
         args,
       );

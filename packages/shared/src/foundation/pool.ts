@@ -5,7 +5,7 @@ import pg from "pg";
 export type Limits = {
   /** Connections of this process. */
   max: number;
-  /** After so long an answer is not waited for any more: a little longer than the statement_timeout of the role, which ends what the database can still end. */
+  /** So long an answer is waited for, a connection included: a little longer than the statement_timeout of the role, which ends what the database can still end. */
   patience_ms: number;
 };
 
@@ -30,7 +30,7 @@ class Listened extends pg.Client {
 }
 
 /** Connects when it is asked for a connection. */
-export function openPool(connectionString: string, { max, patience_ms }: Limits): pg.Pool {
+export function openPool(connectionString: string, { max }: Limits): pg.Pool {
   const pool = new pg.Pool({
     Client: Listened,
     connectionString,
@@ -38,7 +38,6 @@ export function openPool(connectionString: string, { max, patience_ms }: Limits)
     types,
     // longer than the lock_timeout of `edge`: whoever waits for a connection gets the one of a request that waited for a lock
     connectionTimeoutMillis: 5_000,
-    query_timeout: patience_ms,
     idleTimeoutMillis: 30_000,
   });
   // it passes on the error of an idle connection, which the next call replaces
