@@ -271,6 +271,11 @@ async function refuseRequests(
   const writing = await person.appToken("chargers:write");
   await world.post("/chargers", named, writing);
   await refuse("ocpp_identity_taken", "/chargers", { token: writing, body: named });
+  const { config } = world.environment;
+  const { OCPP_GATEWAY_URL, ...without } = config;
+  world.environment.config = without;
+  await refuse("gateway_not_configured", "/chargers", { token: writing, body: named });
+  world.environment.config = config;
   await refuse("token_not_found", `/tokens/${nobody}`, { token: session, method: "DELETE" });
   const wish = { name: "Home Assistant", scopes: ["energy:read"], expires_at: null };
   await world.row(
