@@ -53,7 +53,7 @@ beforeAll(async () => {
     cpSync(join(ROOT, "node_modules", name), at("node_modules", name), { recursive: true });
   writeFileSync(at("package.json"), JSON.stringify({ type: "module", dependencies: { "ere-client": "*" } }));
   writeFileSync(at("main.mjs"), PROGRAM);
-}, 120_000);
+});
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await world?.close();
@@ -116,7 +116,7 @@ async function start([name, version, find, args]: (typeof RUNTIMES)[number]) {
 }
 
 describe("§9.5 a CPO client and a partner's key, by the packed client", () => {
-  test.each(RUNTIMES)("§9.5 on %s", { timeout: 60_000 }, async (...runtime) => {
+  test.each(RUNTIMES)("§9.5 on %s", async (...runtime) => {
     const execute = await start(runtime);
     if (!execute) return;
     const client = await world.addClient(world.partnerA.id);
@@ -214,7 +214,7 @@ describe("§9.5 the examples of the client's README, as a reader runs them", () 
     return JSON.stringify({ headers, body });
   };
 
-  test.each(RUNTIMES)("§9.5 on %s", { timeout: 60_000 }, async (...runtime) => {
+  test.each(RUNTIMES)("§9.5 on %s", async (...runtime) => {
     const execute = await start(runtime);
     if (!execute) return;
     const { wrote, received, pending } = await execute("reader.mjs", { ...variables, WEBHOOK: webhook() });
@@ -246,7 +246,7 @@ describe("§9.5 the examples of the client's README, as a reader runs them", () 
   });
 });
 
-test("§9.5 every call of README and docs compiles against the packed client", { timeout: 180_000 }, async () => {
+test("§9.5 every call of README and docs compiles against the packed client", async () => {
   const pages = [
     "README.md",
     "packages/client/README.md",

@@ -90,7 +90,7 @@ test("docs/add_an_endpoint.md names a rule, a declaration, a test, and what they
 });
 
 test("docs/add_an_endpoint.md: the code compiles, and npm run openapi describes the endpoint", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   await program("node_modules/typescript/bin/tsc", "--noEmit");
   await program("packages/tools/src/write_openapi.ts");
@@ -99,7 +99,7 @@ test("docs/add_an_endpoint.md: the code compiles, and npm run openapi describes 
 });
 
 test("docs/add_an_endpoint.md: the endpoint answers, and the tests that cover every endpoint and function take it", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const vitest = (...args: string[]) => program("node_modules/vitest/vitest.mjs", "run", ...args);
   const own = await vitest("tests/cpo-v1/list_account_chargers.test.ts", "tests/sql/schema_rules.test.ts");

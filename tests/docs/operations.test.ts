@@ -67,7 +67,7 @@ describe("commands", () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     for (const script of found(/npm run (?:-s )?([a-z:]+)/g)) expect(scripts).toHaveProperty(script);
     for (const file of found(/node ([\w/.]+)/g)) expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
-  }, 60_000);
+  });
 
   test("of curl ask for addresses that a function answers", () => {
     const answered = [

@@ -334,7 +334,7 @@ describe("§6 a receiver that fails", () => {
     expect(elsewhere.received).toEqual([]);
     for (const { each } of made) await each.close();
     await elsewhere.close();
-  }, 30_000);
+  });
 
   test("that hangs delays nobody else's", async () => {
     const hanging = await startReceiver();
@@ -353,7 +353,7 @@ describe("§6 a receiver that fails", () => {
     };
     await deliver();
     expect(receiver.received).toHaveLength(200);
-  }, 40_000);
+  });
 
   test("that hangs keeps nobody who comes after the last look of a run waiting: the next run begins beside it", async () => {
     const hanging = await startReceiver();
@@ -433,7 +433,7 @@ describe("§6 a receiver that fails", () => {
     await hurry();
     await deliver();
     expect(new Set(sequences(receiver.received))).toEqual(new Set([5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
-  }, 60_000);
+  });
 });
 
 test("§6 what a receiver cannot take stands for nothing else: the probes are of what comes next in the log and of what failed, each in its turn", async () => {
@@ -464,7 +464,7 @@ test("§6 what a receiver cannot take stands for nothing else: the probes are of
   const arrived = sequences(receiver.received).filter((sequence) => !refused.includes(Number(sequence)));
   expect(arrived).toEqual([4, 6, 7, 8, 9]);
   expect(await state(made)).toMatchObject({ status: "enabled", delivered_to: "9" });
-}, 30_000);
+});
 
 describe("§6 a secret that does not open", () => {
   /** As this deployment is without the key that the secret of an endpoint was sealed with. */
@@ -588,7 +588,7 @@ describe("§6 where a webhook goes", () => {
     await deliver({ lookUp: answering(["192.0.0.8"], ["127.0.0.1"]) });
     expect(asked).toEqual(["receiver.example.com"]);
     expect(receiver.received).toEqual([]);
-  }, 30_000);
+  });
 
   test("what could be stored once is judged again before it is sent; loopback only where that is configured", async () => {
     const made = await endpoint("https://10.0.0.1/");
@@ -645,5 +645,5 @@ describe("§6 the worker", () => {
     const seconds = (performance.now() - began) / 1000;
     expect(sequences(receiver.received)).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1));
     console.log(`1000 events to one fast receiver: ${seconds.toFixed(2)} s, ${Math.round(1000 / seconds)} a second`);
-  }, 60_000);
+  });
 });

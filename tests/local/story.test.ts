@@ -18,7 +18,7 @@ let running: RunningStack;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "ere-story-"));
   running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
-}, 60_000);
+});
 afterAll(async () => {
   await running?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -50,14 +50,14 @@ function newcomer(name: string): (script: string) => Promise<{ stdout: string }>
     });
 }
 
-test("§1 README: a first account, by curl, exactly as written", { timeout: 60_000 }, async () => {
+test("§1 README: a first account, by curl, exactly as written", async () => {
   const bash = newcomer("first-account");
   const { stdout } = await bash(commandsAfter("your first account", "README.md"));
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, ean_validation_status: "matched", iban_stored: true });
 });
 
 test("contract §9 docs/deploy.md: the check of the client's address, exactly as written", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const bash = newcomer("address");
   const { functions } = JSON.parse(readFileSync(join(folder, "data/secrets.json"), "utf8"));
@@ -73,7 +73,7 @@ test("contract §9 docs/deploy.md: the check of the client's address, exactly as
 });
 
 test("§1 npm run demo: the whole story told against a stack of its own, signing included", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const demo = join(ROOT, "packages/local/src/demo.ts");
   const { stdout } = await run(process.execPath, [demo, "--stack", join(folder, "data/stack.json")]);
@@ -96,7 +96,7 @@ test("§1 npm run demo says what it takes: --help ends with 0, what it does not 
 });
 
 test("§1 npm run demo ends with four open gates on the production host too, where no mail server is set", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const data_dir = join(folder, "production");
   const production = await startStack({ host: "production", port: await freePort(), data_dir, fresh: false });

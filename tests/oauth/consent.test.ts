@@ -238,7 +238,7 @@ describe("§4.5 signing in", () => {
       silent.closeAllConnections();
       silent.close();
     }
-  }, 20_000);
+  });
 
   test("without a publishable key the page is closed, and the log says which variable to set", async () => {
     const { PUBLISHABLE_KEY } = world.environment.config;

@@ -136,7 +136,7 @@ describe("contract §2 a refused form", () => {
       const { status, text } = await show(cookie);
       expect([status, text.includes('<a href="#code">')]).toEqual([422, true]);
     }
-  }, 20_000);
+  });
 
   test("over https waits in a __Secure- cookie", async () => {
     const { config } = world.environment;

@@ -91,12 +91,14 @@ describe("§4.2 reading", () => {
   );
 
   test("10,000 columns, and a value of 1 MB, are read in well under a second", () => {
-    const started = performance.now();
+    // of this process alone, so that no other program makes it longer
+    const started = process.cpuUsage();
     const columns = [...Array.from({ length: 10_000 }, (_, index) => `kolom${index}`), "email"];
     const values = Array.from({ length: 20 }, () => [...Array(10_000).fill("x"), "a@voorbeeld.nl"].join(","));
     expect(readCsv([columns.join(","), ...values].join("\n")).rows).toHaveLength(20);
     expect(one(`email,naam\na@voorbeeld.nl,${"x".repeat(1024 * 1024)}`)?.naam).toHaveLength(1024 * 1024);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1000).toBeLessThan(1_000);
   });
 });
 

@@ -207,7 +207,7 @@ test("contract §1 attack: requests that wait for a lock until they are ended co
     await world.limit("cpo_sessions");
     holder.release();
   }
-}, 20_000);
+});
 
 test("contract §1 attack: nobody is answered who was not admitted, also by an endpoint that takes a refusal for an empty list", async () => {
   const careless = endpoint(

@@ -230,7 +230,7 @@ test("guessing one account's password from many addresses: a hundred a day, and 
   } finally {
     await limited.close();
   }
-}, 60_000);
+});
 
 describe("locking an account's owner out from two networks", () => {
   let limited: OAuth;
@@ -324,7 +324,7 @@ describe("locking an account's owner out from two networks", () => {
     // the sign-in that made it known came from an address still
     expect(await answered(52, (own) => own.signIn(guess))).toEqual({ 422: 50, 429: 2 });
     expect((await visitFrom("192.0.2.85").signIn(person)).status, "and takes nothing from other browsers").toBe(303);
-  }, 60_000);
+  });
 
   test("somebody who once signed in from many browsers guesses no more with all of them than strangers do: a hundred passwords, twenty codes", async () => {
     const person = await limited.person();
@@ -353,7 +353,7 @@ describe("locking an account's owner out from two networks", () => {
     expect(guesses).toEqual({ passwords: 100, codes: 20 });
     const stranger = visitFrom("192.0.2.161");
     expect((await stranger.signIn(person)).status, "and takes nothing from a new one").toBe(303);
-  }, 60_000);
+  });
 });
 
 describe("a client that does not send what it began", () => {

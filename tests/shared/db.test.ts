@@ -187,7 +187,7 @@ describe("architecture §3 a call", () => {
     await world.row(
       "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'edge' and datname = current_database()",
     );
-    await expect.poll(() => db.call("one").catch(() => "down"), { timeout: 5000 }).toBe("1");
+    await expect.poll(() => db.call("one").catch(() => "down")).toBe("1");
     await db.end();
   });
 

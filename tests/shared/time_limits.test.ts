@@ -65,7 +65,7 @@ test("contract §9 attack: four calls on a row that somebody holds are ended wit
     holder.release();
     await api.end();
   }
-}, 30_000);
+});
 
 test("contract §9 attack: sixteen writes that wait for a locked table leave a connection to what only reads, and each is answered within 10 s", async () => {
   const { account_id } = await createAccount(world);
@@ -113,7 +113,7 @@ test("contract §9 a statement that runs too long is ended by the database, and 
   await expect(db.call("slow", {})).rejects.toMatchObject({ code: "service_unavailable", cause: { code: "57014" } });
   expect(await db.call("backend", {})).toBe(backend);
   await db.end();
-}, 20_000);
+});
 
 /** A database that accepts connections and says nothing more, from one moment to the next. */
 async function freezable(url: string) {
@@ -178,4 +178,4 @@ test("contract §9 attack: a database that stops answering is 503 within its lim
     proxy.close();
     await Promise.all([api.end(), site.end()]);
   }
-}, 60_000);
+});

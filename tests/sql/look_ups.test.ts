@@ -23,7 +23,7 @@ beforeAll(async () => {
     set auto_explain.log_analyze = on;
     set auto_explain.log_timing = off;
     set auto_explain.log_level = notice;`);
-}, 60_000);
+});
 afterAll(async () => {
   client.release(true);
   await world.close();

@@ -322,7 +322,7 @@ describe("npm run migration -- <name>", () => {
     const year = new Date().getUTCFullYear();
     const text = read(written?.file ?? "");
     for (const of of [year, year + 1, "default"]) expect(text).toContain(`"draft_events_${of}"`);
-  }, 60_000);
+  });
 
   test("of an index on such a table makes it on every partition there is, whichever the years of a deployed database are", async () => {
     const { root, read, edit, build } = checkout();
@@ -347,7 +347,7 @@ describe("npm run migration -- <name>", () => {
       valid: true,
       partitions: expect.arrayContaining([expect.stringContaining("audit_log_2031")]),
     });
-  }, 60_000);
+  });
 
   test("refuses a schema file that config.toml does not name", async () => {
     const { root } = checkout();

@@ -87,11 +87,10 @@ describe("§6 the worker is kicked", () => {
       return Response.json({ ok: true });
     };
     const kick = kicker({ SUPABASE_URL: http.url, WORKER_SECRET: "x".repeat(32) });
-    const began = performance.now();
     for (let n = 0; n < 10; n++) kick();
-    expect(performance.now() - began).toBeLessThan(25);
+    expect(seen, "nobody waits for it").toEqual([]);
+    await expect.poll(() => seen.length).toBeGreaterThan(0);
     await sleep(100);
-    for (let patience = 0; seen.length < 1 && patience < 50; patience++) await sleep(20);
     expect(seen).toEqual([`POST /functions/v1/worker/kick Bearer ${"x".repeat(32)}`]);
     await http.close();
     // nobody answers there any more
@@ -119,7 +118,7 @@ describe("§6 the worker is kicked", () => {
       const { length } = smtp.received;
       const began = performance.now();
       await pageClient(world)(`/pages/mandate/${link}/code`, { form: {} });
-      for (let patience = 0; smtp.received.length === length && patience < 500; patience++) await sleep(10);
+      for (let patience = 0; smtp.received.length === length && patience < 6000; patience++) await sleep(10);
       took.push(Math.round(performance.now() - began));
       expect(smtp.received.length).toBe(length + 1);
     }
