@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ApiError } from "#shared/foundation/errors.ts";
 import type { Endpoint } from "#shared/http/endpoint.ts";
 import { type Surface, serve } from "#shared/http/surface.ts";
 import { ROOT } from "../../packages/local/src/checkout.ts";
@@ -239,6 +240,23 @@ test("contract §1 an exception that nobody caught: 500 in the API's own form; w
   expect([answer.status, body.error]).toEqual([500, "internal_error"]);
   expect(world.log.at(-1)).toMatchObject({ level: "error", error: "internal_error", cause: { type: "SyntaxError" } });
   expect(JSON.stringify([body, world.log.at(-1)])).not.toContain("Sanne");
+});
+
+test("contract §1 a 500 that somebody answers without a cause says in the log where it was answered", async () => {
+  const accounts = await (cpo.endpoints["GET /v1/accounts"] as () => Promise<Endpoint>)();
+  const run = () => {
+    throw new ApiError("list_failed");
+  };
+  const load = async () => ({ ...accounts, run });
+  const { fetch } = serve({ ...cpo, endpoints: { "GET /v1/accounts": load } }, world.environment);
+  expect((await fetch(new Request(`${BASE_URL}/v1/accounts`, await authorized()))).status).toBe(500);
+  expect(world.log.at(-1)).toMatchObject({
+    error: "list_failed",
+    cause: {
+      code: "list_failed",
+      stack: [expect.stringContaining("surface.test.ts"), expect.anything(), expect.anything()],
+    },
+  });
 });
 
 describe("contract §1 an endpoint that is loaded by the first request for it", () => {

@@ -121,7 +121,10 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         client_id: note.caller?.client_id,
         partner_id: note.caller?.partner_id,
         error: note.refusal?.code,
-        ...(note.refusal?.cause ? { cause: describeCause(note.refusal.cause) } : {}),
+        // a failure of ours always says where it came from
+        ...(note.refusal && (note.refusal.cause || response.status === 500)
+          ? { cause: describeCause(note.refusal.cause ?? note.refusal) }
+          : {}),
       });
       return response;
     },
