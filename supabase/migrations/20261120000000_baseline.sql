@@ -10575,6 +10575,8 @@ create table core.drafts (
   code_used_at    timestamptz,
   conflict_reason text,
   reminders_sent  int         not null default 0,
+  rehearsal_id    uuid,
+  rehearsal_until timestamptz,
   user_id         uuid,
   account_id      uuid,
   created_at      timestamptz not null default private.now(),
@@ -10598,6 +10600,7 @@ comment on column core.drafts.code_hash is 'The one-time code with the claim tok
 comment on column core.drafts.used_code_hash is 'The code that was used last, at code_used_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+comment on column core.drafts.rehearsal_id is 'The rehearsal that plays its customer on the sandbox, until rehearsal_until at most: others wait for it.';
 comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
 -- serves: already_drafted; one open draft an e-mail address and partner
 create unique index drafts_open_email on core.drafts (partner_id, email) where status in ('invited', 'claimed');
@@ -17668,6 +17671,9 @@ set search_path = ''
 as $$
 declare
   named   constant text := input ->> 'id';
+  lease   constant uuid := (input ->> 'lease')::uuid;
+  held    boolean := false;
+  leased  core.drafts;
   draft   core.drafts;
   answers jsonb;
 begin
@@ -17681,9 +17687,21 @@ begin
   elsif jsonb_typeof(input -> 'profile') = 'object' then
     perform private.virtual_model(input -> 'profile');
   end if;
+  if lease is not null then
+    -- what the rehearsal before wrote is in the row that is answered
+    update core.drafts d
+       set rehearsal_id = case when (input -> 'leave')::boolean then null else lease end,
+           rehearsal_until = case when (input -> 'leave')::boolean then null else private.now() + interval '20 seconds' end
+     where d.partner_id = draft.partner_id and d.id = draft.id
+       and (d.rehearsal_id is null or d.rehearsal_id = lease or d.rehearsal_until <= private.now())
+     returning d.* into leased;
+    held := found;
+    if held then draft := leased; end if;
+  end if;
   answers := private.claim_answers(draft);
   return (jsonb_build_object(
     'draft_id', draft.id,
+    'held', held,
     'external_ref', draft.external_ref,
     'email', draft.email,
     'type', draft.type,
@@ -17705,7 +17723,7 @@ begin
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $$;
 comment on function api.find_rehearsal(jsonb, jsonb) is
-  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?}; a profile that cannot be connected is refused at once. foreign_login: a login the caller did not make, which no helper enters.';
+  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}; a profile that cannot be connected is refused at once. held: the draft is this lease''s, for 20 seconds or until leave, so that one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';
 select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
 create function api.settle_rehearsal(caller jsonb, input jsonb) returns json

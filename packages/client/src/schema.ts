@@ -505,7 +505,7 @@ export interface paths {
         put?: never;
         /**
          * Send a ping to an endpoint and say what came of it
-         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.
+         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it in time. The answer comes within 10 seconds: the receiver has 7 of them.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1139,7 +1139,7 @@ export interface paths {
         put?: never;
         /**
          * Send a ping to an endpoint and say what came of it
-         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it within 15 seconds.
+         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it in time. The answer comes within 10 seconds: the receiver has 7 of them.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -8306,6 +8306,31 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
+        /**
+         * @description `Authentication is temporarily unavailable, try again shortly`: Wait Retry-After seconds, then repeat.
+         *
+         *     `gateway_not_configured`: Chargers cannot connect to this host by themselves yet; ask the operator. Nothing was stored.
+         *
+         *     `Service is temporarily unavailable, try again shortly`: Wait Retry-After seconds, then repeat.
+         */
+        AuthenticationUnavailableOrGatewayNotConfiguredOrServiceUnavailable: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                /** @description Seconds to wait before the request is sent again */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "Authentication is temporarily unavailable, try again shortly" | "gateway_not_configured" | "Service is temporarily unavailable, try again shortly";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
         /** @description `partner_api_key_scope`: A partner API key reaches the Partner API only. */
         PartnerApiKeyScope: {
             headers: {
@@ -12691,7 +12716,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["ChargerCreateFailed"];
-            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+            503: components["responses"]["AuthenticationUnavailableOrGatewayNotConfiguredOrServiceUnavailable"];
         };
     };
     listSessions: {
