@@ -1845,13 +1845,13 @@ begin
   if private.login_proved(login, tenant) or login.id is not null and not private.login_stands(login.id) then
     return;
   end if;
-  -- what the login owns, and whether somebody proved it meanwhile, is judged while nobody adds to it
+  -- locked, so that nobody proves it or adds to what it owns meanwhile
   select * into login from auth.users u where u.id = user_id for update;
   if private.login_proved(login, tenant) then
     return;
   elsif login.id is null or not private.login_owns(login.id) then
     if request ? 'login' then
-      -- one was made, and is not there: somebody signed up with the address at that moment. The code is good for another try
+      -- a login was made and is gone: somebody signed up with the address at that moment. The code still works
       perform private.refuse('service_unavailable');
     end if;
     user_id := null;
@@ -1865,7 +1865,7 @@ begin
   perform private.end_sign_ins(address, request ->> 'token_hash');
   refused := private.secure_login(login.id);
   if refused is not null or request #>> '{login,secured}' is distinct from login.id::text then
-    -- twice: who signed in by the old password at that moment has a session after the first time
+    -- twice: a sign-in by the old password that was under way gets its session after the first time
     next := private.ask('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
       'locale', (select p.locale from core.partners p where p.id = tenant)));
     return;
@@ -1877,8 +1877,8 @@ begin
   perform private.tell_secured(login.id, address, request #> '{login,mail}');
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
-  'The login of an address that a code of ours has just proved: user_id, or first next, which the caller answers. A login that was proved before is as it is. Of one that was not nobody knows who made it: '
-  'it is deleted and made again where it owns nothing, else secured, and the person is mailed. A banned one stays as it is, for the caller to refuse. Definer, because logins belong to Supabase Auth.';
+  'The login of an address that a code of ours has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Nobody knows who made another one: '
+  'it is deleted and made again where it owns nothing, else secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.prove_login(text, uuid, jsonb) to api_owner;
 
 create function private.tell_secured(person uuid, address text, mail jsonb) returns void
@@ -2121,7 +2121,7 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sandbox',          60,     60),
   -- wrong codes of an address and a purpose: over the 60 days of a draft a guess succeeds with about 1 in 800, however many drafts or links
   ('code_guesses',     20,  86400),
-  -- links to sign again, of one that was signed by
+  -- links to renew a mandate, by the link that signed it
   ('mandate_renewal',  10,  86400),
   -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
   -- cookies) is counted by sign_in, sign_in_day and sign_in_code of its own, and per account with such browsers alone: by nothing that
@@ -2934,7 +2934,7 @@ set search_path = ''
 as $$
 begin
   return private.login_at(address) is not null or private.signs(address)
-      -- whoever types the code of an address without a login gets one; one that is banned, or deleted by a mark, opens nothing
+      -- who types the code of an address without a login gets a login; a banned or deleted login opens nothing
       or strangers and not exists (select from auth.users u where u.email = address and not u.is_sso_user);
 end $$;
 comment on function private.code_opens(text, boolean) is
@@ -8241,7 +8241,7 @@ create table core.payout_parts (
 comment on table core.payout_parts is
   'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
-comment on column core.payout_parts.forgotten is 'What of it is of sales that retention deleted: the rest is core.payout_entries, but of VAT, which is of no sale.';
+comment on column core.payout_parts.forgotten is 'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
 -- serves: the parts of a line, a page of them
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of an account of the ledger
@@ -8838,7 +8838,7 @@ as $$
       from part p left join (select e.part_id, sum(e.amount) as amount from entry e group by e.part_id) e on e.part_id = p.id
      where p.kind <> 'vat'
   ), earned as (
-    -- a part of a sale is on one payment that stands, or on none; one that was taken back may still be on one
+    -- at most one standing payment pays a part of a sale; a reversed sale may still be on one
     select e.allocation_id, e.kind, e.amount, a.reversal_id is null as stands, case e.kind when 'customer' then a.net else a.partner_share end as due
       from (select e.allocation_id, e.kind, sum(e.amount) filter (where e.status in ('pending', 'paid')) as amount from entry e group by e.allocation_id, e.kind) e
       left join (select * from core.allocations where partner_id = tenant) a on a.id = e.allocation_id
@@ -9968,7 +9968,7 @@ create table core.mail_outbox (
 comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: its address had enough mail that day; never sent, and without its text.';
+  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day. Never sent; its text is not stored.';
 comment on column core.mail_outbox.html is
   'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';

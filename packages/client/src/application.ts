@@ -17,7 +17,7 @@ export type ApplicationOptions = SendOptions & {
 /** What a person allowed. Keep it like a password. */
 export type UserTokens = {
   accessToken: string;
-  /** Works once: keep the tokens of `refresh` in the place of these. */
+  /** Works once: replace these tokens by what `refresh` returns. */
   refreshToken: string;
   /** When to refresh, in milliseconds since 1970: a minute before the access token expires. */
   refreshAt: number;

@@ -6,7 +6,7 @@ type Pages = {
   "/v1/events": components["schemas"]["EventPage"];
   "/partner/events": components["schemas"]["PartnerEventPage"];
 };
-/** Whose log: that of a CPO client, or a partner's. */
+/** Whose log: a CPO client's or a partner's. */
 export type EventLog = keyof Pages;
 /** A page of a log; an event of it says by `type` what its `data` is. */
 export type EventPage<Log extends EventLog = EventLog> = Pages[Log];

@@ -1,6 +1,6 @@
 /**
- * POST requests of which a second, equal one does nothing twice: always, or where the body has the named field. They are those that
- * openapi.json marks with `x-idempotent`; a test compares them.
+ * POST requests that are safe to repeat: always, or where the body has the named field. openapi.json marks them with `x-idempotent`;
+ * a test compares the two.
  */
 export const IDEMPOTENT: Readonly<Record<string, true | string>> = {
   "/oauth-token": true,

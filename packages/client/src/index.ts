@@ -37,8 +37,8 @@ export type ClientOptions =
 
 /**
  * A client. Make one for each credential and keep it: its calls share their tokens, and their pauses where a rate limit is used up.
- * Tokens of a CPO client are asked for, kept, and replaced a minute before they expire, by one request at a time; one that is refused
- * is replaced once. The README says what is sent again.
+ * The client requests tokens of a CPO client, keeps them, and replaces them a minute before they expire, with one request at a time. It
+ * replaces a refused token once. The README says which requests it repeats.
  * @throws {TypeError} where something that it needs is missing or empty.
  */
 export function createClient(options: ClientOptions): ApiClient {

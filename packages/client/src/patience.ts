@@ -19,7 +19,7 @@ export type SendOptions = {
 /** Whom requests are sent as. */
 export type Credential = {
   token: (signal: AbortSignal) => Promise<string>;
-  /** Whether another token may be had in the place of one that was refused. */
+  /** Whether the client can get a new token after one was refused. */
   renew: (refused: string) => boolean;
 };
 
@@ -57,7 +57,7 @@ const routeOf = (method: string, path: string) => `${method} ${path.replace(/\/(
 
 /**
  * What sends the requests of one client: in turn where a rate limit is used up, and again where that is safe. After 429 every request
- * is sent again, because it was refused before anything was done, until `maxWaitMs` is over. What fails for good is answered as it is.
+ * is sent again, because it was refused before anything was done, until `maxWaitMs` is over. Any other failure is returned as it is.
  */
 export function sender(baseUrl: string, options: SendOptions): Send {
   const { fetch = globalThis.fetch, maxWaitMs = 60_000, retries = 4, timeoutMs = 60_000 } = options;

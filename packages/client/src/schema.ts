@@ -589,7 +589,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again, with the ids they have
-         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.
+         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` it sends the events that were given up after the tenth attempt. Receivers that drop repeated ids drop these too.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -765,7 +765,7 @@ export interface paths {
         };
         /**
          * List the partner's payouts, newest quarter first
-         * @description Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month of attachment. `kwh` are those of months of which ERE are sold, as the register accepted them. `pending` until everything is paid; `approved` while what is not paid is on its way to your bank; `failed` where the last payment of something in it failed; `none_due` where the share comes to 0.00. `payout_id` is the same for good.
+         * @description Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month of attachment. `kwh` are those of months of which ERE are sold, as the register accepted them. `pending` until everything is paid; `approved` while what is not paid is on its way to your bank; `failed` where the last payment of something in it failed; `none_due` where the share comes to 0.00. `payout_id` never changes.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1223,7 +1223,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again, with the ids they have
-         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.
+         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` it sends the events that were given up after the tenth attempt. Receivers that drop repeated ids drop these too.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -3397,7 +3397,7 @@ export interface components {
         EventAccountCreated: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3438,7 +3438,7 @@ export interface components {
         EventAccountEligibilityChanged: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3487,7 +3487,7 @@ export interface components {
         EventMandateSigned: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3533,7 +3533,7 @@ export interface components {
         EventMandateRenewed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3579,7 +3579,7 @@ export interface components {
         EventMandateDeclined: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3625,7 +3625,7 @@ export interface components {
         EventMandateRevoked: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3671,7 +3671,7 @@ export interface components {
         EventMandateExpired: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3717,7 +3717,7 @@ export interface components {
         EventEanStatusChanged: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3759,7 +3759,7 @@ export interface components {
         EventChargerMidConfirmed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3807,7 +3807,7 @@ export interface components {
         EventRegistrationSubmitted: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3853,7 +3853,7 @@ export interface components {
         EventRegistrationApproved: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3899,7 +3899,7 @@ export interface components {
         EventRegistrationRejected: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3945,7 +3945,7 @@ export interface components {
         EventAccountMonthsLocked: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -3988,7 +3988,7 @@ export interface components {
         EventAccountMonthsRegistered: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4031,7 +4031,7 @@ export interface components {
         EventAccountMonthsRejected: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4074,7 +4074,7 @@ export interface components {
         EventAccountMonthsReopened: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4117,7 +4117,7 @@ export interface components {
         EventEreSold: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4155,7 +4155,7 @@ export interface components {
         EventEreSaleReversed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4193,7 +4193,7 @@ export interface components {
         EventPayoutApproved: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4234,7 +4234,7 @@ export interface components {
         EventPayoutPaid: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4275,7 +4275,7 @@ export interface components {
         EventPayoutFailed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4316,7 +4316,7 @@ export interface components {
         EventPayoutReversed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -4357,7 +4357,7 @@ export interface components {
         EventWebhookEndpointDisabled: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5175,7 +5175,7 @@ export interface components {
         PartnerEventMandateSigned: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5208,7 +5208,7 @@ export interface components {
         PartnerEventMandateRenewed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5241,7 +5241,7 @@ export interface components {
         PartnerEventMandateRevoked: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5274,7 +5274,7 @@ export interface components {
         PartnerEventMandateExpired: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5307,7 +5307,7 @@ export interface components {
         PartnerEventChargerRegistered: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5342,7 +5342,7 @@ export interface components {
         PartnerEventChargerMidConfirmed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5377,7 +5377,7 @@ export interface components {
         PartnerEventRegistrationSubmitted: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5415,7 +5415,7 @@ export interface components {
         PartnerEventRegistrationApproved: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5453,7 +5453,7 @@ export interface components {
         PartnerEventRegistrationRejected: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5491,7 +5491,7 @@ export interface components {
         PartnerEventDraftClaimed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5532,7 +5532,7 @@ export interface components {
         PartnerEventDraftActive: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5573,7 +5573,7 @@ export interface components {
         PartnerEventDraftExpired: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5614,7 +5614,7 @@ export interface components {
         PartnerEventDraftConflict: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5655,7 +5655,7 @@ export interface components {
         PartnerEventCustomerSharingEnded: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5688,7 +5688,7 @@ export interface components {
         PartnerEventEreSold: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5727,7 +5727,7 @@ export interface components {
         PartnerEventEreSaleReversed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5766,7 +5766,7 @@ export interface components {
         PartnerEventPayoutApproved: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5810,7 +5810,7 @@ export interface components {
         PartnerEventPayoutPaid: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5854,7 +5854,7 @@ export interface components {
         PartnerEventPayoutFailed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5898,7 +5898,7 @@ export interface components {
         PartnerEventPayoutReversed: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**
@@ -5942,7 +5942,7 @@ export interface components {
         PartnerEventWebhookEndpointDisabled: {
             /**
              * Format: uuid
-             * @description Of the event, for good; also the webhook-id of a delivery
+             * @description Of the event; never changes; also the webhook-id of a delivery
              */
             id: string;
             /**

@@ -1,4 +1,4 @@
-/** A timer; one that is longer than a timer can be, such as Infinity, would end at once. */
+/** A timer. Waits longer than timers allow, such as Infinity, are cut to the longest: they would end at once. */
 export const after = (ms: number, run: () => void) => setTimeout(run, Math.min(ms, 2 ** 31 - 1));
 
 /** Waits for something that others wait for too, and no longer than the caller wants to. @throws the signal's reason. */

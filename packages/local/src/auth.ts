@@ -50,7 +50,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
   const patience = { connectionTimeoutMillis: 5_000, query_timeout: 10_000 };
   const pool = new pg.Pool({ connectionString: config.database_url, max: 4, ...patience });
   pool.on("error", () => {}); // an idle connection broke; the next query opens another
-  pool.on("connect", (client) => client.on("error", () => {})); // one that is handed out: its statement says so
+  pool.on("connect", (client) => client.on("error", () => {})); // of a client in use: its statement fails and says so
   const issuer = `${config.url}/auth/v1`;
   const { d: _private, ...public_key } = config.key;
   const key_set = { keys: [{ ...public_key, key_ops: ["verify"] }] };

@@ -269,7 +269,7 @@ function keepRunning(
       const ended = part?.stop();
       await watched;
       await ended;
-      await part?.stop(); // one that was being started
+      await part?.stop(); // it was still starting
     },
   };
 }

@@ -49,7 +49,7 @@ function exampleId(name: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** One entry a type: its `data` in the log of a CPO client, or in that of a partner, with an example of each. */
+/** One entry a type: its `data` in a CPO client's log and in a partner's log, with an example of each. */
 export function describeWebhooks(): ZodOpenApiPathsObject {
   const described = (type: string, about: string, client: Shape, partner: Shape) => {
     const logs = Object.entries({ client, partner }).flatMap(([log, shape]) => (shape ? [{ log, shape }] : []));

@@ -68,7 +68,7 @@ export const listPayouts = endpoint(
     description:
       "Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month " +
       "of attachment. `kwh` are those of months of which ERE are sold, as the register accepted them. `pending` until everything is paid; `approved` while what is not paid is " +
-      "on its way to your bank; `failed` where the last payment of something in it failed; `none_due` where the share comes to 0.00. `payout_id` is the same for good.",
+      "on its way to your bank; `failed` where the last payment of something in it failed; `none_due` where the share comes to 0.00. `payout_id` never changes.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_payouts"],

@@ -24,7 +24,7 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('sandbox',          60,     60),
   -- wrong codes of an address and a purpose: over the 60 days of a draft a guess succeeds with about 1 in 800, however many drafts or links
   ('code_guesses',     20,  86400),
-  -- links to sign again, of one that was signed by
+  -- links to renew a mandate, by the link that signed it
   ('mandate_renewal',  10,  86400),
   -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
   -- cookies) is counted by sign_in, sign_in_day and sign_in_code of its own, and per account with such browsers alone: by nothing that

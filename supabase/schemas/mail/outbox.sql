@@ -28,7 +28,7 @@ create table core.mail_outbox (
 comment on table core.mail_outbox is
   'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: its address had enough mail that day; never sent, and without its text.';
+  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day. Never sent; its text is not stored.';
 comment on column core.mail_outbox.html is
   'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';

@@ -63,7 +63,7 @@ set search_path = ''
 as $$
 begin
   return private.login_at(address) is not null or private.signs(address)
-      -- whoever types the code of an address without a login gets one; one that is banned, or deleted by a mark, opens nothing
+      -- who types the code of an address without a login gets a login; a banned or deleted login opens nothing
       or strangers and not exists (select from auth.users u where u.email = address and not u.is_sso_user);
 end $$;
 comment on function private.code_opens(text, boolean) is

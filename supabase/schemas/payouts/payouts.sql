@@ -104,7 +104,7 @@ create table core.payout_parts (
 comment on table core.payout_parts is
   'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
-comment on column core.payout_parts.forgotten is 'What of it is of sales that retention deleted: the rest is core.payout_entries, but of VAT, which is of no sale.';
+comment on column core.payout_parts.forgotten is 'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
 -- serves: the parts of a line, a page of them
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of an account of the ledger

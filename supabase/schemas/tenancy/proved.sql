@@ -119,13 +119,13 @@ begin
   if private.login_proved(login, tenant) or login.id is not null and not private.login_stands(login.id) then
     return;
   end if;
-  -- what the login owns, and whether somebody proved it meanwhile, is judged while nobody adds to it
+  -- locked, so that nobody proves it or adds to what it owns meanwhile
   select * into login from auth.users u where u.id = user_id for update;
   if private.login_proved(login, tenant) then
     return;
   elsif login.id is null or not private.login_owns(login.id) then
     if request ? 'login' then
-      -- one was made, and is not there: somebody signed up with the address at that moment. The code is good for another try
+      -- a login was made and is gone: somebody signed up with the address at that moment. The code still works
       perform private.refuse('service_unavailable');
     end if;
     user_id := null;
@@ -139,7 +139,7 @@ begin
   perform private.end_sign_ins(address, request ->> 'token_hash');
   refused := private.secure_login(login.id);
   if refused is not null or request #>> '{login,secured}' is distinct from login.id::text then
-    -- twice: who signed in by the old password at that moment has a session after the first time
+    -- twice: a sign-in by the old password that was under way gets its session after the first time
     next := private.ask('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
       'locale', (select p.locale from core.partners p where p.id = tenant)));
     return;
@@ -151,8 +151,8 @@ begin
   perform private.tell_secured(login.id, address, request #> '{login,mail}');
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
-  'The login of an address that a code of ours has just proved: user_id, or first next, which the caller answers. A login that was proved before is as it is. Of one that was not nobody knows who made it: '
-  'it is deleted and made again where it owns nothing, else secured, and the person is mailed. A banned one stays as it is, for the caller to refuse. Definer, because logins belong to Supabase Auth.';
+  'The login of an address that a code of ours has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Nobody knows who made another one: '
+  'it is deleted and made again where it owns nothing, else secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.prove_login(text, uuid, jsonb) to api_owner;
 
 create function private.tell_secured(person uuid, address text, mail jsonb) returns void

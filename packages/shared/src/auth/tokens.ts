@@ -127,7 +127,7 @@ async function verify(environment: Environment, bearer: string) {
     const { payload } = await verifier(bearer, environment.now());
     const { client_id, sub, scope, iat, exp = 0, jti, grant_id } = payload;
     if (!isText(client_id) || !isText(sub) || !isText(jti) || !isSecond(iat)) return null;
-    // the database reads these two as ids: what is none belongs to nobody
+    // the database reads these two as ids
     if (grant_id !== undefined && !isUuid(grant_id)) return null;
     if (sub !== client_id && !isUuid(sub)) return null;
     if (iat > environment.now().getTime() / 1000 + CLOCK_SKEW_SECONDS) return null;

@@ -140,7 +140,7 @@ export function eventLog(log: "client" | "partner") {
   const events = typesOf(log).map((type) =>
     z
       .object({
-        id: z.guid().meta({ description: "Of the event, for good; also the webhook-id of a delivery" }),
+        id: z.guid().meta({ description: "Of the event; never changes; also the webhook-id of a delivery" }),
         type: z.literal(type).meta({ description: "Which event it is: it tells what `data` is" }),
         created_at: instant().meta({ description: "When it happened" }),
         sequence: z

@@ -121,7 +121,7 @@ const AttemptsOfWebhook = z
   .object({ attempts: z.array(WebhookAttempt).meta({ description: "Newest first" }) })
   .meta({ id: "AttemptsOfWebhook" });
 
-/** The id in the path; what is none is nobody's endpoint. */
+/** The id in the path. A text that is no UUID is answered as an unknown endpoint. */
 const named = (param: (name: string) => string, fail: (code: "webhook_not_found") => never) =>
   uuid().safeParse(param("webhook_id")).data ?? fail("webhook_not_found");
 
@@ -300,7 +300,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       summary: "Send events again, with the ids they have",
       description:
         "From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. " +
-        "With `failed: true` those that were given up after the tenth attempt. A receiver that leaves out what it has had leaves these out too.",
+        "With `failed: true` it sends the events that were given up after the tenth attempt. Receivers that drop repeated ids drop these too.",
       ...write,
       sql: ["replay_webhook"],
       body: ReplayWebhook,

@@ -6,7 +6,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import type { Locale } from "#shared/values/locale.ts";
 
-/** What private.prove_login asks for: a login for an address that has none, or time to go by for one that was just secured. */
+/** What private.prove_login asks for: a login for an address without one, or a short wait after a login was secured. */
 type LoginWanted = {
   email: string;
   /** The login that lost its password and its sessions. */
