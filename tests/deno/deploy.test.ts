@@ -98,6 +98,7 @@ describe("supabase/config.toml", () => {
     expect(Object.keys(ROUTES).filter((prefix) => !reachable.includes(prefix))).toEqual([
       "/.well-known/oauth-authorization-server",
       "/openapi.json",
+      "/llms.txt",
     ]);
     expect(SLUGS.filter((slug) => !FOLDERS.includes(slug) && !functionFor(`/${slug}`))).toEqual([]);
   });

@@ -11,7 +11,8 @@ import { createWorld, type Sent, type World } from "../harness/world.ts";
 
 // the clock stands still, so that nothing is refilled but by a test that moves it
 const NINE = "2026-11-20T09:00:00Z";
-const ALL = "cpo:accounts:read cpo:accounts:write cpo:mandates:write cpo:chargers:write cpo:sessions:write";
+const ALL =
+  "cpo:accounts:read cpo:accounts:write cpo:mandates:write cpo:chargers:write cpo:sessions:write cpo:webhooks";
 
 let world: World;
 let client: Client;
