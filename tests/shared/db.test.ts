@@ -2,7 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Asked, connect } from "#shared/foundation/db.ts";
@@ -269,6 +272,16 @@ describe("architecture §3 a call", () => {
         await expect(db.call("one")).rejects.toMatchObject({ code: "service_unavailable" });
       await db.end();
       proxy.close();
+    });
+
+    test("by an error of the system whose code looks like an SQLSTATE: EBADF, EPIPE, here ELOOP", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "loop-"));
+      symlinkSync("socket", join(folder, "socket"));
+      const db = connect(`postgresql://edge@/x?host=${encodeURIComponent(join(folder, "socket"))}`, ONE);
+      const error = await db.call("one").catch((error) => error);
+      expect(error).toMatchObject({ code: "service_unavailable", cause: { code: "ELOOP" } });
+      await db.end();
+      rmSync(folder, { recursive: true });
     });
   });
 

@@ -248,8 +248,8 @@ export function ranOutOfTime(error: unknown): boolean {
   return OUT_OF_TIME.has((error as Partial<pg.DatabaseError> | undefined)?.code ?? "");
 }
 
-/** Without SQLSTATE the driver never got an answer. */
+/** What the database answers has a severity; without one the driver never got an answer. A code does not tell: EBADF and EPIPE look like an SQLSTATE. */
 function isUnavailable(error: unknown): boolean {
-  const { code } = error as Partial<pg.DatabaseError>;
-  return code === undefined || UNAVAILABLE.test(code) || !/^[0-9A-Z]{5}$/.test(code);
+  const { severity, code = "" } = error as Partial<pg.DatabaseError>;
+  return severity === undefined || UNAVAILABLE.test(code);
 }
