@@ -126,6 +126,11 @@ describe("contract §9 attack: mail without end to one address", () => {
       [`${name}@icloud.com`, `${name}+x@me.com`],
       [`${name}@hotmail.nl`, `${name}+x@hotmail.nl`],
       [`${name}@fastmail.com`, `${name}+x@fastmail.com`],
+      // a provider has one domain a country
+      [`${name}@hotmail.be`, `${name}+x@Hotmail.be`],
+      [`${name}@outlook.fr`, `${name}+x@outlook.fr`],
+      [`${name}@live.co.uk`, `${name}+x@live.co.uk`],
+      [`${name}@msn.com`, `${name}+x@msn.com`],
     ])
       expect(
         (await world.row("select private.counted_address($1) = private.counted_address($2) as same", one, another))

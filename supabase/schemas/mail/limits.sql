@@ -47,7 +47,8 @@ return case
   when lower(split_part(email, '@', 2)) in ('gmail.com', 'googlemail.com') then replace(split_part(split_part(lower(email), '@', 1), '+', 1), '.', '') || '@gmail.com'
   when lower(split_part(email, '@', 2)) in ('proton.me', 'protonmail.com', 'pm.me') then replace(split_part(split_part(lower(email), '@', 1), '+', 1), '.', '') || '@proton.me'
   when lower(split_part(email, '@', 2)) in ('icloud.com', 'me.com', 'mac.com') then split_part(split_part(lower(email), '@', 1), '+', 1) || '@icloud.com'
-  when lower(split_part(email, '@', 2)) in ('outlook.com', 'hotmail.com', 'hotmail.nl', 'live.com', 'live.nl', 'fastmail.com', 'fastmail.fm')
+  -- of any country
+  when split_part(lower(split_part(email, '@', 2)), '.', 1) in ('outlook', 'hotmail', 'live', 'msn', 'fastmail')
     then split_part(split_part(lower(email), '@', 1), '+', 1) || '@' || split_part(lower(email), '@', 2)
   else lower(email) end;
 comment on function private.counted_address(text) is 'The mailbox of an address, for limits only: tags, and dots where the provider ignores them, make no other one.';
