@@ -13540,7 +13540,7 @@ begin
   if endpoint.status = 'disabled' then
     return endpoint;
   end if;
-  update core.webhook_endpoints e set status = 'disabled', disabled_reason = disable_webhook.reason, lease_id = null, lease_until = null
+  update core.webhook_endpoints e set status = 'disabled', disabled_reason = disable_webhook.reason
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
   perform private.audit('webhook.disabled', endpoint.id, jsonb_build_object('reason', disable_webhook.reason)),
           private.tell(endpoint.partner_id, endpoint.owner_id, 'webhook_endpoint.disabled', endpoint.id,
@@ -14109,8 +14109,8 @@ declare
 begin
   select * into endpoint from core.webhook_endpoints e
    where e.partner_id = (settled ->> 'partner_id')::uuid and e.id = (settled ->> 'webhook_id')::uuid for update;
-  -- revoked meanwhile, or another worker has it by now: it sends once more what this one has sent
-  if not found or endpoint.status = 'enabled' and endpoint.lease_id is distinct from (settled ->> 'lease_id')::uuid then
+  -- revoked or moved meanwhile, or another worker has it by now: what was sent is sent once more
+  if not found or endpoint.lease_id is distinct from (settled ->> 'lease_id')::uuid then
     return false;
   end if;
   for result in select r from jsonb_array_elements(settled -> 'results') r loop

@@ -413,6 +413,31 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
       }),
   );
 
+  test("search finds what was typed before its script was there, and says nothing of what was deleted before its index was", () =>
+    onPage(browser, { locale: "en" }, async (page) => {
+      const held = new Map<string, () => void>();
+      const hold = (name: string) =>
+        page.route(`**/docs/${name}`, async (route) => {
+          await new Promise<void>((resolve) => held.set(name, resolve));
+          await route.continue();
+        });
+      await hold("guide.js");
+      await hold("search.json");
+      await page.goto(`${settings.API}/docs/`, { waitUntil: "commit" });
+      await page.getByLabel("Search").fill("eligibility");
+      await expect.poll(() => held.has("guide.js")).toBe(true);
+      held.get("guide.js")?.();
+      await expect.poll(() => held.has("search.json")).toBe(true);
+      await page.getByLabel("Search").fill("");
+      await page.getByLabel("Search").fill("ean_in_use");
+      const answered = page.waitForResponse("**/docs/search.json");
+      held.get("search.json")?.();
+      await answered;
+      const results = page.getByRole("search").getByRole("link");
+      await results.first().waitFor();
+      expect(await results.allTextContents()).toEqual(expect.arrayContaining([expect.stringContaining("ean_in_use")]));
+    }));
+
   test("without scripts the search is not there, and commands name the address of npm start", () =>
     onPage(browser, { javaScriptEnabled: false, locale: "en" }, async (page) => {
       await page.goto(`${settings.API}/docs/first_call.html`);

@@ -32,6 +32,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 type Endpoint = { id: string; secret: string };
+type Claimed = { partner_id: string; webhook_id: string; lease_id: string; posts: { body: string }[] };
 /** An endpoint of partner A's log, or of whoever is told. */
 async function endpoint(
   url = receiver.url,
@@ -626,6 +627,34 @@ describe("§6 the worker", () => {
       mails: {},
     };
     expect(JSON.parse(await world.environment.slowDb.call("settle_webhook", caller, late))).toEqual({ settled: false });
+  });
+
+  test("says nothing of an endpoint that was moved while it was sent to, disabled after that or not; of one that was only disabled it does", async () => {
+    const manager = await world.manager(world.partnerA);
+    const act = (id: string, verb: string, body = {}) =>
+      world.send(`/partner/webhooks/${id}/${verb}`, { method: "POST", token: manager, body });
+    const answered = async (status: number, ...meanwhile: [verb: string, body?: object][]) => {
+      const made = await endpoint();
+      await happen(1);
+      const claimed = JSON.parse(await call("claim_webhooks", { size: 5, key: "00" })) as Claimed[];
+      const { partner_id, webhook_id, lease_id, posts } = claimed.find(
+        (each) => each.webhook_id === made.id,
+      ) as Claimed;
+      for (const [verb, body] of meanwhile) expect((await act(made.id, verb, body)).status).toBe(200);
+      const results = posts.map((post) => ({ ...post, body: undefined, at: START, status, ms: 1 }));
+      const { settled } = JSON.parse(
+        await call("settle_webhook", { partner_id, webhook_id, lease_id, results, mails: {} }),
+      );
+      const { failures, failing_since, last_error, delivered_to } = await state(made);
+      return { settled, failures, failing_since, last_error, sent: Number(delivered_to) > 0 };
+    };
+    const elsewhere = ["update", { url: "https://elsewhere.example.com/" }] as [string, object];
+    const untouched = { settled: false, failures: 0, failing_since: null, last_error: null, sent: false };
+    expect(await answered(500, elsewhere)).toEqual(untouched);
+    expect(await answered(500, elsewhere, ["disable"])).toEqual(untouched);
+    expect(await answered(500, ["disable"], elsewhere)).toEqual(untouched);
+    expect(await answered(204, ["disable"])).toEqual({ ...untouched, settled: true, sent: true });
+    expect(await answered(500, ["disable"])).toMatchObject({ settled: true, last_error: "http_500" });
   });
 
   test("sends nothing for a partner that is not active, and all of it once it is again", async () => {

@@ -114,6 +114,7 @@ test("§8 how long to wait comes from the limiter, or from whoever else was busy
 
 describe("contract §1 what the log says of a cause", () => {
   const database = Object.assign(new Error('invalid input syntax for type uuid: "Sanne"'), {
+    severity: "ERROR",
     code: "23505",
     detail: "Key (iban)=(NL91) already exists.",
     constraint: "accounts_pkey",
@@ -142,6 +143,11 @@ describe("contract §1 what the log says of a cause", () => {
       "a network error",
       Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }),
       { code: "ECONNREFUSED", message: "connect ECONNREFUSED" },
+    ],
+    [
+      "a write to a connection that broke, whose code looks like an SQLSTATE",
+      Object.assign(new Error("write EPIPE"), { code: "EPIPE" }),
+      { code: "EPIPE", message: "write EPIPE" },
     ],
     ["something that is no error", "Sanne", { type: "string" }],
   ];

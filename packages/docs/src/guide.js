@@ -80,14 +80,16 @@ function element(name, text) {
 }
 
 async function search() {
-  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return close();
+  if (field.value.trim() === "") return close();
   try {
     index ??= await (await fetch("search.json")).json();
   } catch {
     found.textContent = "The search index did not load. Try again.";
     return;
   }
+  // more may have been typed while the index was on its way, or all of it deleted
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return close();
   const hits = find(index, words);
   found.textContent =
     hits.length === 0
@@ -113,6 +115,8 @@ function close() {
 }
 
 field.addEventListener("input", search);
+// typed before this script was here
+if (field.value) search();
 field.parentElement.addEventListener("keydown", (event) => {
   const links = [...results.querySelectorAll("a")];
   const at = links.indexOf(document.activeElement);

@@ -439,7 +439,7 @@ function tick(base_url: string, slug: string, secret: string, say: Say): () => P
     let fault = "";
     while (!stopped.signal.aborted) {
       const now = await once();
-      if (now !== fault && !stopped.signal.aborted) say("jobs", now || "run again");
+      if (now !== fault && !stopped.signal.aborted) say("jobs", now || `${slug} works again`);
       fault = now;
       await sleep(TICK_MS, undefined, { signal: stopped.signal }).catch(() => {});
     }

@@ -49,7 +49,7 @@ function unreachable({ code, message }: pg.DatabaseError, place: string, user: s
 }
 
 function failed(
-  { code, message, detail }: pg.DatabaseError,
+  { code, message, detail, severity }: pg.DatabaseError,
   place: string,
   user: string | undefined,
   schema: string,
@@ -65,6 +65,7 @@ function failed(
   if (code === "55P03" || code === "57014") {
     return `The database at ${place} was busy with the same thing for too long. Nothing was changed; try again.`;
   }
-  if (code && /^[0-9A-Z]{5}$/.test(code)) return `The database refused (${code}: ${message}). Nothing was changed.`;
+  // only what the database answers has one: the code of a broken write, EPIPE, looks like an SQLSTATE
+  if (severity) return `The database refused (${code}: ${message}). Nothing was changed.`;
   return `The database at ${place} went away before it answered (${code ?? message}). List, to see whether the change was made.`;
 }

@@ -247,8 +247,8 @@ declare
 begin
   select * into endpoint from core.webhook_endpoints e
    where e.partner_id = (settled ->> 'partner_id')::uuid and e.id = (settled ->> 'webhook_id')::uuid for update;
-  -- revoked meanwhile, or another worker has it by now: it sends once more what this one has sent
-  if not found or endpoint.status = 'enabled' and endpoint.lease_id is distinct from (settled ->> 'lease_id')::uuid then
+  -- revoked or moved meanwhile, or another worker has it by now: what was sent is sent once more
+  if not found or endpoint.lease_id is distinct from (settled ->> 'lease_id')::uuid then
     return false;
   end if;
   for result in select r from jsonb_array_elements(settled -> 'results') r loop

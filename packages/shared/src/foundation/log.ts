@@ -65,8 +65,9 @@ export function describeCause(cause: unknown): Record<string, unknown> {
   if (cause.name === "ConfigurationError") return { type: cause.name, message: cause.message };
   // the wrapper says no more than the error code does
   if (cause instanceof ApiError && cause.cause) return describeCause(cause.cause);
-  const { code, constraint, table, routine, where } = cause as unknown as Record<string, string | undefined>;
-  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) {
+  const { severity, code, constraint, table, routine, where } = cause as unknown as Record<string, string | undefined>;
+  // EPIPE and EBADF look like an SQLSTATE too; only an answer of the database has a severity
+  if (severity !== undefined) {
     const place = where
       ?.split("\n")
       .filter((line) => /^(PL\/pgSQL|SQL) function /.test(line))
