@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const UNIT = "tests/unit/**/*.test.ts";
@@ -6,8 +7,8 @@ export default defineConfig({
   test: {
     reporters: ["default", "./tests/harness/summary_reporter.ts"],
     pool: "forks",
-    // two files at a time on two cores: half of a test is waiting for the database, which the default leaves idle
-    maxWorkers: "100%",
+    // three files at a time on two cores: a test also waits for timers, other programs and time limits, and a percentage ends at 100
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // a test waits for a real database, sometimes for real processes; these limits end one that hangs, not one on a slow machine
     testTimeout: 300_000,
     hookTimeout: 300_000,

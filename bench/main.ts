@@ -1,7 +1,7 @@
 // npm run bench: what our way through costs, beside the bare database or another program, on this machine.
 
 import { parseArgs } from "node:util";
-import { PostgresError } from "../packages/local/src/postgres.ts";
+import { PostgresError } from "#local/postgres.ts";
 import { BENCHES } from "./benches.ts";
 import { type Bench, BenchError } from "./kit/bench.ts";
 import type { Finding } from "./kit/findings.ts";

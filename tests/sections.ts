@@ -57,6 +57,7 @@ export const BESIDE: readonly string[] = [
   "sql/migrations.test.ts",
   "sql/partitions.test.ts",
   "sql/schema_rules.test.ts",
+  "sql/upgrade.test.ts",
   "shared/attacks.test.ts",
   "shared/db.test.ts",
   "unit/answers.test.ts",

@@ -23,9 +23,9 @@ export function wire({ method = "GET", path, headers = {}, body }: Outgoing): Bu
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${text}`);
 }
 
-export type Answer = { status: number; headers: string; body: Buffer };
+type Answer = { status: number; headers: string; body: Buffer };
 
-export type Connection = {
+type Connection = {
   /** Sends one request and waits for the whole answer. @throws when the connection is lost. */
   send(request: Buffer): Promise<Answer>;
   close(): void;

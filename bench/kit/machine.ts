@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
-import { denoProgram } from "../../packages/local/src/checkout.ts";
+import { denoProgram } from "#local/checkout.ts";
 
 export type Machine = {
   cores: number;

@@ -77,12 +77,6 @@ export async function addCustomers(db: pg.Pool, partner: string, count: number, 
          from person`,
       [partner, count, months],
     );
-    // as the triggers would
-    await connection.query(
-      `select private.count_customers(p.people, array_fill(date '-infinity', array[cardinality(p.people)]), array_fill(date 'infinity', array[cardinality(p.people)]))
-         from (select array_agg(user_id) as people from core.attributions where partner_id = $1) p`,
-      [partner],
-    );
   } finally {
     connection.release(true);
   }

@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, obstacleAt } from "../../packages/local/src/postgres.ts";
+import { freePort, obstacleAt } from "#local/postgres.ts";
 import { BenchError } from "./bench.ts";
 
 /** Debian keeps it where only root's PATH looks. */

@@ -16,7 +16,7 @@ import {
   serialOf,
 } from "./seed.ts";
 
-export type World = {
+type World = {
   seeded: Seeded;
   /** Of each client of `seeded`, in its order. */
   tokens: string[];

@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
-import { freePort } from "../../packages/local/src/postgres.ts";
+import { denoProgram, ROOT } from "#local/checkout.ts";
+import { freePort } from "#local/postgres.ts";
 import { writeBundle } from "../../packages/tools/src/bundle.ts";
 
 export type Served = {

@@ -5,9 +5,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { bootstrap, migrate, setPasswords } from "../../packages/local/src/migrate.ts";
-import { freePort, startPostgres } from "../../packages/local/src/postgres.ts";
-import { loadSecrets } from "../../packages/local/src/secrets.ts";
+import { bootstrap, migrate, setPasswords } from "#local/migrate.ts";
+import { freePort, startPostgres } from "#local/postgres.ts";
+import { loadSecrets } from "#local/secrets.ts";
 import { functionEntry, ownEntry, type Served, serveOnDeno, serveOnNode } from "./serve.ts";
 
 type Role = "edge" | "edge_slow" | "supabase_admin";

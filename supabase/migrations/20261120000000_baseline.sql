@@ -1,5 +1,4 @@
--- The database as the files of supabase/schemas make it, in the order of schema_paths in supabase/config.toml.
--- Written by `npm run migration -- --baseline`, and until the first release written anew.
+-- The database of release 0.9.0, as the files of supabase/schemas made it then. It is never edited: what came later is in the migrations after it.
 set lock_timeout = '5s';
 
 -- What everything else is built on: schemas and roles.
@@ -7220,8 +7219,12 @@ comment on column core.booking_rows.flags is 'What made the month look implausib
 create unique index booking_rows_live_month on core.booking_rows (partner_id, connection_id, period) where live;
 -- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.claim_months relies on it
 create unique index booking_rows_live_ean on core.booking_rows (ean_code, period) where live and ean_exclusive;
--- serves: why the register rejected a month
-create index booking_rows_rejected on core.booking_rows (partner_id, connection_id, period) where status = 'rejected';
+-- serves: why the register rejected a month, and deleting a connection
+create index booking_rows_connection on core.booking_rows (partner_id, connection_id, period);
+-- serves: deleting a mandate
+create index booking_rows_mandate on core.booking_rows (partner_id, mandate_id);
+-- serves: deleting a delivery
+create index booking_rows_delivery on core.booking_rows (partner_id, delivery_id) where delivery_id is not null;
 -- serves: the rows of a booking
 create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
 select private.isolate('core.booking_rows', 'select');
@@ -7248,6 +7251,8 @@ comment on table core.credits is
   'What the register granted of a row: the accepted kWh, none where it rejected the row, and their ERE, cut to six decimals once and for all. A reversed one is kept. Kept seven years.';
 -- serves: the credit of a row, of which one at a time stands
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
+-- serves: deleting a row
+create index credits_row on core.credits (partner_id, row_id);
 select private.isolate('core.credits', 'select');
 select private.keep_to_owner('core.credits');
 
@@ -8215,6 +8220,8 @@ comment on column core.payout_lines.released_at is 'A line that failed holds bac
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the lines of a batch
 create index payout_lines_batch on core.payout_lines (batch_id);
+-- serves: deleting an account
+create index payout_lines_account on core.payout_lines (partner_id, account_id) where account_id is not null;
 select private.isolate('core.payout_lines', 'select');
 select private.keep_to_owner('core.payout_lines');
 
@@ -8246,6 +8253,8 @@ comment on column core.payout_parts.forgotten is 'EUR of sales that retention de
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of an account of the ledger
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
+-- serves: deleting an account
+create index payout_parts_account on core.payout_parts (partner_id, account_id) where account_id is not null;
 select private.isolate('core.payout_parts', 'select');
 select private.keep_to_owner('core.payout_parts');
 
@@ -10242,6 +10251,8 @@ comment on column core.notices.details is
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told
 create index notices_account on core.notices (partner_id, account_id);
+-- serves: deleting a connection
+create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
 select private.isolate('core.notices', 'select, insert');
 select private.belong_with('core.notices', 'core.accounts', 'account_id');
 
@@ -10710,8 +10721,8 @@ create table core.draft_links (
 );
 comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
 comment on column core.draft_links.used_by is 'The browser that used it, by its secret with the token, as SHA-256: it may click twice.';
--- serves: voiding the older link of a draft
-create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
+-- serves: voiding the older link of a draft, and deleting a draft
+create index draft_links_draft on core.draft_links (partner_id, draft_id);
 select private.isolate('core.draft_links', 'select, insert, update');
 create policy "an owner reaches only their own rows" on core.draft_links as restrictive to api_owner
   using ((select private.owner_id()) is null
@@ -11476,7 +11487,9 @@ set search_path = ''
 as $$
 begin
   perform private.lock_payouts(exclusively => true);
-  lock table core.bookings, core.credits, core.booking_rows, core.sales, core.sale_reversals, core.allocations, core.invoices, core.invoice_entries,
+  -- whoever has locked a booking writes in several of the others, and at last in bookings: they end first
+  lock table core.bookings in exclusive mode;
+  lock table core.credits, core.booking_rows, core.sales, core.sale_reversals, core.allocations, core.invoices, core.invoice_entries,
              core.payout_batches, core.payout_lines, core.payout_parts, core.payout_entries, core.ledger_accounts, core.ledger_entries
     in share row exclusive mode;
 end $$;
@@ -11490,13 +11503,14 @@ declare
   found record;
 begin
   select p.slug, k.what, k.example into found
-    from core.partners p cross join lateral private.check_ledger(p.id) k where p.id = tenant and (k.wrong > 0 or k.expected <> k.found)
+    from core.partners p cross join lateral private.check_books(p.id) k where p.id = tenant and (k.wrong > 0 or k.expected <> k.found)
    order by k.what limit 1;
   if found.slug is not null then
     perform private.refuse('ledger_disagrees', json_build_object('partner_slug', found.slug, 'check', found.what, 'first', found.example));
   end if;
 end $$;
-comment on function private.require_agreement(uuid) is 'Refuses with ledger_disagrees where ledger check of a tenant does not hold. The books are held.';
+comment on function private.require_agreement(uuid) is
+  'Refuses with ledger_disagrees where ledger check of a tenant does not hold, but for the kept sums of a dashboard: those are counted again as a transaction commits. The books are held.';
 
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
@@ -14856,7 +14870,41 @@ as $$
              case when p.stands then row(p.net, p.partner_share, p.fee - p.partner_share) else row(0.00, 0.00, 0.00) end as is_wrong) k
 $$;
 
-create function private.check_ledger(tenant uuid)
+create function private.check_owed(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with ledger as materialized (
+    select b.kind, b.owner, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'EUR'
+  ), got as (
+    select k.kind, k.owner, k.amount
+      from core.allocations a
+     cross join lateral (values ('customer', a.account_id, a.net), ('partner', coalesce(a.share_partner_id, private.house()), a.partner_share),
+                                ('service', private.house(), a.fee - a.partner_share)) k (kind, owner, amount)
+     where a.partner_id = tenant and a.reversal_id is null
+    union all
+    select k.kind, k.owner, k.amount
+      from core.invoices i
+     cross join lateral (values ('vat', i.partner_id, i.vat), ('input_vat', private.house(), -i.vat)) k (kind, owner, amount)
+     where i.partner_id = tenant
+    union all
+    select p.kind, p.payee_id, -p.amount
+      from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.ledger_partner_id = tenant and l.status in ('pending', 'paid')
+  ), account as (
+    select coalesce(b.owner, g.owner) as owner, coalesce(g.amount, 0) as amount, coalesce(b.balance, 0) as balance
+      from (select * from ledger where kind in ('customer', 'partner', 'service', 'vat', 'input_vat')) b
+      full join (select g.kind, g.owner, sum(g.amount) as amount from got g group by g.kind, g.owner) g on g.kind = b.kind and g.owner = b.owner
+     -- of what retention deleted nobody can add up what was earned and paid
+     where not exists (select from ledger where kind = 'closed')
+  )
+  select 'what is owed was earned, and not paid yet', coalesce(sum(a.amount), 0), coalesce(sum(a.balance), 0),
+         count(*) filter (where a.amount <> a.balance), min('owner ' || a.owner) filter (where a.amount <> a.balance)
+    from account a
+$$;
+
+create function private.check_books(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
 set search_path = ''
@@ -14865,8 +14913,18 @@ as $$
   union all select * from private.check_kwh(tenant)
   union all select * from private.check_ere(tenant)
   union all select * from private.check_money(tenant)
+  union all select * from private.check_owed(tenant)
   union all select * from private.check_payouts(tenant)
   union all select * from private.check_invoices(tenant)
+$$;
+comment on function private.check_books(uuid) is 'What must hold of a tenant''s ledger, months, bookings, sales and payouts.';
+
+create function private.check_ledger(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  select * from private.check_books(tenant)
   union all select * from private.check_partner_sums(tenant)
 $$;
 comment on function private.check_ledger(uuid) is
@@ -17682,7 +17740,9 @@ begin
   -- of several drafts with one reference the newest that can be claimed
   select d.* into draft from core.drafts d
    where d.partner_id = private.partner_id() and (d.id = private.as_uuid(named) or d.external_ref = named)
-   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1;
+   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
+     -- a reset that deletes the draft ends first: what is read below would miss the login and call the draft unclaimable
+     for key share;
   if draft.id is null then
     perform private.refuse('draft_not_found');
   elsif jsonb_typeof(input -> 'profile') = 'object' then

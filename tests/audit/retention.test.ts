@@ -30,8 +30,8 @@ const KEPT = [
   "ledger_entries",
   "audit_log",
 ] as const;
-const chain = async () => {
-  while ((await world.row("select private.chain_audit(1000) as answer")).answer.more);
+const chain = async (of = world) => {
+  while ((await of.row("select private.chain_audit(1000) as answer")).answer.more);
 };
 const holds = async () => {
   await chain();
@@ -127,6 +127,31 @@ test("contract §3 two runs at once delete each row once; balances stay, the led
   );
   expect(rows.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["bookings", "ledger", "audit_log", "accounts"]));
   expect(Object.values(await dryRun()).every((n) => n === 0)).toBe(true);
+});
+
+test("contract §3 what a partner's own accounts and the people it brought had in one quarter is deleted together", async () => {
+  const other = await createPayoutWorld();
+  try {
+    const person = await addChargingPerson(other);
+    await other.row("select private.claim_customer($1, $2, 'manual')", person.id, other.partnerA.id);
+    await other.row("update core.attributions set attached_month = '2026-02-01'");
+    await person.charge("2026-04", 100_000);
+    for (const step of ["open", "submit", "credit"]) await other.done(`booking ${step} 2026-Q2 --partner service`);
+    await other.done("sale record 2026-Q2 --partner service --ere 1 --price 10 --buyer B --reference P-1");
+    await other.sold([100]);
+    await other.exported().then(({ batch_id }) => other.anna(`payout settle ${batch_id}`));
+    await chain(other);
+    await other.freeze("2033-01-01T12:00:00Z");
+    const deleted = async (more: string) => {
+      const { kinds } = await other.done(`retention run ${more}`);
+      return kinds.find(({ kind }: { kind: string }) => kind === "bookings").rows;
+    };
+    // two bookings of a row each
+    expect([await deleted("--dry-run"), await deleted("--yes")]).toEqual([4, 4]);
+    await other.agrees();
+  } finally {
+    await other.close();
+  }
 });
 
 test("contract §3 a person's sessions go by their month, and a later year stays with everything under it", async () => {

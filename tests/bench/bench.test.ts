@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { ROOT } from "../../packages/local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ere-bench-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -10,7 +10,7 @@ import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ROOT } from "../../packages/local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 import { createAccount } from "../harness/people.ts";
 import { consentVisit, onward } from "../oauth/consent_visit.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";

@@ -249,7 +249,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     partner: { token: key, subject: `partner:${keyed}` },
     sandbox: { token: key, subject: `partner:${keyed}` },
     session: { token: session, subject: `user:${user.id}` },
-    worker: { token: world.environment.config.WORKER_SECRET, subject: null },
+    worker: { subject: null },
     anyone: { subject: null },
   };
   const named: Record<string, string> = { token: `client:${client.id}`, revoke: `client:${app.id}` };
@@ -258,6 +258,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     path: path.replace(/\{\w+\}/, ids[id] ?? "") + (queries[id] ?? ""),
     ...(bodies[id] ? { body: bodies[id] } : {}),
     ...(caller.kind === "partner" && !caller.key ? manager : callers[caller.kind]),
+    ...(caller.kind === "worker" ? { token: world.environment.config[caller.secret] } : {}),
     ...(id === "resetSandbox" ? resetting : {}),
     ...(id === "testClientWebhook" ? testing : {}),
     ...(named[id] ? { subject: named[id] } : {}),

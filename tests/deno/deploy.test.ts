@@ -1,15 +1,17 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { denoProgram, ROOT } from "#local/checkout.ts";
 import { wireText } from "#shared/foundation/errors.ts";
 import { functionFor, ROUTES } from "#shared/http/routes.ts";
 import { endpointsOf, pathsOf, type Surface } from "#shared/http/surface.ts";
 import { checkoutForUpload } from "../../packages/deploy/src/checkout_for_upload.ts";
-import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
 import { BUNDLES } from "../../packages/tools/src/bundle.ts";
 import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
 import { deployedFunctions } from "../../packages/tools/src/functions.ts";
@@ -123,7 +125,11 @@ describe("dependencies", () => {
   });
 
   test("#shared/ leads Deno where package.json leads Node, which no other package.json takes over", () => {
-    expect(readJson("package.json").imports).toEqual({ "#shared/*": "./packages/shared/src/*" });
+    expect(readJson("package.json").imports).toEqual({
+      "#shared/*": "./packages/shared/src/*",
+      // no function knows it, so Deno need not
+      "#local/*": "./packages/local/src/*",
+    });
     expect(readJson("deno.json").imports).toEqual({ "#shared/": "./packages/shared/src/" });
     // Node asks the nearest package.json for a name that begins with #, and does not look further up
     const nested = ["packages", "supabase", "tests"]
@@ -289,6 +295,34 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
     const { tagged, text } = await readPdf(new Uint8Array(await read.arrayBuffer()));
     expect(tagged).toBe(true);
     expect(text).toContain("Sanne de Vries");
+  });
+
+  test("pages asks Supabase Auth by its own client, which is loaded then", async () => {
+    const asked: unknown[] = [];
+    const supabase = createServer((request, response) => {
+      asked.push(request.url);
+      response.writeHead(400, { "content-type": "application/json" });
+      response.end('{"code":400,"error_code":"invalid_credentials","msg":"Invalid login credentials"}');
+    }).listen(0, "127.0.0.1");
+    await once(supabase, "listening");
+    const SUPABASE_URL = `http://127.0.0.1:${(supabase.address() as AddressInfo).port}`;
+    const signing = { ...settings, SUPABASE_URL, PUBLISHABLE_KEY: "sb_publishable_test" };
+    const alone = await bootFunction(join(folder, "pages"), upload("pages").metadata.entrypoint_path, signing);
+    const url = `${alone.url}/pages/mijn/sign-in`;
+    const headers = { "x-forwarded-for": "192.0.2.1" };
+    const shown = await fetch(url, { headers });
+    const form_token = /name="form_token" value="([^"]+)"/.exec(await shown.text())?.[1] ?? "";
+    const cookie = shown.headers
+      .getSetCookie()
+      .map((each) => each.split(";", 1)[0])
+      .join("; ");
+    const body = new URLSearchParams({ form_token, email: "sanne@example.nl", password: "a guess" });
+    const answer = await fetch(url, { method: "POST", body, headers: { ...headers, cookie }, redirect: "manual" });
+    await alone.stop();
+    supabase.close();
+    expect(asked, alone.said()).toEqual(["/auth/v1/token?grant_type=password"]);
+    expect(answer.status, alone.said()).toBeLessThan(500);
+    expect(alone.said()).toContain('"outcome":"wrong"');
   });
 
   test("the document is at docs, where a slug cannot hold its dot", async () => {

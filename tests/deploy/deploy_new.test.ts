@@ -1,11 +1,12 @@
 // npm run deploy:new, from nothing to a first request: the real Supabase CLI, a real database, the functions that were uploaded with the
 // secrets that were set. What stands in is the platform: its Management API, pg_cron, pg_net and the vault.
 
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKeys } from "#local/keys.ts";
 import { addToEnv, readEnv } from "../../packages/deploy/src/env_file.ts";
 import { QUESTIONS } from "../../packages/deploy/src/questions.ts";
 import { run } from "../../packages/deploy/src/run.ts";
@@ -130,7 +131,8 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
     expect(stopped.said).toMatch(/run the same command again: it goes on here\.$/);
     expect(complete.code, complete.said).toBe(0);
     // what the first walk did is found, and stays
-    for (const found of ["all 1 are applied", "each lets its login in", "complete"])
+    const migrations = readdirSync(new URL("../../supabase/migrations", import.meta.url)).length;
+    for (const found of [`all ${migrations} are applied`, "each lets its login in", "complete"])
       expect(complete.said).toContain(found);
   });
 
@@ -291,7 +293,7 @@ describe("production", { timeout: PATIENCE_MS }, () => {
     const secrets = Object.fromEntries(production.api.secrets);
     expect(secrets).toMatchObject({ ...service, API_HOST: "production", BASE_URL: production.url });
     const sandbox = readEnv(file("functions"));
-    for (const name of ["TOKEN_KEYS", "IBAN_KEYS", "WORKER_SECRET"]) expect(secrets[name]).not.toBe(sandbox[name]);
+    for (const name of Object.keys(newKeys())) expect(secrets[name]).not.toBe(sandbox[name]);
     const { rows } = await production.admin.query("select host from core.deployment");
     expect(rows).toEqual([{ host: "production" }]);
   });

@@ -6,8 +6,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
 import { deliverWebhooks } from "../../supabase/functions/worker/webhooks.ts";
 import { createWorld, type World } from "../harness/world.ts";
 

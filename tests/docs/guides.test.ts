@@ -8,14 +8,14 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
+import { signMandate } from "#local/customer.ts";
+import { freePort } from "#local/postgres.ts";
+import { type RunningStack, startStack } from "#local/runner.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
-import { signMandate } from "../../packages/local/src/customer.ts";
-import { freePort } from "../../packages/local/src/postgres.ts";
-import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
 import { LOOKS, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
 
 const run = promisify(execFile);

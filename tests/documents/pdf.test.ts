@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
 import { FONT_MODULES } from "../../packages/tools/src/write_fonts.ts";
 import { composeInvoice, type Invoice } from "../../supabase/functions/documents/invoice.ts";
 import { composeMandate, type SignedMandate } from "../../supabase/functions/documents/mandate.ts";

@@ -197,6 +197,25 @@ describe("contract §3 booking credit", () => {
     expect((await world.statuses(first))["2026-06"]).toBe(status === "locked" ? "rejected" : "staged");
     await world.agrees();
   });
+
+  test("contract §3 a step of retention waits for a booking that is being worked on, and neither ends the other", async () => {
+    const worker = await world.database.admin.connect();
+    try {
+      await worker.query("begin");
+      await worker.query("select ops.booking_credit($1)", [{ booking: booking_id }]);
+      const step = world.row("select ops.retention_step($1)", { kind: "bookings", size: 10 }).catch((error) => error);
+      const waiting =
+        "select count(*)::int as n from pg_locks where relation::regclass::text like 'core.%' and not granted";
+      await expect.poll(async () => (await world.row(waiting)).n).toBe(1);
+      await worker.query("select ops.booking_credit($1)", [{ booking: booking_id, granted: 216 }]);
+      await worker.query("commit");
+      expect(await step).toMatchObject({ retention_step: { rows: 0 } });
+    } finally {
+      await worker.query("rollback");
+      worker.release();
+    }
+    await world.agrees();
+  });
 });
 
 describe("contract §3 booking reverse-credit", () => {

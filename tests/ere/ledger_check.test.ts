@@ -97,6 +97,20 @@ test.each<[string, string, string, RegExp]>([
     /^row UUID$/,
   ],
   [
+    "money that nobody earned",
+    `select private.post(p.id, array[row('gift', 'EUR', 10, 'service', private.house(), 'customer', a.id)::private.posting])
+       from core.partners p join core.accounts a on a.partner_id = p.id where p.slug = 'partner-a' limit 1`,
+    "what is owed was earned, and not paid yet",
+    /^owner UUID$/,
+  ],
+  [
+    "money that somebody else earned",
+    `update core.ledger_entries e set credit = (select a.id from core.ledger_accounts a where a.kind = 'customer' and a.id <> e.credit limit 1)
+      where e.id = (select max(id) from core.ledger_entries where cause like 'allocation:%:net')`,
+    "what is owed was earned, and not paid yet",
+    /^owner UUID$/,
+  ],
+  [
     "an entry that no part of a sale has",
     "delete from core.ledger_entries where cause like 'allocation:%:share'",
     "customers, partners and the service got what was sold",
@@ -107,6 +121,18 @@ test.each<[string, string, string, RegExp]>([
     "delete from core.ledger_entries where cause like 'allocation:%:fee'",
     "buyers owe what was sold",
     /^sale V-\d$/,
+  ],
+  [
+    "a sum of a booking that grew",
+    "update core.account_bookings set gross = gross + 0.01",
+    "sums of bookings are those of their rows",
+    /^booking UUID$/,
+  ],
+  [
+    "a price that nobody paid",
+    "insert into core.figures (partner_id, delivery_year, price) select p.id, 2026, 1 from core.partners p where p.slug = 'partner-a'",
+    "prices of figures are those of their sales",
+    /^year 2026$/,
   ],
   [
     "a payment that grew",

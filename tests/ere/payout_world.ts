@@ -33,7 +33,7 @@ export type PayoutWorld = EreWorld & {
   folder: string;
 };
 
-export type Line = { line_id: string; payee: string; name: string; iban: string; amount_eur: number; status: string };
+type Line = { line_id: string; payee: string; name: string; iban: string; amount_eur: number; status: string };
 
 /** It is August 2026, and whoever has an IBAN has had it for long. */
 export async function createPayoutWorld(): Promise<PayoutWorld> {

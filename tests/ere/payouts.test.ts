@@ -7,6 +7,7 @@ import { sealIban } from "#shared/values/iban.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { Customer } from "./ere_world.ts";
 import { createPayoutWorld, type PayoutWorld, type Run } from "./payout_world.ts";
+import { addChargingPerson } from "./person.ts";
 
 let world: PayoutWorld;
 beforeEach(async () => {
@@ -116,10 +117,12 @@ describe("contract §3 payout prepare", () => {
   test("contract §3 what a person earned a partner is in the ledger of the house, and in the same line", async () => {
     const [customer] = await world.sold([100]);
     await partnerIban("DE89370400440532013000");
-    await world.row(
-      "select private.post(private.house(), array[row('test', 'EUR', 7, 'buyer', private.house(), 'partner', $1)::private.posting])",
-      world.partnerA.id,
-    );
+    const person = await addChargingPerson(world);
+    await world.row("select private.claim_customer($1, $2, 'manual')", person.id, world.partnerA.id);
+    await world.row("update core.attributions set attached_month = '2026-02-01'");
+    await person.charge("2026-04", 100_000);
+    for (const step of ["open", "submit", "credit"]) await world.done(`booking ${step} 2026-Q2 --partner service`);
+    await world.done("sale record 2026-Q2 --partner service --ere 14 --price 10 --buyer B --reference P-1");
     const { batch } = await prepare();
     const line = (await world.linesOf(batch.batch_id)).find(({ payee }) => payee !== id(customer));
     expect(line).toMatchObject({ payee: world.partnerA.id, amount_eur: 12, parts: 2 });

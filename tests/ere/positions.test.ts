@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Partner } from "../harness/people.ts";
 import { type Customer, createEreWorld, type EreWorld, rowsOf } from "./ere_world.ts";
 
@@ -116,4 +116,49 @@ test("contract §3 of several published years the latest in which there are mont
 test.each(["26", "x", "1999", "2026.5"])("§7 delivery_year=%s is no year", async (year) => {
   const answer = await world.get(`/v1/ere-positions?delivery_year=${year}`, await world.partnerA.client.token());
   expect([answer.status, answer.body.error]).toEqual([400, "invalid_request"]);
+});
+
+describe("contract §3 figures that are published while a sale is recorded have its price", () => {
+  const sale = (reference: string) => ({ reference, ere: "10", price: "0.40", buyer: "B" });
+  let here: { partner: string };
+  beforeAll(async () => {
+    const partner = await world.addPartner();
+    await world.customer({ "2026-04": 100 }, partner);
+    here = await world.row("select slug as partner from core.partners where id = $1", partner.id);
+    await world.done(`booking open 2026-Q2 --partner ${here.partner}`);
+    await world.done(`booking submit 2026-Q2 --partner ${here.partner}`);
+    await world.done(`booking credit 2026-Q2 --partner ${here.partner}`);
+  });
+
+  test.each([
+    ["the sale first", "R-3"],
+    ["the figures first", "R-4"],
+  ])("%s", async (order, reference) => {
+    await world.database.admin.query(
+      "delete from core.figures f using core.partners p where p.id = f.partner_id and p.slug = $1",
+      [here.partner],
+    );
+    const record = `select ops.sale_record('${JSON.stringify({ ...here, booking: "2026-Q2", ...sale(reference) })}')`;
+    const publish = `select ops.figures_publish('${JSON.stringify({ ...here, delivery_year: 2026 })}')`;
+    const [first, second] = order === "the sale first" ? [record, publish] : [publish, record];
+    const [one, other] = [await world.database.admin.connect(), await world.database.admin.connect()];
+    try {
+      await one.query("begin");
+      await one.query(first);
+      const later = other.query(second);
+      await expect
+        .poll(() => world.row("select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted"))
+        .toEqual({ n: 1 });
+      await one.query("commit");
+      await later;
+    } finally {
+      one.release();
+      other.release();
+    }
+    const { price } = await world.row(
+      "select f.price::float as price from core.figures f join core.partners p on p.id = f.partner_id where p.slug = $1",
+      here.partner,
+    );
+    expect(price).toBe(0.4);
+  });
 });

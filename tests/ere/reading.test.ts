@@ -1,7 +1,10 @@
 // What people and partners read of ERE and euro, from a month that counts to a payment that arrived.
 
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
+import { ROOT } from "#local/checkout.ts";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { sealIban } from "#shared/values/iban.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
@@ -136,6 +139,9 @@ test("contract §4 a partner's payouts: a row a quarter from the first sale on, 
     { ...q1, ...open },
   ]);
   expect(new Set(rows.map(({ payout_id }: { payout_id: string }) => payout_id)).size).toBe(2);
+  const { PartnerPayouts } = JSON.parse(readFileSync(join(ROOT, "openapi.json"), "utf8")).components.schemas;
+  const described = z.fromJSONSchema(PartnerPayouts.properties.payouts);
+  expect(described.safeParse(rows).error, "generated validators take what is answered").toBeUndefined();
 
   const prepared = (await world.anna("payout prepare")).json.batch.batch_id;
   expect(await payouts()).toMatchObject([{ status: "pending" }, { status: "pending" }]);

@@ -15,7 +15,7 @@ export type LogEvent = {
   data: any;
 };
 
-export const LOGS = { client: "/v1/events", partner: "/partner/events" } as const;
+const LOGS = { client: "/v1/events", partner: "/partner/events" } as const;
 
 /** Every event behind a cursor, each exactly as its type is declared, and the cursor behind the last. */
 export async function readLog(

@@ -360,6 +360,10 @@ describe("§6 an endpoint", () => {
     world.environment.kick();
     const all = (await world.get("/partner/events", world.keyA)).body.events;
     await until(() => receiver.received.length === all.length);
+    // what was received is delivered once its answer is written down
+    await expect
+      .poll(() => world.row("select delivered_to::int as upto from core.webhook_endpoints where id = $1", body.id))
+      .toEqual({ upto: all.length });
     const [first, second, third] = all;
     receiver.received = [];
     expect((await act(body.id, "replay", { from: second.id, to: third.id })).body).toEqual({

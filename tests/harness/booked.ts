@@ -22,6 +22,10 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
               c.ean_exclusive, 'Sanne de Vries', '3818LH', 8, c.mandate_id, c.signed_at, c.valid_from, c.valid_until, c.fee_pct,
               c.partner_share_pct
          from connection c, booking b returning *),
+     summed as (
+       insert into core.account_bookings
+         (partner_id, account_id, booking_id, owner_id, delivery_year, kwh, ere, registered_ere, sold_ere, gross, net, lowest_fee, highest_fee, changed_at)
+       select partner_id, account_id, booking_id, owner_id, 2026, kwh, 33.2694, 33.2694, 3, 1.26, 1.02, fee_pct, fee_pct, private.now() from booked),
      credited as (
        insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere)
        select partner_id, id, owner_id, kwh, 33.2694 from booked),
@@ -31,7 +35,7 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
      reversed as (
        insert into core.sale_reversals (partner_id, sale_id, reason, recover) select partner_id, id, 'test', false from sold),
      published as (
-       insert into core.figures (partner_id, delivery_year) select partner_id, 2026 from connection on conflict do nothing),
+       insert into core.figures (partner_id, delivery_year, price) select partner_id, 2026, 0.42 from connection on conflict do nothing),
      allocated as (
      insert into core.allocations
        (partner_id, sale_id, row_id, account_id, owner_id, ere, gross, fee_pct, partner_share_pct, partner_share)

@@ -43,7 +43,7 @@ export type Ingested = { status: string; reason?: string; session_id?: string; f
 /** Brings sessions in as the gateway does, and gives the result of each. */
 export async function ingest(world: World, ...sessions: SessionItem[]): Promise<Ingested[]> {
   const items = sessions.map((session) => ({ source: "ocpp", ...session }));
-  const answer = await world.post("/worker/sessions", { sessions: items }, world.environment.config.WORKER_SECRET);
+  const answer = await world.post("/worker/sessions", { sessions: items }, world.environment.config.GATEWAY_SECRET);
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   return answer.body.results;
 }

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import { denoProgram, ROOT } from "../../packages/local/src/checkout.ts";
+import { denoProgram, ROOT } from "#local/checkout.ts";
 
 export type Running = {
   url: string;

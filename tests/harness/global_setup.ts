@@ -1,7 +1,7 @@
 // One throwaway server for the whole run of the tests that need a database.
 
 import type { TestProject } from "vitest/node";
-import { MigrationError } from "../../packages/local/src/migrate.ts";
+import { MigrationError } from "#local/migrate.ts";
 import { startTestServer } from "./template.ts";
 
 declare module "vitest" {

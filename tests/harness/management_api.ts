@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 
-export type Upload = {
+type Upload = {
   slug: string;
   metadata: { name: string; entrypoint_path: string; import_map_path: string; verify_jwt: boolean };
   /** Path from the root of the repository to content. */
@@ -43,7 +43,7 @@ export type ManagementApi = {
 };
 
 /** The database of a project that is yet to be made: where it will be, and what gives it the password that was asked for. */
-export type ComingDatabase = { host: string; port: number; name: string; setPassword(password: string): Promise<void> };
+type ComingDatabase = { host: string; port: number; name: string; setPassword(password: string): Promise<void> };
 
 /** @param database without one the project is there already, and has none. */
 export async function startManagementApi(database?: ComingDatabase): Promise<ManagementApi> {

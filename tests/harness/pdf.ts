@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 
 /** An element of the structure: its role, and its text with everything below it. */
 export type Tag = { role: string; text: string; children: Tag[] };
-export type ReadPdf = {
+type ReadPdf = {
   pages: number;
   title: string;
   lang: string | null;

@@ -26,7 +26,7 @@ export function chunk(type: string, content: Uint8Array = new Uint8Array()): Buf
 }
 
 /** A picture that is one sample all over, unless told its rows. */
-export type Picture = {
+type Picture = {
   width?: number;
   height?: number;
   depth?: number;

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import pg from "pg";
-import { bootstrap } from "../../packages/local/src/migrate.ts";
+import { bootstrap } from "#local/migrate.ts";
 import { bootFunctions, type Running } from "./deno.ts";
 import { type ManagementApi, startManagementApi, unpack } from "./management_api.ts";
 import { PASSWORDS, startTestServer } from "./template.ts";

@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-export type Received = { from: string; to: string[]; message: string };
+type Received = { from: string; to: string[]; message: string };
 
 export async function startSmtp() {
   const state = {

@@ -10,16 +10,17 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   utimesSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { ROOT } from "../../packages/local/src/checkout.ts";
-import { bootstrap, makeOperatorLogins, migrate, setPasswords } from "../../packages/local/src/migrate.ts";
-import { freePort, type Postgres, startPostgres } from "../../packages/local/src/postgres.ts";
-import { OPERATORS } from "../../packages/local/src/secrets.ts";
+import { ROOT } from "#local/checkout.ts";
+import { bootstrap, makeOperatorLogins, migrate, setPasswords } from "#local/migrate.ts";
+import { freePort, type Postgres, startPostgres } from "#local/postgres.ts";
+import { OPERATORS } from "#local/secrets.ts";
 
 /** The database in the server that is to be copied. */
 export const TEMPLATE = "template_ere";
@@ -53,6 +54,16 @@ const KEPT = 4;
 /** Packages installed anew take it with them. A folder for each user: one cannot read the data of another. */
 const CACHE = join(ROOT, "node_modules/.cache", `ere-test-${process.getuid?.() ?? "user"}`);
 
+/** In memory where the system has room for it: a run makes and drops hundreds of databases of 1,600 files each. */
+const MEMORY = "/dev/shm";
+const ROOM = 3 * 1024 ** 3;
+
+function folderForServers(): string {
+  if (!existsSync(MEMORY)) return tmpdir();
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize >= ROOM ? MEMORY : tmpdir();
+}
+
 /** A throwaway server with the template in it. Two runs may do this at once. */
 export async function startTestServer(): Promise<{ server: Postgres; port: number }> {
   const template = join(CACHE, fingerprint());
@@ -61,7 +72,7 @@ export async function startTestServer(): Promise<{ server: Postgres; port: numbe
   utimesSync(template, new Date(), new Date());
   const port = await freePort();
   const server = await startPostgres({
-    ...options(mkdtempSync(join(tmpdir(), "ere-test-"))),
+    ...options(mkdtempSync(join(folderForServers(), "ere-test-"))),
     port,
     durable: false,
     copy_of: template,

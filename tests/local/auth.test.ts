@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { createClient } from "@supabase/supabase-js";
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { auth } from "../../packages/local/src/auth.ts";
+import { auth } from "#local/auth.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 
 const URL_ = "http://127.0.0.1:54321";

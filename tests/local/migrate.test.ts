@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bootstrap, migrate } from "../../packages/local/src/migrate.ts";
+import { bootstrap, migrate } from "#local/migrate.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 import { PASSWORDS } from "../harness/template.ts";
 

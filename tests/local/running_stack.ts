@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort, stopLeftover } from "../../packages/local/src/postgres.ts";
-import { end, type Identity, isRunning } from "../../packages/local/src/processes.ts";
-import { readJson, type Stack } from "../../packages/local/src/stack.ts";
+import { freePort, stopLeftover } from "#local/postgres.ts";
+import { end, type Identity, isRunning } from "#local/processes.ts";
+import { readJson, type Stack } from "#local/stack.ts";
 
 const MAIN = fileURLToPath(new URL("../../packages/local/src/main.ts", import.meta.url));
 
-export type Run = { child: ChildProcess; output(): string; exit: Promise<number | null> };
+type Run = { child: ChildProcess; output(): string; exit: Promise<number | null> };
 
 export function run(...args: string[]): Run {
   const child = spawn(process.execPath, [MAIN, ...args], {

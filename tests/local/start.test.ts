@@ -8,10 +8,10 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connected, obstacleAt } from "../../packages/local/src/postgres.ts";
-import { identify } from "../../packages/local/src/processes.ts";
-import { sayObstacle } from "../../packages/local/src/runner.ts";
-import type { Stack } from "../../packages/local/src/stack.ts";
+import { connected, obstacleAt } from "#local/postgres.ts";
+import { identify } from "#local/processes.ts";
+import { sayObstacle } from "#local/runner.ts";
+import type { Stack } from "#local/stack.ts";
 import { place, run } from "./running_stack.ts";
 
 type Place = Awaited<ReturnType<typeof place>>;
@@ -92,7 +92,16 @@ describe("one data folder over several starts", () => {
     expect(statSync(join(here.data_dir, "secrets.json")).mode & 0o777).toBe(0o600);
     expect((await token(stack)).status).toBe(200);
     expect((await signIn(stack, "first@example.com")).status).toBe(200);
-    await expect.poll(() => running.output()).toContain(stack.demo.cpo.client_secret);
+    const { cpo, partner, user, personal_token, oauth_app } = stack.demo;
+    await expect.poll(() => running.output()).toContain(cpo.client_secret);
+    for (const said of [
+      partner.api_key,
+      user.password,
+      personal_token,
+      oauth_app.client_secret,
+      oauth_app.redirect_uri,
+    ])
+      expect(running.output()).toContain(said);
     expect(running.output()).toContain("curl -s");
   });
 
@@ -206,6 +215,11 @@ describe("one data folder over several starts", () => {
       ["GET https://127.0.0.1:99999/", "127.0.0.1"],
       ["GET /v1/accounts", "a b"],
       ["OPTIONS /v1/accounts", "a b"],
+      // names of methods differ by case
+      ["get /v1/accounts", "127.0.0.1"],
+      ["Head /docs/", "127.0.0.1"],
+      ["trace /pages/mijn", "127.0.0.1"],
+      ["FOO /auth/v1/user", "127.0.0.1"],
     ] as const) {
       const said = await raw(line, host);
       expect(said, `${line} at ${host}`).toMatch(/^HTTP\/1.1 404 /);

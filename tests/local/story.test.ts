@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ROOT } from "../../packages/local/src/checkout.ts";
-import { freePort } from "../../packages/local/src/postgres.ts";
-import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
+import { ROOT } from "#local/checkout.ts";
+import { freePort } from "#local/postgres.ts";
+import { type RunningStack, startStack } from "#local/runner.ts";
 
 const run = promisify(execFile);
 

@@ -7,7 +7,7 @@ import type { Person } from "./oauth_world.ts";
 
 const http = { [oauth.allowInsecureRequests]: true };
 
-export type Registered = { client_id: string; client_secret: string; redirect_uri: string };
+type Registered = { client_id: string; client_secret: string; redirect_uri: string };
 
 export async function application(url: string, { client_id, client_secret, redirect_uri }: Registered) {
   const issuer = new URL(url);

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePort } from "../../packages/local/src/postgres.ts";
-import { type RunningStack, startStack } from "../../packages/local/src/runner.ts";
+import { freePort } from "#local/postgres.ts";
+import { type RunningStack, startStack } from "#local/runner.ts";
 import { application } from "./application.ts";
 
 let data_dir: string;

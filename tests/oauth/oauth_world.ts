@@ -3,9 +3,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { expect } from "vitest";
+import { auth } from "#local/auth.ts";
 import { functionFor } from "#shared/http/routes.ts";
 import { type Surface, serve } from "#shared/http/surface.ts";
-import { auth } from "../../packages/local/src/auth.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { type Answer, SURFACES } from "../harness/answers.ts";
 import { type Answerer, serveHttp } from "../harness/browser.ts";
@@ -20,7 +20,7 @@ type Claims = Record<string, unknown>;
 
 export type Person = { id: string; email: string; password: string; session: (claims?: Claims) => Promise<string> };
 export type App = { id: string; client_id: string; client_secret: string };
-export type Tokens = { access_token: string; refresh_token: string; scope: string };
+type Tokens = { access_token: string; refresh_token: string; scope: string };
 
 export type OAuth = World & {
   url: string;

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
+import { type Open, openClient } from "../../packages/operator/src/database.ts";
 import type { LocalStack } from "../../packages/operator/src/run.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 import { auditOf, operate, type Ran } from "./operator.ts";
@@ -176,6 +177,18 @@ describe("contract §8 exit codes and errors", () => {
     }
   });
 
+  test("contract §8 a command ends the connection that it opened, also after a refusal", async () => {
+    let ended = 0;
+    const open: Open = (url) =>
+      openClient(url).once("end", () => {
+        ended += 1;
+      });
+    expect((await operate(["partner", "list"], env, { open })).code).toBe(0);
+    expect(ended).toBe(1);
+    expect((await operate(["partner", "activate", "nobody"], env, { open })).code).toBe(1);
+    expect(ended).toBe(2);
+  });
+
   test("contract §8 a table for people, the same answer as JSON for scripts", async () => {
     await operate(["partner", "create", "Zuid", "--slug", "zuid"], env);
     const { out } = await operate(["partner", "list"], env);
@@ -303,17 +316,18 @@ describe("contract §8 exit codes and errors", () => {
   });
 
   test("contract §8 what is not seen in a terminal is shown as its number, in tables, JSON and messages; joiners stay", async () => {
-    const HIDDEN = /[\u0080-\u009f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]/;
+    const HIDDEN = /[\u0080-\u009f\u200b\u2028-\u202e\u2060-\u206f\u3164\ufeff\u{e0000}-\u{e007f}]/u;
     const signs = "\u202eslafi\u2066x\u2069\u200b\u2060\ufeff\u009b1m";
+    const unseen = "\u2028\u206a\u3164\u{e0041}";
     const family = "👩\u200d👧 نمی\u200cخواهم";
-    await database.admin.query("update core.partners set name = $1", [`a${signs} ${family}`]);
+    await database.admin.query("update core.partners set name = $1", [`a${signs} ${family}${unseen}`]);
     const texts = [await operate(["partner", "list"], env), await operate(["partner", "list", "--json"], env)];
     for (const { out } of texts) {
       expect(out).not.toMatch(HIDDEN);
       expect(out).toContain("a\\u202eslafi\\u2066x\\u2069\\u200b\\u2060\\ufeff\\u009b1m");
-      expect(out).toContain(family);
+      expect(out).toContain(`${family}\\u2028\\u206a\\u3164\\udb40\\udc41`);
     }
-    expect(JSON.parse(texts[1]?.out ?? "").partners[0].name).toBe(`a${signs} ${family}`);
+    expect(JSON.parse(texts[1]?.out ?? "").partners[0].name).toBe(`a${signs} ${family}${unseen}`);
     const refused = await operate(["partner", "show", `x${signs}`], env);
     expect([refused.code, HIDDEN.test(refused.err + refused.out)]).toEqual([1, false]);
     for (const sign of signs.replace(/[a-z]|1m/g, "")) {

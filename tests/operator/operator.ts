@@ -1,6 +1,7 @@
 // The operator's command line, run in this process against a database of its own.
 
 import type pg from "pg";
+import { type Open, openClient } from "../../packages/operator/src/database.ts";
 import { type LocalStack, run } from "../../packages/operator/src/run.ts";
 import type { Database } from "../harness/database.ts";
 
@@ -18,7 +19,11 @@ export type Audit = {
 export async function operate(
   argv: string[],
   env: Record<string, string> = {},
-  { local, confirm }: { local?: LocalStack; confirm?: ((question: string) => Promise<boolean>) | null } = {},
+  {
+    local,
+    confirm,
+    open,
+  }: { local?: LocalStack; confirm?: ((question: string) => Promise<boolean>) | null; open?: Open } = {},
 ): Promise<Ran> {
   const printed = { out: "", err: "" };
   const code = await run(argv, {
@@ -31,23 +36,52 @@ export async function operate(
     env,
     operator: "tester",
     local: () => local,
+    ...(open && { open }),
     ...(confirm !== null && { confirm: confirm ?? (async () => true) }),
   });
   return { code, ...printed, json: printed.out.startsWith("{") ? JSON.parse(printed.out) : undefined };
 }
 
+/** Clients that are kept from one command to the next: a new connection compiles the ops functions again. */
+function keeping(): Open {
+  const idle = new Map<string, Set<pg.Client>>();
+  const connected = new WeakSet<pg.Client>();
+  return (url) => {
+    const here = idle.get(url) ?? new Set();
+    idle.set(url, here);
+    const [client = openClient(url)] = here;
+    here.delete(client);
+    const { host, port, database, user } = client;
+    return {
+      ...{ host, port, database, user },
+      query: client.query.bind(client) as pg.Client["query"],
+      async connect() {
+        if (connected.has(client)) return client;
+        await client.connect();
+        connected.add(client);
+        return client.once("end", () => connected.delete(client) && here.delete(client));
+      },
+      async end() {
+        if (connected.has(client)) here.add(client);
+      },
+    };
+  };
+}
+
 /** Runs commands on a database, as the role operator or as one operator's own login. */
-export const operatorOf =
-  (
-    database: Database,
-    login: "operator" | "operator_anna" | "operator_bram" = "operator",
-    env: Record<string, string> = {},
-  ) =>
-  (command: string | string[]) =>
-    operate([...(typeof command === "string" ? command.split(" ") : command), "--json"], {
-      OPERATOR_DATABASE_URL: database.url(login),
-      ...env,
-    });
+export function operatorOf(
+  database: Database,
+  login: "operator" | "operator_anna" | "operator_bram" = "operator",
+  env: Record<string, string> = {},
+) {
+  const open = keeping();
+  return (command: string | string[]) =>
+    operate(
+      [...(typeof command === "string" ? command.split(" ") : command), "--json"],
+      { OPERATOR_DATABASE_URL: database.url(login), ...env },
+      { open },
+    );
+}
 
 /** What the commands left in the audit log while `act` ran. */
 export async function auditOf(admin: pg.Pool, act: () => Promise<unknown>): Promise<Audit[]> {

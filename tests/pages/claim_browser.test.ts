@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { composeClaim, composeCustomerIbanChanged, composeSignIn, type Mail } from "#shared/domain/mail/mail.ts";
 import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { FILL_MARKS } from "../harness/mail_marks.ts";
 import {
   ANSWERS,
   type Ask,
@@ -617,16 +618,15 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       expect(await overflow()).toBeLessThanOrEqual(0);
     }));
 
-  const filled = async ({ id }: Draft, { html }: Mail): Promise<string> =>
-    (
-      await world.row(
-        `select private.fill_marks($2, private.letter_fields(d, private.partner_brand(p) || '{"name": "Zonneveld"}', $3), true) as html
-           from core.drafts d join core.partners p on p.id = d.partner_id where d.id = $1`,
-        id,
-        html,
-        claimLinks(world.environment),
-      )
-    ).html;
+  const filled = async ({ id }: Draft, { html }: Mail): Promise<string> => {
+    const { fields } = await world.row(
+      `select private.letter_fields(d, private.partner_brand(p) || '{"name": "Zonneveld"}', $2) as fields
+         from core.drafts d join core.partners p on p.id = d.partner_id where d.id = $1`,
+      id,
+      claimLinks(world.environment),
+    );
+    return (await world.row(FILL_MARKS, html, fields, true)).text;
+  };
   const unsubscribeUrl = async ({ email }: Draft): Promise<string> =>
     (await world.row("select private.unsubscribe_url($1, $2) as url", email, claimLinks(world.environment))).url;
 

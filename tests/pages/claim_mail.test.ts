@@ -14,6 +14,7 @@ import {
 import { serve } from "#shared/http/surface.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
+import { newRing } from "../harness/environment.ts";
 import { asProduction } from "../harness/world.ts";
 import { type ClaimWorld, createClaimWorld, type Draft, heading, newBrowser, newDraft } from "./claimant.ts";
 
@@ -49,7 +50,7 @@ test("contract §4 SQL and TypeScript derive the same link, which no other key o
   const { config } = world.environment;
   const rotated = {
     ...world.environment,
-    config: { ...config, WORKER_SECRET: "another secret of thirty-two letters" },
+    config: { ...config, LINK_KEYS: JSON.parse(newRing()) },
   };
   expect(readClaimToken(rotated, token)).toBeNull();
   for (const broken of ["", "x", `${token}x`, token.toUpperCase(), token.replace("-", ""), `${token}\n`])

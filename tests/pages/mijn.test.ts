@@ -2,9 +2,9 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashPassword } from "#local/auth.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { mac } from "#shared/domain/claim/links.ts";
-import { hashPassword } from "../../packages/local/src/auth.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";

@@ -282,6 +282,30 @@ describe("contract §4 a dry run without consent tells nothing that depends on p
     expect(row).toMatchObject({ partner_id: world.partnerA.id, details: { rows: 3, source: "csv" } });
     for (const email of people) expect(JSON.stringify(row)).not.toContain(email);
   });
+
+  test("contract §4 attack: an import of which no row becomes a draft tells who is known, and leaves a row of the audit log", async () => {
+    const charger = { brand: "Unsupported", serial_number: "X1" };
+    const rows = [...(await known()), newEmail()].map((email) => draftRow({ email, charger }));
+    const last = () => world.row("select id, action, partner_id, details from core.audit_log order by id desc limit 1");
+    const before = await last();
+    const { body } = await world.import(rows);
+    expect(body.rejected.map(({ reason }: { reason: string }) => reason)).toEqual([
+      "conflict",
+      "existing_user",
+      "suppressed",
+      "charger_brand_unsupported",
+    ]);
+    const after = await last();
+    expect(after.id).not.toBe(before.id);
+    expect(after).toMatchObject({
+      action: "drafts.previewed",
+      partner_id: world.partnerA.id,
+      details: { rows: 4, source: "csv" },
+    });
+    // one new customer among them hides nothing
+    await world.import([...rows, draftRow()]);
+    expect(await last()).toMatchObject({ action: "drafts.imported", details: { added: 1, rows: 5 } });
+  });
 });
 
 test("contract §4 a dry run is one statement, holds up no import, and waits for none", async () => {

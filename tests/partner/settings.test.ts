@@ -274,6 +274,7 @@ describe("dashboard", () => {
     await world.travel("2026-11-20T12:00:00Z");
     const empty = (await world.get("/partner/dashboard", world.keyB)).body;
     expect(empty).toEqual({
+      as_of: "2026-11-20T12:00:00Z",
       customers_total: 0,
       customers_active: 0,
       drafts: { invited: 0, claimed: 0, expired: 0, conflict: 0, active: 0 },
@@ -296,6 +297,7 @@ describe("dashboard", () => {
     await addDraft(world, {}, world.keyB);
     await world.row("update core.drafts set expires_at = '2026-11-20T11:59:59Z' where id = $1", draft_id);
     expect((await world.get("/partner/dashboard", world.keyB)).body).toEqual({
+      as_of: "2026-11-20T12:00:00Z",
       customers_total: 2,
       customers_active: 1,
       drafts: { invited: 1, claimed: 0, expired: 1, conflict: 0, active: 0 },

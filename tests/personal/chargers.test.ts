@@ -29,7 +29,7 @@ function newIdentity() {
 const register = (fields: Record<string, unknown> = {}, bearer = token) =>
   world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp", ...fields }, bearer);
 const admit = async (identity: unknown, password: unknown, boot: object = {}) =>
-  (await world.post("/worker/chargers:admit", { identity, password, ...boot }, world.environment.config.WORKER_SECRET))
+  (await world.post("/worker/chargers:admit", { identity, password, ...boot }, world.environment.config.GATEWAY_SECRET))
     .body;
 
 describe("§4.4 POST /chargers", () => {

@@ -245,6 +245,23 @@ describe("§4.3 reset, while something runs", () => {
     await world.reset();
   });
 
+  test("a claim that looks at its draft meanwhile waits, and does not find it", async () => {
+    const { draft_id } = await world.customer({}, { submit: true });
+    const reset = await world.database.admin.connect();
+    try {
+      await reset.query("begin");
+      await reset.query("select private.erase_customers($1, null, '00')", [world.partnerA.id]);
+      const claim = world.claim(draft_id, {});
+      const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock'";
+      await expect.poll(async () => (await world.row(waiting)).n).toBeGreaterThan(0);
+      await reset.query("commit");
+      expect((await claim).body).toMatchObject({ error: "draft_not_found" });
+    } finally {
+      await reset.query("rollback");
+      reset.release();
+    }
+  });
+
   test("claims: each is whole, or its draft is not found; no failure", async () => {
     for (let round = 0; round < 6; round += 1) {
       const drafts = await Promise.all(Array.from({ length: 4 }, () => world.draft()));

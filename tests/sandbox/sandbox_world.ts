@@ -104,8 +104,6 @@ export async function madeOf(world: SandboxWorld, draft_id: string) {
 
 /** How many rows of each table of `core`, and how many logins: equal before and after says that nothing is left. */
 export async function everyCount(world: SandboxWorld): Promise<Record<string, number>> {
-  // one row for each sum that is not zero, as the worker leaves them
-  await world.row("select private.fold_partner_sums()");
   const tables = await world.rows(
     "select relname as name from pg_class where relnamespace = 'core'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1",
   );

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { MAIL_TEMPLATES } from "#shared/domain/mail/mail.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
 import { createAccount } from "../harness/people.ts";
 import { heading, newBrowser } from "../pages/claimant.ts";
 import { mijn, signIn } from "../pages/customer.ts";

@@ -298,3 +298,27 @@ test("contract §1 attack: of a caller nothing stays on the connection for the n
     await db.end();
   }
 });
+
+test.each([
+  ["reads does not wait for the disk", "select", "off"],
+  [
+    "writes waits for the disk",
+    "insert into core.revoked_access_tokens (id, expires_at) values ('of-a-test', now())",
+    "on",
+  ],
+])("contract §1 a request that %s", async (_, work, expected) => {
+  const client = await world.database.admin.connect();
+  try {
+    await client.query("begin");
+    await client.query("set local synchronous_commit = on");
+    const admission = { subject: "client:of-a-test", bucket: "cpo_read", quota: 300, window_seconds: 60 };
+    await client.query("select set_config('app.admission', $1, true)", [JSON.stringify(admission)]);
+    await client.query(work);
+    await client.query("select api.charge()");
+    const { rows } = await client.query("show synchronous_commit");
+    expect(rows).toEqual([{ synchronous_commit: expected }]);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});

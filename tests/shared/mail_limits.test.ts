@@ -1,12 +1,20 @@
 // How many mails an address gets in a day, and how many guesses it takes: on production, whoever asks and by whatever means.
 
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashAddress, hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { composeClaimCode, composeReminder, composeSignInCode } from "#shared/domain/mail/mail.ts";
+import {
+  composeAccountCode,
+  composeClaimCode,
+  composeReminder,
+  composeSignInCode,
+  composeWebhookMail,
+} from "#shared/domain/mail/mail.ts";
 import { attempt } from "#shared/foundation/errors.ts";
-import { createAccount } from "../harness/people.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import { mailedCode as claimCode, createClaimWorld, formToken, newBrowser, signedClaim } from "../pages/claimant.ts";
 import { linkFor, pageClient, readMandate } from "../pages/signatory.ts";
 import { addDraft, createPartnerWorld, draftRow, type PartnerWorld } from "../partner/partner_world.ts";
 
@@ -73,7 +81,7 @@ async function askForCode(address: string, { network = "192.0.2.1", device = nul
 /** A login at an address: only there a code is mailed. */
 const login = (address: string) =>
   world.row(
-    "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text))",
+    "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text)) returning id",
     address,
   );
 
@@ -115,7 +123,7 @@ describe("contract §9 attack: mail without end to one address", () => {
   });
 
   test("tags and dots of large providers are one mailbox; elsewhere they are another's", async () => {
-    const name = email.split("@")[0];
+    const [name = ""] = email.split("@");
     const sent: boolean[] = [];
     for (let n = 0; n < 12; n++)
       sent.push((await mailedLink((await account(`s.${name}+${n}@googlemail.com`)).account_id)).email_sent);
@@ -123,6 +131,8 @@ describe("contract §9 attack: mail without end to one address", () => {
     expect((await mailedLink((await account(`s${name}@gmail.com`)).account_id)).mail_limit).toBe(true);
     for (const [one, another] of [
       [`${name}@proton.me`, `${name}+x@pm.me`],
+      // Proton ignores these too
+      [`${name}@proton.me`, `${name.slice(0, 3)}-${name.slice(3, 5)}_${name.slice(5)}.@protonmail.com`],
       [`${name}@icloud.com`, `${name}+x@me.com`],
       [`${name}@hotmail.nl`, `${name}+x@hotmail.nl`],
       [`${name}@fastmail.com`, `${name}+x@fastmail.com`],
@@ -200,6 +210,70 @@ describe("contract §9 attack: mail without end to one address", () => {
       );
     expect(await world.row("select sum(sent)::int as sent from core.mail_counts")).toEqual(before);
     expect(await mails()).toBe(10 + 25);
+  });
+
+  test("a client that gives other account numbers again and again: five mails at once, and one at the end of the day with the number that is there", async () => {
+    const { account_id, account: created } = await account();
+    await signMandate(world, account_id);
+    const give = async (nth: number) => {
+      const iban = `NL91ABNA041716${String(4000 + nth)}`;
+      const sent = { ...accountBody(), cpo_external_ref: created.cpo_external_ref, iban };
+      expect((await world.post("/v1/accounts", sent, await world.partnerA.client.token())).status).toBe(200);
+    };
+    const notices = async () =>
+      (
+        await world.database.admin.query(
+          "select private.notice_details(n) ->> 'iban_last4' as last4, due_at::text as due from core.notices n where account_id = $1 and kind = 'payout_iban_changed' order by due_at, last4",
+          [account_id],
+        )
+      ).rows;
+    for (let nth = 1; nth <= 30; nth++) await give(nth);
+    const told = await notices();
+    expect(told.map(({ last4 }) => last4)).toEqual(["4001", "4002", "4003", "4004", "4005", "4030"]);
+    expect(new Date(told[5].due)).toEqual(new Date("2026-11-20T23:00:00Z"));
+    await Promise.all(Array.from({ length: 10 }, (_, nth) => give(31 + nth)));
+    expect(await notices()).toHaveLength(6);
+  });
+
+  test("an endpoint that answers 410 and is enabled again and again: ten mails a day to who manages the partner; another log has its own", async () => {
+    const { id: person } = await login(email);
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) values ($1, $2)",
+      world.partnerA.id,
+      person,
+    );
+    const { config } = world.environment;
+    const mail = (about: "webhook_failing" | "webhook_disabled") => composeWebhookMail({ config, locale: "nl", about });
+    const mails = { failing: mail("webhook_failing"), disabled: mail("webhook_disabled"), operator: null };
+    const told = async () =>
+      (
+        await world.row(
+          "select count(*)::int as n from core.mail_outbox where recipient = $1 and template = 'webhook_disabled'",
+          email,
+        )
+      ).n;
+    const gone = async (owner: string, times: number) => {
+      for (let n = 0; n < times; n++) {
+        // a new one each time, as whoever revokes it makes it
+        const { id, lease_id } = await world.row(
+          `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to, lease_id, lease_until)
+           values ($1, gen_random_uuid(), $2, 'https://receiver.example', 'x', 'x', 0, gen_random_uuid(), now() + interval '1 hour') returning id, lease_id`,
+          world.partnerA.id,
+          owner,
+        );
+        const at = "2026-11-20T09:00:00Z";
+        const result = { event_id: randomUUID(), type: "ping", attempt: 1, sequence: 1, at, status: 410, ms: 1 };
+        const settled = { partner_id: world.partnerA.id, webhook_id: id, lease_id, results: [result], mails };
+        await world.environment.slowDb.call("settle_webhook", { ...caller, kind: "worker" }, settled);
+        expect((await world.row("select status from core.webhook_endpoints where id = $1", id)).status).toBe(
+          "disabled",
+        );
+      }
+    };
+    await gone(world.partnerA.id, 14);
+    expect(await told()).toBe(10);
+    await gone(world.partnerA.client.id, 3);
+    expect(await told()).toBe(13);
   });
 
   test("a counted mail without the key to count by is not written: no limit is passed by", async () => {
@@ -280,6 +354,76 @@ describe("contract §9 attack: a stranger uses up somebody's codes", () => {
       expect(refused.headers.get("retry-after")).toBe(String(14 * 3600));
       for (const said of words) expect(refused.text).toContain(said);
     }
+  });
+});
+
+describe("contract §9 attack: a partner uses up the codes and the guesses of its own customer", () => {
+  test("who proved the address in their browser still gets codes, and withdraws by the right one", async () => {
+    const claims = await createClaimWorld({ host: "production", limits: "lifted" });
+    try {
+      const { draft, ask } = await signedClaim(claims, { ean: newEan() });
+      for (const [bucket, quota] of Object.entries(LIMITS)) await claims.limit(bucket, quota);
+      const partner = newBrowser(claims);
+      const asked: number[] = [];
+      for (let n = 0; n < 12; n++) asked.push((await partner(`${draft.link}/code`, { form: {} })).status);
+      expect(asked.slice(-2)).toEqual([429, 429]);
+      for (let n = 0; n < 25; n++) {
+        await claims.row("update core.drafts set code_attempts = 0 where id = $1", draft.id);
+        await partner(`${draft.link}/proof`, { form: { code: "000000" } });
+      }
+      const guesses = await claims.row(
+        "select count(*)::int as n from core.rate_limit_state where bucket = 'code_guesses' and full_at > private.now() + interval '23 hours'",
+      );
+      expect(guesses.n, "no guess is left").toBe(1);
+      const form = { form_token: formToken((await ask(`${draft.link}/revoke`)).text) };
+      expect((await ask(`${draft.link}/revoke-code`, { form })).status).toBe(303);
+      const code = await claimCode(claims, draft);
+      expect((await ask(`${draft.link}/revoke`, { form: { ...form, code } })).status).toBe(303);
+      expect((await claims.row("select status from core.mandates where signed_name = 'Sanne de Vries'")).status).toBe(
+        "revoked",
+      );
+    } finally {
+      await claims.close();
+    }
+  });
+
+  test("a browser has ten codes of its own a day, and one that came by a sign-in link none", async () => {
+    const { body } = await world.import([draftRow({ email })]);
+    const { draft_id } = body.created[0];
+    const { config } = world.environment;
+    const send = async (proved_by?: string) => {
+      const code_hash = hashSecret(newSecret());
+      const mail = composeClaimCode({ config, locale: "nl", code: "123456", purpose: "sign", brand: { name: "x" } });
+      const { refused } = await attempt(run("send_claim_code", { draft_id, code_hash, mail, stage: null, proved_by }), [
+        "too_many_codes",
+      ]);
+      return !refused;
+    };
+    const sent = async (times: number, proved_by?: string) => {
+      const answers: boolean[] = [];
+      for (let n = 0; n < times; n++) answers.push(await send(proved_by));
+      return answers.filter(Boolean).length;
+    };
+    expect([await sent(6), await sent(6, "link"), await sent(12, "code"), await sent(1)]).toEqual([6, 4, 10, 0]);
+  });
+
+  test("the signatory of a CPO's customer withdraws though the CPO used up the day's mail", async () => {
+    const { account_id } = await account();
+    await signMandate(world, account_id);
+    const other = await account();
+    for (let n = 0; n < 10; n++) await mailedLink(other.account_id);
+    for (let n = 0; n < 10; n++) await askForCode(email, { network: `192.0.2.${n}` });
+    expect((await mailedLink(other.account_id)).mail_limit).toBe(true);
+    const { id: connection_id } = await world.row("select id from core.connections where account_id = $1", account_id);
+    const ask = async (name: string, about: object) => {
+      const { config } = world.environment;
+      const mail = composeAccountCode({ config, locale: "nl", code: "123456", purpose: "revoke" });
+      const signatory = { ...caller, kind: "signatory", signatory: email };
+      const request = { ...about, token_hash: hashSecret(newSecret()), code_hash: hashSecret("123456"), mail };
+      return (await attempt(world.environment.db.call(name, signatory, request), ["too_many_codes"])).refused?.code;
+    };
+    expect(await ask("send_withdrawal_code", { connection_id })).toBeUndefined();
+    expect(await ask("send_account_code", { account_id })).toBeUndefined();
   });
 });
 

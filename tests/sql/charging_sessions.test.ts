@@ -356,9 +356,9 @@ describe("§1 what cannot be read is rejected by itself", () => {
   });
 
   test("text that no database could store, and things that are no session", async () => {
-    const { WORKER_SECRET } = world.environment.config;
+    const { GATEWAY_SECRET } = world.environment.config;
     const sessions = [{ ...session("nul\u0000\ud800"), source: "x" }, null, 3, [], "x", {}];
-    const { body } = await world.post("/worker/sessions", { sessions }, WORKER_SECRET);
+    const { body } = await world.post("/worker/sessions", { sessions }, GATEWAY_SECRET);
     expect(body.results.map(({ status }: Ingested) => status)).toEqual(["created", ...Array(5).fill("rejected")]);
   });
 

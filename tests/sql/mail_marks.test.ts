@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cloneDatabase, type Database } from "../harness/database.ts";
+import { FILL_MARKS } from "../harness/mail_marks.ts";
 
 // Marks of a mail, filled by the database. A mail is made a pattern once and filled for each of its letters.
 
@@ -10,11 +11,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const fill = async (template: string, fields: Record<string, string | null>, html = false): Promise<string> => {
-  const { rows } = await database.admin.query("select private.fill_marks($1, $2, $3) as text", [
-    template,
-    fields,
-    html,
-  ]);
+  const { rows } = await database.admin.query(FILL_MARKS, [template, fields, html]);
   return rows[0].text;
 };
 

@@ -1,33 +1,24 @@
 import { spawnSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ROOT } from "../../packages/local/src/checkout.ts";
-import { bootstrap, migrate } from "../../packages/local/src/migrate.ts";
+import { ROOT } from "#local/checkout.ts";
+import { migrate } from "#local/migrate.ts";
 import { driftBetween, factsOf } from "../../packages/tools/src/database_facts.ts";
-import { difference, drift, writeBaseline, writeMigration } from "../../packages/tools/src/migration.ts";
+import { difference, drift, writeMigration } from "../../packages/tools/src/migration.ts";
 import { buildFromSchemas } from "../../packages/tools/src/schema_files.ts";
-import { urlOf } from "../harness/database.ts";
-import { PASSWORDS } from "../harness/template.ts";
+import { createDatabase, dropDatabase, emptyDatabase, urlOf } from "../harness/database.ts";
+import type { PASSWORDS } from "../harness/template.ts";
 
 const url = (database: string) => urlOf(database, "postgres");
-const server = new pg.Client({ connectionString: urlOf("postgres", "supabase_admin") });
 const databases: string[] = [];
 const folders: string[] = [];
 
-/** A database as the platform hands it over. */
-async function emptyDatabase(): Promise<string> {
-  const name = await createDatabase("template1");
-  await bootstrap(urlOf(name, "supabase_admin"), PASSWORDS.postgres);
-  return name;
-}
-
-async function createDatabase(template: string): Promise<string> {
-  const name = `built_${randomBytes(6).toString("hex")}`;
-  await server.query(`create database ${name} template ${template} owner postgres`);
+/** A database that is dropped at the end. */
+async function keep(making: Promise<string>): Promise<string> {
+  const name = await making;
   databases.push(name);
   return name;
 }
@@ -46,14 +37,12 @@ async function using<T>(
 let migrated: string;
 let declared: string;
 beforeAll(async () => {
-  await server.connect();
-  migrated = await emptyDatabase();
-  declared = await emptyDatabase();
+  migrated = await keep(emptyDatabase());
+  declared = await keep(emptyDatabase());
   await buildFromSchemas(url(declared), ROOT);
 });
 afterAll(async () => {
-  for (const name of databases) await server.query(`drop database ${name} with (force)`);
-  await server.end();
+  for (const name of databases) await dropDatabase(name);
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
@@ -89,7 +78,7 @@ describe("supabase/migrations", () => {
   });
 
   test("it applies the seed, once", async () => {
-    const seeded = await createDatabase(migrated);
+    const seeded = await keep(createDatabase(migrated));
     expect(await migrate(url(seeded), { seed: true })).toBe("changed");
     expect(await migrate(url(seeded), { seed: true })).toBe("up to date");
   });
@@ -111,7 +100,7 @@ describe("supabase/migrations", () => {
   });
 
   test("supabase db advisors warns of a function with an open search_path", async () => {
-    const careless = await createDatabase(migrated);
+    const careless = await keep(createDatabase(migrated));
     await using(careless, "postgres", (owner) =>
       owner.query("create function private.careless() returns int language sql as 'select 1'"),
     );
@@ -226,7 +215,7 @@ function checkout() {
   };
   /** The database that is deployed, and the one that the edited files make. */
   const build = async () => {
-    const [migrations, schemas] = [await createDatabase(migrated), await emptyDatabase()];
+    const [migrations, schemas] = [await keep(createDatabase(migrated)), await keep(emptyDatabase())];
     await buildFromSchemas(url(schemas), root);
     return { migrations: url(migrations), schemas: url(schemas) };
   };
@@ -250,9 +239,12 @@ describe("npm run migration -- <name>", () => {
       by_hand: [],
     });
     expect(statements(read(written?.file ?? ""))).toEqual([
-      "set lock_timeout = '5s'",
+      "begin",
+      "set local lock_timeout = '2s'",
+      "lock table core.deployment in access exclusive mode",
       "SET local check_function_bodies = off",
       expect.stringMatching(/^CREATE OR REPLACE FUNCTION private\.today\(\).*Brussels/s),
+      "commit",
     ]);
     expect(await drift(pair)).toEqual([]);
     expect(await migrate(pair.migrations, { seed: false, root })).toBe("up to date");
@@ -285,7 +277,9 @@ describe("npm run migration -- <name>", () => {
       ...(written?.by_hand ?? []).map((line) => `--   ${line}`),
     ]);
     expect(statements(others.join("\n\n"))).toEqual([
-      "set lock_timeout = '5s'",
+      "begin",
+      "set local lock_timeout = '2s'",
+      "lock table core.deployment in access exclusive mode",
       "SET local check_function_bodies = off",
       expect.stringMatching(/^ALTER TABLE "core"\."drafts"\s+ADD COLUMN "note" text$/),
       expect.stringContaining("CREATE OR REPLACE FUNCTION api.day"),
@@ -295,6 +289,7 @@ describe("npm run migration -- <name>", () => {
       'REVOKE ALL ON FUNCTION "api"."day"(jsonb) FROM "api_owner"',
       'GRANT EXECUTE ON FUNCTION "api"."day"(jsonb) TO "api_owner"',
       'GRANT EXECUTE ON FUNCTION "api"."day"(jsonb) TO "edge"',
+      "commit",
     ]);
   });
 
@@ -333,7 +328,7 @@ describe("npm run migration -- <name>", () => {
     expect(statements(read(written?.file ?? ""))).toContain(
       "CREATE INDEX audit_log_request ON core.audit_log USING btree (request_id)",
     );
-    const deployed = await createDatabase(migrated);
+    const deployed = await keep(createDatabase(migrated));
     const partitions = await using(deployed, "postgres", async (owner) => {
       await owner.query("select private.make_year_partition('core.audit_log', 2031)");
       await migrate(url(deployed), { seed: false, root });
@@ -357,13 +352,10 @@ describe("npm run migration -- <name>", () => {
     );
   });
 
-  test.each(["Add note", "add-note", "../add_note", "1st", "baseline", "a".repeat(61)])(
-    "refuses the name %j",
-    async (name) => {
-      const pair = { migrations: url(migrated), schemas: url(declared) };
-      await expect(writeMigration(name, pair, ROOT)).rejects.toThrow(`"${name}" is no name for a migration`);
-    },
-  );
+  test.each(["Add note", "add-note", "../add_note", "1st", "a".repeat(61)])("refuses the name %j", async (name) => {
+    const pair = { migrations: url(migrated), schemas: url(declared) };
+    await expect(writeMigration(name, pair, ROOT)).rejects.toThrow(`"${name}" is no name for a migration`);
+  });
 
   test("says what to do when it gets no name, or two", () => {
     for (const args of [[], ["add_note", "to_drafts"]]) {
@@ -373,15 +365,4 @@ describe("npm run migration -- <name>", () => {
       expect([status, stderr]).toEqual([1, expect.stringContaining("npm run migration -- <name>")]);
     }
   });
-});
-
-test("npm run migration -- --baseline writes the one migration anew, and refuses once there is another", () => {
-  const { root, read, edit } = checkout();
-  rmSync(join(root, "supabase/migrations"), { recursive: true });
-  mkdirSync(join(root, "supabase/migrations"));
-  writeFileSync(join(root, "supabase/migrations/20261120000000_baseline.sql"), "");
-  edit("supabase/schemas/foundation/clock.sql", (text) => `${text}-- the end of the clock\n`);
-  expect(read(writeBaseline(root))).toMatch(/^-- The database as .*create schema core;.*-- the end of the clock\n/s);
-  writeFileSync(join(root, "supabase/migrations/20261120000001_another.sql"), "");
-  expect(() => writeBaseline(root)).toThrow("only while it is the one migration");
 });

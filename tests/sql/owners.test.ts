@@ -2,6 +2,7 @@
 // api functions, with the settings that private.act_as makes.
 
 import { randomUUID } from "node:crypto";
+import type pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { giveBooking } from "../harness/booked.ts";
 import { addCharger, ingest, MID_CHARGER } from "../harness/chargers.ts";
@@ -77,10 +78,6 @@ async function person(): Promise<Owner> {
     [partner.id, id],
   );
   await admin.query(
-    "insert into core.customer_months (partner_id, user_id, period, kwh, counted_kwh, agreed_kwh, sold_ere) values ($1, $2, '2026-03-01', 1, 1, 1, 1)",
-    [partner.id, id],
-  );
-  await admin.query(
     `with draft as (
        insert into core.drafts (partner_id, batch_id, source, type, email, ean_status, send_invite, status, user_id, expires_at)
        values ($1, gen_random_uuid(), 'api', 'particulier', $2, 'no_address', false, 'claimed', $3, private.now() + interval '60 days') returning partner_id, id)
@@ -115,6 +112,7 @@ const SHARED: Record<string, string> = {
   "core.audit_links": "is hashes of rows, by their numbers",
   "core.audit_log": "is written by everybody and read by nobody",
   "core.bookings": "is a quarter of everybody's; who was booked stands in its rows",
+  "core.dashboards": "is sums over all customers, and names none",
   "core.draft_uploads": "counts a partner's drafts and names nobody",
   "core.figures": "is a year that was published to all",
   "core.imports": "is of who manages the partner: a policy of its own keeps each to what they brought",
@@ -129,7 +127,6 @@ const SHARED: Record<string, string> = {
   "core.oauth_clients": "shows a client itself alone, and nobody else anything",
   "core.partner_keys": "belongs to the partner itself",
   "core.partner_logos": "belongs to the partner itself",
-  "core.partner_sums": "is sums over all customers, and names none",
   "core.sale_reversals": "is about a sale of everybody's",
   "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
   "core.told_payouts": "is what the partner was told of its own payouts",
@@ -219,3 +216,89 @@ test("contract §9 attack: a partner's application that a person uses owns nothi
   const application: Owner = { id: randomUUID(), caller: { kind: "user", user_id: randomUUID(), client_id: a.id } };
   expect(await acting(application, partner.id, "core.accounts", "select from core.accounts")).toBe(0);
 });
+
+/** Kinds of callers that reach what has an owner as that owner, or as the bearer of a link. The others say that they see the tenant. */
+const OWNING = ["cpo", "user", "session", "signatory", "anyone", "sandbox"];
+
+type Api = { name: string; login: string; takes: string[] };
+const { rows: FUNCTIONS } = await admin.query<Api>(
+  `select p.oid::regproc::text as name, case when has_function_privilege('edge', p.oid, 'execute') then 'edge' else 'edge_slow' end as login,
+          array(select t::regtype::text from unnest(p.proargtypes) t) as takes
+     from pg_proc p where p.pronamespace = 'api'::regnamespace order by 1`,
+);
+
+/** What tells of a row that has an owner: ids, addresses, EANs, serial numbers. */
+async function tracesOf(tenant: string): Promise<Map<string, string>> {
+  const traces = new Map<string, string>();
+  for (const { name } of TABLES.filter(({ kept }) => kept)) {
+    const { rows } = await admin.query(`select to_jsonb(t) as row from ${name} t where partner_id = $1`, [tenant]);
+    for (const { row } of rows)
+      for (const [column, value] of Object.entries(row))
+        if (
+          !/catalog/.test(column) &&
+          /^(id|email|recipient|full_name|ean_code|serial_number)$|_id$/.test(column) &&
+          String(value).length > 8
+        )
+          traces.set(String(value), `${name}.${column}`);
+  }
+  for (const id of [tenant, partner.id]) traces.delete(id);
+  return traces;
+}
+
+/** What a function answers, or its refusal. What it wrote is undone. */
+async function ask(session: pg.PoolClient, { name, login, takes }: Api, caller: object, request: object) {
+  await session.query(`begin; set local role ${login}`);
+  try {
+    const given = [caller, request].slice(0, takes.length);
+    const { rows } = await session.query(
+      `select ${name}(${given.map((_, at) => `$${at + 1}`)})::text as answer`,
+      given,
+    );
+    return String(rows[0].answer);
+  } catch (error) {
+    const { code, message } = error as { code: string; message: string };
+    return `${code} ${message}`;
+  } finally {
+    await session.query("rollback");
+  }
+}
+
+const IDS = ["account", "connection", "charger", "mandate"] as const;
+type Ids = Record<(typeof IDS)[number], string>;
+const NO_IDS = Object.fromEntries(IDS.map((row) => [row, randomUUID()])) as Ids;
+const FIELDS = { limit: 100, offset: 0, search: "", address_hash: "00", months: [], validity_years: 1 };
+
+/** A request by these ids, and one for each of them as the id of what is asked for. */
+const requests = (ids: Ids) => {
+  const named = { ...FIELDS, ...Object.fromEntries(IDS.map((row) => [`${row}_id`, ids[row]])) };
+  return [named, ...IDS.map((row) => ({ ...named, id: ids[row] }))];
+};
+const blank = (outcome: string, ids: Ids) => Object.values(ids).reduce((text, id) => text.replaceAll(id, "…"), outcome);
+
+test.each(["the house", "a CPO's tenant"])(
+  "contract §9 attack: every api function, called in %s by a caller without an owner, refuses, or answers as if nobody had a row",
+  async (where) => {
+    await world.freeze("2026-11-02T10:00:00Z"); // no two answers differ by their moment
+    const tenant: string = where === "the house" ? (await world.row("select private.house() as id")).id : partner.id;
+    const traces = [...(await tracesOf(tenant))];
+    const ids = { ...NO_IDS };
+    for (const row of IDS)
+      ids[row] = (await world.row(`select id from core.${row}s where partner_id = $1 limit 1`, tenant)).id;
+    const session = await admin.connect();
+    const told: string[] = [];
+    for (const each of FUNCTIONS)
+      for (const kind of OWNING) {
+        const caller = { kind, partner_id: tenant, host: "sandbox", request_id: "owners" };
+        for (const [at, request] of requests(ids).entries()) {
+          const outcome = blank(await ask(session, each, caller, request), ids);
+          if (outcome.startsWith(REFUSED)) break; // takes no such caller, whatever they ask
+          const ofNobody = blank(await ask(session, each, caller, requests(NO_IDS)[at] as object), NO_IDS);
+          if (outcome !== ofNobody) told.push(`${each.name} tells a ${kind}: ${outcome}`);
+          for (const [trace, column] of traces)
+            if (outcome.includes(trace)) told.push(`${each.name} tells a ${kind} ${column}`);
+        }
+      }
+    session.release();
+    expect([...new Set(told)]).toEqual([]);
+  },
+);

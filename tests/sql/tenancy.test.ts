@@ -54,10 +54,7 @@ async function live(partner: Partner) {
     "insert into core.ended_attributions (partner_id, user_id, attached_month, last_month) values ($1, $2, '2026-01-01', '2026-02-01')",
     [partner.id, person],
   );
-  await admin.query(
-    "insert into core.customer_months (partner_id, user_id, period, kwh, counted_kwh, agreed_kwh, sold_ere) values ($1, $2, '2026-03-01', 1, 1, 1, 1)",
-    [partner.id, person],
-  );
+  await admin.query("insert into core.dashboards (partner_id, as_of, figures) values ($1, now(), '{}')", [partner.id]);
   const { api_key, stored } = newPartnerKey(world.environment.config);
   await admin.query(
     "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values ($1, decode($2, 'hex'), $3, $4)",
@@ -110,10 +107,10 @@ async function acting(partner: Partner | null, table: string, statement: string,
     // policies are to hold by themselves, whatever was granted
     await client.query(`grant all on ${table} to api_owner`);
     await client.query("set local role api_owner");
-    await client.query("select set_config('app.partner_id', $1, true), set_config('app.client_id', $2, true)", [
-      partner?.id ?? "",
-      partner?.client.id ?? "",
-    ]);
+    await client.query(
+      "select set_config('app.partner_id', $1, true), set_config('app.client_id', $2, true), set_config('app.breadth', 'tenant', true)",
+      [partner?.id ?? "", partner?.client.id ?? ""],
+    );
     return (await client.query(statement, values)).rowCount;
   } catch (error) {
     return (error as { code: string }).code;

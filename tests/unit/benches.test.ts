@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { BENCHES } from "../../bench/benches.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
 
 const names = Object.keys(BENCHES).sort();
 

@@ -572,7 +572,7 @@ test("§9.5 the program refuses a breaking change that nobody announced", () => 
   };
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   try {
-    for (const name of ["packages/tools/src", "packages/local/src/checkout.ts"])
+    for (const name of ["package.json", "packages/tools/src", "packages/local/src/checkout.ts"])
       cpSync(join(ROOT, name), join(folder, name), { recursive: true });
     git("init", "-q");
     write("openapi.json", JSON.stringify(document()));

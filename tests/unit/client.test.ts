@@ -3,7 +3,9 @@
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { Headers as UndiciHeaders } from "undici";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { IDEMPOTENT } from "../../packages/client/src/idempotent.ts";
 import {
   ApiError,
@@ -19,7 +21,6 @@ import {
   verifyWebhook,
   type Webhook,
 } from "../../packages/client/src/index.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
 
 test("§9.5 the client's types are those of openapi.json: npm run openapi", () => {
   const program = `${ROOT}packages/client/node_modules/openapi-typescript/bin/cli.js`;
@@ -216,6 +217,17 @@ describe("§8 patience", () => {
     expect(await timed(api.GET("/v1/accounts"))).toEqual([503, 3.8]); // 0.25 + 0.5 + 1 + 2
     expect(sent).toHaveLength(5);
   });
+
+  test.each(["0", "-5", "0.5", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"])(
+    "§8 429 for ever with Retry-After %s is no reason to hurry",
+    async (after) => {
+      const { client: api, sent } = client({
+        "/v1/accounts": (): Reply => (sent.length > 100 ? { body: PAGE } : busy(429, after)),
+      });
+      expect((await timed(api.GET("/v1/accounts")))[0]).toBe(429);
+      expect(sent.length).toBeLessThan(20);
+    },
+  );
 
   /** A bucket as the API counts one: so many at once, refilled continuously, and a request that is refused is not counted. */
   function bucket(quota: number, window: number) {
@@ -586,6 +598,8 @@ describe("§6 webhooks", () => {
     const read = { id, test: 2432232314 };
     expect(await verifyWebhook(signed(), body, secret)).toEqual(read);
     expect(await verifyWebhook(new Headers(signed()), body, secret)).toEqual(read);
+    // of another package, which is no instance of the runtime's own
+    expect(await verifyWebhook(new UndiciHeaders(signed()), body, secret)).toEqual(read);
     const other = createHmac("sha256", "another").update("x").digest("base64");
     const two = `v1,${other} v2,x ${signed()["webhook-signature"]}`;
     expect(await verifyWebhook(signed({ "webhook-signature": two }), body, secret)).toEqual(read);

@@ -6,12 +6,12 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { EVENT_TYPES } from "#shared/domain/events.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { render } from "../../packages/docs/src/markdown.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
 import { withTables } from "../../packages/docs/src/tables.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
 
 const site = buildSite();
 const text = (name: string) => {

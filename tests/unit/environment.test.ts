@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
+import { newKeys } from "#local/keys.ts";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
-import { newKeys } from "../../packages/local/src/keys.ts";
 
 const example = readFileSync(new URL("../../.env.example", import.meta.url), "utf8");
 const required = parseEnv(example);
@@ -47,6 +47,8 @@ describe(".env.example", () => {
 
 describe("a variable that is malformed is named, and its value is not", () => {
   const key = { kty: "EC", crv: "P-256", kid: "k", x: "x", y: "y", d: "d" };
+  const SHORT = Buffer.alloc(31).toString("base64");
+  const ring = { current: "a", keys: { a: Buffer.alloc(32).toString("base64") } };
   const MALFORMED: [string, string][] = [
     ["API_HOST", "staging"],
     ["BASE_URL", "api.example.com"],
@@ -59,6 +61,13 @@ describe("a variable that is malformed is named, and its value is not", () => {
     ["SERVICE_VAT", "NL123456789"],
     ["EDGE_DATABASE_URL", ""],
     ["WORKER_SECRET", "x".repeat(31)],
+    ["METRICS_SECRET", "x".repeat(31)],
+    ["GATEWAY_SECRET", ""],
+    ["LINK_KEYS", ""],
+    ["LINK_KEYS", JSON.stringify({ current: "a", keys: { a: SHORT } })],
+    ["LINK_KEYS", JSON.stringify({ ...ring, before: SHORT })],
+    ["OPT_OUT_KEYS", JSON.stringify({ ...ring, current: "b" })],
+    ["CUSTOMER_REF_KEYS", JSON.stringify({ current: "a", keys: { a: "x".repeat(44) } })],
     ["CLIENT_ADDRESS", "X-Real-IP"],
     ["CLIENT_ADDRESS", "x-forwarded-for:0"],
     ["KEY_PREFIX", "ERE"],

@@ -3,10 +3,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { ROUTES } from "#shared/http/routes.ts";
 import worker from "../../docs/front/worker.js";
 import { HEADERS } from "../../packages/docs/src/headers.ts";
-import { ROOT } from "../../packages/local/src/checkout.ts";
 import { deployedFunctions } from "../../packages/tools/src/functions.ts";
 
 const folders = new Map(deployedFunctions().map(({ slug, folder }) => [slug, folder]));

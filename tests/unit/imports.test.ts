@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ROOT } from "../../packages/local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 
 const FUNCTIONS = "supabase/functions";
 const PAGES = `${FUNCTIONS}/pages`;
@@ -19,10 +19,12 @@ function filesUnder(folder: string): string[] {
 /** The files of ours that a file imports, types included. */
 function importsOf(file: string): string[] {
   const source = readFileSync(ROOT + file, "utf8");
-  const named = [...source.matchAll(/(?:\bfrom|\bimport\() ?"((?:#shared|\.{1,2})\/[^"]+)"/g)].map(
+  const named = [...source.matchAll(/(?:\bfrom|\bimport\() ?"((?:#shared|#local|\.{1,2})\/[^"]+)"/g)].map(
     ([, name = ""]) => name,
   );
-  return named.map((name) => (name.startsWith("#") ? name.replace("#shared", SHARED) : join(dirname(file), name)));
+  return named.map((name) =>
+    name.startsWith("#") ? name.replace(/^#(\w+)/, "packages/$1/src") : join(dirname(file), name),
+  );
 }
 
 type Graph = ReadonlyMap<string, readonly string[]>;

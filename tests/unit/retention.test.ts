@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROOT } from "../../packages/local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 
 const folder = join(ROOT, "supabase/schemas");
 const sql = readdirSync(folder, { recursive: true, encoding: "utf8" })

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROOT } from "../../packages/local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 import { listTests } from "../../packages/tools/src/write_trace.ts";
 
 /** `tests/a.test.ts`: words of a title; words of another; `tests/b.test.ts`: … */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { faultsOf, listTests, trace } from "../../packages/tools/src/write_trace.ts";
+import { listTests, type Titled, trace } from "../../packages/tools/src/write_trace.ts";
+import { BESIDE, SECTIONS } from "../sections.ts";
 
 const tests = listTests();
 
@@ -11,3 +12,19 @@ test("every section has a test, every test names a section that is there, or sta
 test("tests/TRACE.md is what the titles say: npm run trace", () => {
   expect(readFileSync(new URL("../TRACE.md", import.meta.url), "utf8")).toBe(trace(tests));
 });
+
+/** What is wrong with the titles, in a sentence each. */
+function faultsOf(tests: readonly Titled[]): string[] {
+  const proved = new Set(tests.flatMap(({ sections }) => sections));
+  const known = (section: string) => section in SECTIONS;
+  return [
+    ...Object.keys(SECTIONS)
+      .filter((section) => !proved.has(section))
+      .map((section) => `${section} has no test`),
+    ...[...proved].filter((section) => !known(section)).map((section) => `${section} is not in tests/sections.ts`),
+    ...tests
+      .filter(({ file, sections }) => sections.length === 0 && !BESIDE.includes(file))
+      .map(({ file, titles }) => `${file}: "${titles.join(" > ")}" begins with no section`),
+    ...BESIDE.filter((file) => !tests.some((each) => each.file === file)).map((file) => `${file} has no tests`),
+  ];
+}

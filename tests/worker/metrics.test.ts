@@ -11,8 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const secret = () => world.environment.config.WORKER_SECRET;
-const run = (path = "/worker/run") => world.send(path, { method: "POST", token: secret() });
+const secret = () => world.environment.config.METRICS_SECRET;
+const run = (path = "/worker/run") =>
+  world.send(path, { method: "POST", token: world.environment.config.WORKER_SECRET });
 
 async function scrape() {
   const { status, body, headers } = await world.get("/worker/metrics", secret());

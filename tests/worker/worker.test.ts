@@ -109,6 +109,7 @@ describe("§6 mail", () => {
       ean_checks: { checked: 0, failed: 0 },
       audit: { chained: 0, more: false, sealed: null },
       ledger: { checked: 1, wrong: 0, failed: 0 },
+      dashboards: { recounted: 0, failed: 0 },
     });
   });
 
@@ -168,6 +169,12 @@ describe("§6 mail", () => {
       last_error: null,
     });
     expect((await run()).mail, "never again").toEqual({ sent: 0, failed: 0 });
+    const code = await enqueue("sanne@example.nl", "123456 is uw code om in te loggen");
+    await run();
+    expect(smtp.received.at(-1)?.message).toContain("Subject: 123456 is uw code");
+    expect((await outbox(code)).subject, "it works for ten minutes, and whoever lists mail would have it").toBe(
+      "•••••• is uw code om in te loggen",
+    );
   });
 
   test.each([

@@ -32,12 +32,15 @@ const EMPTY = new Set([204, 205, 304]);
 /** Milliseconds before the first repeat; each later one waits twice as long, up to the longest. */
 const [FIRST_BACKOFF, LONGEST_BACKOFF] = [500, 10_000];
 
-/** Milliseconds to wait, from `Retry-After` in either of its forms (RFC 9110 section 10.2.3); null where it says nothing. */
+/**
+ * Milliseconds to wait, from `Retry-After` in either of its forms (RFC 9110 section 10.2.3); null where it says nothing. To wait for
+ * nothing says nothing: of 0, or a date that a wrong clock takes for past, a call would be sent again without end.
+ */
 function retryAfter(headers: Headers | undefined): number | null {
   const said = headers?.get("retry-after")?.trim();
   if (!said) return null;
   const ms = /^\d+$/.test(said) ? Number(said) * 1000 : Date.parse(said) - Date.now();
-  return Number.isNaN(ms) ? null : Math.max(ms, 0);
+  return ms > 0 ? ms : null;
 }
 
 /** Half of it at least, and the rest by chance, so that calls that failed together do not come back together. */

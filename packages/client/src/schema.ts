@@ -831,7 +831,7 @@ export interface paths {
         };
         /**
          * Sum up customers, drafts, chargers, kWh and ERE
-         * @description Customers count from the month they were attached. ERE are those of months inside a mandate, at the published factor of their year; the share in euros is yours in the fee on ERE that are not sold yet, at the last average price; 0 until there is one.
+         * @description Customers count from the month they were attached. ERE are those of months inside a mandate, at the published factor of their year; the share in euros is yours in the fee on ERE that are not sold yet, at the last average price; 0 until there is one. Up to 1,000 customers the figures are of now. Above that they are of `as_of`: a request that finds them older than a minute has them counted again, which takes about a second.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -2274,7 +2274,7 @@ export interface components {
         PayoutHandler: "service_pays_customer" | "via_cpo_invoicing";
         /** @description For zakelijk and vve: what the mandate says of the company */
         Company: {
-            /** @description What it is called */
+            /** @description The company's name */
             name?: string | null;
             /** @description KVK number, 8 digits */
             kvk?: string | null;
@@ -2472,7 +2472,7 @@ export interface components {
             from?: string | null;
             /** @description The last event; the newest that was sent where absent: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             to?: string | null;
-            /** @description Default: `false`. */
+            /** @description The events that were given up. Default: `false`. */
             failed?: boolean;
         };
         /** @description rows, or the fields of one row beside consent */
@@ -2619,7 +2619,7 @@ export interface components {
             send_email?: boolean;
         };
         SetPartnerCompany: {
-            /** @description What it is called */
+            /** @description The company's name */
             name?: string | null;
             /** @description KVK number, 8 digits */
             kvk?: string | null;
@@ -2644,7 +2644,7 @@ export interface components {
             account_holder: string;
         };
         SetPartnerBranding: {
-            /** @description A name to show for the account */
+            /** @description The name that customers see */
             display_name?: string | null;
             /**
              * Format: uri
@@ -3090,7 +3090,7 @@ export interface components {
             mandate_link: string;
             /**
              * Format: date-time
-             * @description When it expires
+             * @description When the link expires
              * @example 2026-11-20T09:30:00Z
              */
             expires_at: string;
@@ -3128,7 +3128,7 @@ export interface components {
         CatalogCharger: {
             /**
              * Format: uuid
-             * @description A model of the catalogue, from GET /v1/catalog/chargers
+             * @description The model's id
              */
             catalog_charger_id: string;
             /** @description The maker */
@@ -3468,7 +3468,7 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description Whether all four of them hold */
+                /** @description Whether all four gates hold */
                 ere_eligible: boolean;
                 /** @description The four gates */
                 checklist: {
@@ -3978,7 +3978,7 @@ export interface components {
                 /** @description The months, each by its first day */
                 periods: string[];
                 /**
-                 * @description Where it stands now
+                 * @description Where these months stand now
                  * @constant
                  */
                 status: "submitted";
@@ -4021,7 +4021,7 @@ export interface components {
                 /** @description The months, each by its first day */
                 periods: string[];
                 /**
-                 * @description Where it stands now
+                 * @description Where these months stand now
                  * @constant
                  */
                 status: "registered";
@@ -4064,7 +4064,7 @@ export interface components {
                 /** @description The months, each by its first day */
                 periods: string[];
                 /**
-                 * @description Where it stands now
+                 * @description Where these months stand now
                  * @constant
                  */
                 status: "rejected";
@@ -4107,7 +4107,7 @@ export interface components {
                 /** @description The months, each by its first day */
                 periods: string[];
                 /**
-                 * @description Where it stands now
+                 * @description Where these months stand now
                  * @constant
                  */
                 status: "staged";
@@ -4224,7 +4224,7 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "approved";
@@ -4265,7 +4265,7 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "paid";
@@ -4306,7 +4306,7 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "failed";
@@ -4347,7 +4347,7 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "pending";
@@ -4382,7 +4382,7 @@ export interface components {
             data: {
                 /**
                  * Format: uuid
-                 * @description The id of an endpoint, of GET /partner/webhooks
+                 * @description The id of the endpoint
                  */
                 webhook_id: string;
                 /** @description Why nothing is sent there any more */
@@ -4510,7 +4510,7 @@ export interface components {
             next_attempt_at: string | null;
         };
         TestedWebhook: {
-            /** @description Always true: what was asked for is done */
+            /** @description Whether the receiver took the ping */
             ok: boolean;
             /** @description What came of the ping */
             attempt: components["schemas"]["WebhookAttempt"] | null;
@@ -4946,47 +4946,8 @@ export interface components {
             /** @description The partner */
             partner: components["schemas"]["Partner"];
         };
-        Partner: {
-            /**
-             * Format: uuid
-             * @description Its id, for good
-             */
-            id: string;
-            /** @description The partner's name */
-            name: string;
-            /** @description Its short name in addresses */
-            slug: string;
-            /** @description Whether its credentials work */
-            is_active: boolean;
-            /** @description The partner's own referral code */
-            referral_code: string | null;
-            /** @description Null while referral links have no page of their own */
-            referral_url: string | null;
-            /** @description Where claims lead back to */
-            return_url: string | null;
-            /** @description Percent of the proceeds that is the service's fee */
-            default_fee_pct: number;
-            /** @description Percent of that fee that is the partner's */
-            partner_share_pct: number;
-            /** @description What the mandate says of the company; for zakelijk and vve */
-            company: components["schemas"]["PartnerCompany"];
-            /** @description Where the partner's share is paid to */
-            payout: components["schemas"]["PartnerPayoutAccount"];
-            branding: components["schemas"]["PartnerBranding"];
-            /** @description How many drafts 30 days allow */
-            cap: {
-                /** @description The days that count */
-                rolling_days: number;
-                /** @description Drafts that may be made in that many days */
-                rolling_cap: number;
-                /** @description What is left */
-                remaining: number;
-            };
-            /** @description The active API key; null where there is none */
-            api_key: components["schemas"]["PartnerApiKey"] | null;
-        };
         PartnerCompany: {
-            /** @description What it is called */
+            /** @description The company's name */
             name: string | null;
             /** @description KVK number, 8 digits */
             kvk: string | null;
@@ -5012,7 +4973,7 @@ export interface components {
         };
         /** @description How pages and mail to the partner's customers look */
         PartnerBranding: {
-            /** @description A name to show for the account */
+            /** @description The name that customers see */
             display_name: string | null;
             /** @description An https address of the logo */
             logo_url: string | null;
@@ -5039,13 +5000,49 @@ export interface components {
              */
             last_used_at: string | null;
         };
+        Partner: {
+            /**
+             * Format: uuid
+             * @description Its id, for good
+             */
+            id: string;
+            /** @description The partner's name */
+            name: string;
+            /** @description Its short name in addresses */
+            slug: string;
+            /** @description Whether its credentials work */
+            is_active: boolean;
+            /** @description The partner's own referral code */
+            referral_code: string | null;
+            /** @description Null while referral links have no page of their own */
+            referral_url: string | null;
+            /** @description Where claims lead back to */
+            return_url: string | null;
+            /** @description Percent of the proceeds that is the service's fee */
+            default_fee_pct: number;
+            /** @description Percent of that fee that is the partner's */
+            partner_share_pct: number;
+            /** @description The partner's company data */
+            company: components["schemas"]["PartnerCompany"];
+            /** @description Where the partner's share is paid to */
+            payout: components["schemas"]["PartnerPayoutAccount"];
+            branding: components["schemas"]["PartnerBranding"];
+            /** @description How many drafts 30 days allow */
+            cap: {
+                /** @description The days that count */
+                rolling_days: number;
+                /** @description Drafts that may be made in that many days */
+                rolling_cap: number;
+                /** @description What is left */
+                remaining: number;
+            };
+            /** @description The active API key; null where there is none */
+            api_key: components["schemas"]["PartnerApiKey"] | null;
+        };
         PartnerPayouts: {
             /** @description The payouts, newest quarter first */
             payouts: {
-                /**
-                 * Format: uuid
-                 * @description The payout
-                 */
+                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter in which was charged
@@ -5116,6 +5113,12 @@ export interface components {
             }[];
         };
         PartnerDashboard: {
+            /**
+             * Format: date-time
+             * @description The moment of these figures
+             * @example 2026-11-20T09:30:00Z
+             */
+            as_of: string;
             /** @description Customers attributed to the partner */
             customers_total: number;
             /** @description With a signed mandate for an active connection */
@@ -5334,7 +5337,7 @@ export interface components {
                 customer_ref: string;
                 /** @description Your own reference; null where a person or application reads, or made the endpoint */
                 external_ref: string | null;
-                /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
                 mid_eligible?: boolean;
             };
         };
@@ -5369,7 +5372,7 @@ export interface components {
                 customer_ref: string;
                 /** @description Your own reference; null where a person or application reads, or made the endpoint */
                 external_ref: string | null;
-                /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
                 mid_eligible?: boolean;
             };
         };
@@ -5522,7 +5525,7 @@ export interface components {
                 /** @description Your own reference; null where a person or application reads, or made the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the draft stands now
                  * @constant
                  */
                 status: "claimed";
@@ -5563,7 +5566,7 @@ export interface components {
                 /** @description Your own reference; null where a person or application reads, or made the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the draft stands now
                  * @constant
                  */
                 status: "active";
@@ -5604,7 +5607,7 @@ export interface components {
                 /** @description Your own reference; null where a person or application reads, or made the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the draft stands now
                  * @constant
                  */
                 status: "expired";
@@ -5645,7 +5648,7 @@ export interface components {
                 /** @description Your own reference; null where a person or application reads, or made the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where it stands now
+                 * @description Where the draft stands now
                  * @constant
                  */
                 status: "conflict";
@@ -5711,10 +5714,7 @@ export interface components {
             account_id: string | null;
             /** @description Ids, references and status; nothing of a person */
             data: {
-                /**
-                 * Format: uuid
-                 * @description The payout
-                 */
+                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5750,10 +5750,7 @@ export interface components {
             account_id: string | null;
             /** @description Ids, references and status; nothing of a person */
             data: {
-                /**
-                 * Format: uuid
-                 * @description The payout
-                 */
+                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5789,10 +5786,7 @@ export interface components {
             account_id: string | null;
             /** @description Ids, references and status; nothing of a person */
             data: {
-                /**
-                 * Format: uuid
-                 * @description The payout
-                 */
+                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5800,7 +5794,7 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "approved";
@@ -5833,10 +5827,7 @@ export interface components {
             account_id: string | null;
             /** @description Ids, references and status; nothing of a person */
             data: {
-                /**
-                 * Format: uuid
-                 * @description The payout
-                 */
+                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5844,7 +5835,7 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "paid";
@@ -5877,10 +5868,7 @@ export interface components {
             account_id: string | null;
             /** @description Ids, references and status; nothing of a person */
             data: {
-                /**
-                 * Format: uuid
-                 * @description The payout
-                 */
+                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5888,7 +5876,7 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "failed";
@@ -5921,10 +5909,7 @@ export interface components {
             account_id: string | null;
             /** @description Ids, references and status; nothing of a person */
             data: {
-                /**
-                 * Format: uuid
-                 * @description The payout
-                 */
+                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5932,7 +5917,7 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where it stands now
+                 * @description Where the payment stands now
                  * @constant
                  */
                 status: "pending";
@@ -5967,7 +5952,7 @@ export interface components {
             data: {
                 /**
                  * Format: uuid
-                 * @description The id of an endpoint, of GET /partner/webhooks
+                 * @description The id of the endpoint
                  */
                 webhook_id: string;
                 /** @description Why nothing is sent there any more */
@@ -5980,7 +5965,7 @@ export interface components {
              * @constant
              */
             ok: true;
-            /** @description What the mandate says of the company; for zakelijk and vve */
+            /** @description The partner's company data */
             company: components["schemas"]["PartnerCompany"];
         };
         StoredPartnerPayout: {
@@ -6067,7 +6052,7 @@ export interface components {
                 /** @description The registration is submitted */
                 submit: components["schemas"]["SandboxStepResult"];
             };
-            /** @description The charger the customer has, to be linked when they claim */
+            /** @description The virtual charger that was connected; null where none was */
             charger: components["schemas"]["VirtualCharger"] | null;
             /** @description What was collected from the charger */
             sync: components["schemas"]["SyncResult"] | null;
@@ -6523,7 +6508,7 @@ export interface components {
             /** @description E-mail address */
             email: string | null;
             /**
-             * @description What it is called
+             * @description The person's name
              * @example Sanne de Vries
              */
             name: string | null;
@@ -9693,7 +9678,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -9747,7 +9732,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -9798,7 +9783,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -9868,7 +9853,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -9919,7 +9904,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -9983,7 +9968,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -10034,7 +10019,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -10085,7 +10070,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -10142,7 +10127,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -10829,7 +10814,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The invoice it is on; null where there is none */
+                /** @description The invoice's number, from GET /partner/payouts */
                 invoice_number: string;
             };
             cookie?: never;
@@ -10882,6 +10867,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "as_of": "2026-11-20T17:00:50Z",
                      *       "customers_total": 2,
                      *       "customers_active": 2,
                      *       "drafts": {
@@ -11616,7 +11602,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -11670,7 +11656,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -11721,7 +11707,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -11785,7 +11771,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -11836,7 +11822,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -11900,7 +11886,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -11951,7 +11937,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -12002,7 +11988,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -12059,7 +12045,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of an endpoint, of GET /partner/webhooks */
+                /** @description The id of the endpoint */
                 webhook_id: string;
             };
             cookie?: never;
@@ -13184,7 +13170,7 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description Whether all four of them hold */
+                        /** @description Whether all four gates hold */
                         ere_eligible: boolean;
                         /** @description The four gates */
                         checklist: {
@@ -13690,7 +13676,7 @@ export interface operations {
                         customer_ref: string;
                         /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
-                        /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                        /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
                         mid_eligible?: boolean;
                     };
                 };
@@ -13769,7 +13755,7 @@ export interface operations {
                         customer_ref: string;
                         /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
-                        /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                        /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
                         mid_eligible?: boolean;
                     };
                 };
@@ -14072,7 +14058,7 @@ export interface operations {
                         /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the draft stands now
                          * @constant
                          */
                         status: "claimed";
@@ -14137,7 +14123,7 @@ export interface operations {
                         /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the draft stands now
                          * @constant
                          */
                         status: "active";
@@ -14202,7 +14188,7 @@ export interface operations {
                         /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the draft stands now
                          * @constant
                          */
                         status: "expired";
@@ -14267,7 +14253,7 @@ export interface operations {
                         /** @description Your own reference; null where a person or application reads, or made the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the draft stands now
                          * @constant
                          */
                         status: "conflict";
@@ -14391,7 +14377,7 @@ export interface operations {
                         /** @description The months, each by its first day */
                         periods: string[];
                         /**
-                         * @description Where it stands now
+                         * @description Where these months stand now
                          * @constant
                          */
                         status: "submitted";
@@ -14458,7 +14444,7 @@ export interface operations {
                         /** @description The months, each by its first day */
                         periods: string[];
                         /**
-                         * @description Where it stands now
+                         * @description Where these months stand now
                          * @constant
                          */
                         status: "registered";
@@ -14525,7 +14511,7 @@ export interface operations {
                         /** @description The months, each by its first day */
                         periods: string[];
                         /**
-                         * @description Where it stands now
+                         * @description Where these months stand now
                          * @constant
                          */
                         status: "rejected";
@@ -14592,7 +14578,7 @@ export interface operations {
                         /** @description The months, each by its first day */
                         periods: string[];
                         /**
-                         * @description Where it stands now
+                         * @description Where these months stand now
                          * @constant
                          */
                         status: "staged";
@@ -14659,10 +14645,7 @@ export interface operations {
                         /** @description The year in which was charged */
                         delivery_year: number;
                     } | {
-                        /**
-                         * Format: uuid
-                         * @description The payout
-                         */
+                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14732,10 +14715,7 @@ export interface operations {
                         /** @description The year in which was charged */
                         delivery_year: number;
                     } | {
-                        /**
-                         * Format: uuid
-                         * @description The payout
-                         */
+                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14803,15 +14783,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "approved";
                     } | {
-                        /**
-                         * Format: uuid
-                         * @description The payout
-                         */
+                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14819,7 +14796,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "approved";
@@ -14884,15 +14861,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "paid";
                     } | {
-                        /**
-                         * Format: uuid
-                         * @description The payout
-                         */
+                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14900,7 +14874,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "paid";
@@ -14965,15 +14939,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "failed";
                     } | {
-                        /**
-                         * Format: uuid
-                         * @description The payout
-                         */
+                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14981,7 +14952,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "failed";
@@ -15046,15 +15017,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "pending";
                     } | {
-                        /**
-                         * Format: uuid
-                         * @description The payout
-                         */
+                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -15062,7 +15030,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where it stands now
+                         * @description Where the payment stands now
                          * @constant
                          */
                         status: "pending";
@@ -15121,7 +15089,7 @@ export interface operations {
                     data: {
                         /**
                          * Format: uuid
-                         * @description The id of an endpoint, of GET /partner/webhooks
+                         * @description The id of the endpoint
                          */
                         webhook_id: string;
                         /** @description Why nothing is sent there any more */

@@ -20,11 +20,14 @@ const TOLERANCE_S = 5 * 60;
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 /** Of `Request`, Node's `IncomingMessage`, or a framework: names in any case, values that came more than once as lists. */
-export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+export type WebhookHeaders =
+  | { get: (name: string) => string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 function headerOf(headers: WebhookHeaders, name: string): string {
   const value =
-    headers instanceof Headers
+    // packages such as undici and node-fetch have a Headers of their own
+    typeof headers.get === "function"
       ? headers.get(name)
       : Object.entries(headers).find(([key, said]) => key.toLowerCase() === name && said !== undefined)?.[1];
   const text = typeof value === "object" && value !== null ? value.join(" ") : value;

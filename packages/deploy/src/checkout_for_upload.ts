@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ROOT } from "../../local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 import { writeBundles } from "../../tools/src/bundle.ts";
 
 /**

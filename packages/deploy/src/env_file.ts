@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
-import { writeSecret } from "../../local/src/secret_file.ts";
+import { writeSecret } from "#local/secret_file.ts";
 
 export type Variables = Record<string, string>;
 

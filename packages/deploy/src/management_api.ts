@@ -11,7 +11,7 @@ const Project = z.object({
   organization_slug: z.string().optional(),
   status: z.string(),
 });
-export type Project = z.output<typeof Project>;
+type Project = z.output<typeof Project>;
 
 const Pooler = z.object({
   database_type: z.string(),
@@ -27,7 +27,7 @@ const AuthSettings = z.object({
   mailer_autoconfirm: z.boolean(),
   external_email_enabled: z.boolean(),
 });
-export type AuthSettings = z.output<typeof AuthSettings>;
+type AuthSettings = z.output<typeof AuthSettings>;
 
 const ApiKey = z.object({ name: z.string(), type: z.string().nullish(), api_key: z.string().nullish() });
 

@@ -11,14 +11,14 @@ import { filesIn, knownFault, type Platform, STEPS, type Walk } from "./steps.ts
 const HOSTS: readonly Host[] = ["sandbox", "production"];
 
 /** Everything a deployment reaches outside itself. */
-export type Io = {
+type Io = {
   say: (text: string) => void;
   /** Absent where nobody is there to be asked. */
   ask?: Ask;
   platform: Platform;
 };
 
-export const HELP = `Deploys from zero: a Supabase project for each host, from nothing to a first request.
+const HELP = `Deploys from zero: a Supabase project for each host, from nothing to a first request.
 
   npm run deploy:new -- [sandbox] [production] --secrets <folder> [--yes]
 

@@ -3,9 +3,10 @@
 
 import { join } from "node:path";
 import pg from "pg";
+import { newKeys } from "#local/keys.ts";
+import { MigrationError, runSupabase } from "#local/migrate.ts";
+import { newSecret } from "#shared/auth/tokens.ts";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
-import { newKeys } from "../../local/src/keys.ts";
-import { MigrationError, runSupabase } from "../../local/src/migrate.ts";
 import { callOps, OperatorError } from "../../operator/src/database.ts";
 import { run as operate } from "../../operator/src/run.ts";
 import { scramVerifier } from "../../operator/src/scram.ts";
@@ -45,7 +46,7 @@ export type Walk = {
 /** What a step did, and how that is taken back; `undo` is absent where nothing was changed. */
 export type Done = { did: string; undo?: string };
 
-export type Step = { title: string; run(walk: Walk): Promise<Done> };
+type Step = { title: string; run(walk: Walk): Promise<Done> };
 
 export const filesIn = (folder: string): Walk["files"] => ({
   answers: join(folder, "answers.env"),
@@ -94,7 +95,7 @@ async function findProject(walk: Walk): Promise<Done> {
     )
       throw new DeployError("No project was made. Give PROJECT_REF of one that there is, or run this again.");
     // kept before it is set: a password that nobody knows locks the database away
-    if (!answers.DATABASE_PASSWORD && !known) keep(walk, { DATABASE_PASSWORD: newKeys().WORKER_SECRET });
+    if (!answers.DATABASE_PASSWORD && !known) keep(walk, { DATABASE_PASSWORD: newSecret() });
     const { ref } =
       known ?? (await api.createProject({ name, organization_slug, region, db_pass: answers.DATABASE_PASSWORD ?? "" }));
     keep(walk, { PROJECT_REF: ref });
@@ -236,22 +237,21 @@ async function closeSignUps(walk: Walk): Promise<Done> {
 async function makeSettings(walk: Walk): Promise<Done> {
   const { answers, files, host } = walk;
   const base_url = baseUrlOf(walk);
-  const password = () => newKeys().WORKER_SECRET;
   const key = await walk.api.publishableKey(refOf(walk));
+  const kept = readEnv(files.functions);
   const wanted: Variables = {
     API_HOST: host,
     BASE_URL: base_url,
     AUTH_URL: base_url,
     PAGES_URL: `${base_url}/pages`,
-    EDGE_DATABASE_URL: urlOf(walk, "edge", password(), "transactions"),
-    EDGE_SLOW_DATABASE_URL: urlOf(walk, "edge_slow", password(), "transactions"),
-    ...newKeys(),
+    EDGE_DATABASE_URL: urlOf(walk, "edge", newSecret(), "transactions"),
+    EDGE_SLOW_DATABASE_URL: urlOf(walk, "edge_slow", newSecret(), "transactions"),
+    ...newKeys(kept),
     CLIENT_ADDRESS: "x-forwarded-for:1",
     KEY_PREFIX: answers.KEY_PREFIX ?? "",
     ...(key && { PUBLISHABLE_KEY: key }),
     ...Object.fromEntries(SERVICE.flatMap((name) => (answers[name] ? [[name, answers[name]]] : []))),
   };
-  const kept = readEnv(files.functions);
   for (const name of ["API_HOST", "BASE_URL", "AUTH_URL"] as const) {
     if (!kept[name] || kept[name] === wanted[name]) continue;
     throw new DeployError(
@@ -268,7 +268,7 @@ async function makeSettings(walk: Walk): Promise<Done> {
     throw error;
   }
   const operator = {
-    OPERATOR_DATABASE_URL: urlOf(walk, "operator", password(), "session"),
+    OPERATOR_DATABASE_URL: urlOf(walk, "operator", newSecret(), "session"),
     OWNER_DATABASE_URL: ownerUrl(walk),
     IBAN_KEYS: functions.IBAN_KEYS ?? "",
   };

@@ -6,10 +6,10 @@
 
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import { ROOT } from "#local/checkout.ts";
+import { newKeys } from "#local/keys.ts";
+import { writeSecret } from "#local/secret_file.ts";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
-import { ROOT } from "../../local/src/checkout.ts";
-import { newKeys } from "../../local/src/keys.ts";
-import { writeSecret } from "../../local/src/secret_file.ts";
 import { scramVerifier } from "../../operator/src/scram.ts";
 import { BUNDLES, writeBundles } from "../../tools/src/bundle.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
@@ -57,7 +57,7 @@ export function writeSupabaseEnv(root = ROOT): string[] {
     SIGN_IN_ISSUER: `${API}/auth/v1`,
     EDGE_DATABASE_URL: inside("edge"),
     EDGE_SLOW_DATABASE_URL: inside("edge_slow"),
-    ...newKeys(),
+    ...newKeys(kept),
     // the gateway of the stack adds who connected to it
     CLIENT_ADDRESS: "x-forwarded-for:1",
     PUBLISHABLE_KEY: LOCAL_PUBLISHABLE_KEY,

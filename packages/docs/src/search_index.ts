@@ -5,7 +5,7 @@ import { anchor } from "./markdown.ts";
 import type { Described } from "./tables.ts";
 
 /** Where it is, the page it is on, its heading, and its words. */
-export type Section = readonly [href: string, page: string, heading: string, text: string];
+type Section = readonly [href: string, page: string, heading: string, text: string];
 
 /** The changelog repeats what the other pages say. */
 const LEFT_OUT = "changelog";

@@ -28,7 +28,7 @@ export type SiteOptions = {
 const ADDRESS = "http://127.0.0.1:54321";
 
 /** Each file of the site by its name. */
-export type Site = Map<string, string | Buffer>;
+type Site = Map<string, string | Buffer>;
 
 /**
  * The whole site, in memory.

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
-import { readIbanKeys } from "#shared/foundation/configuration.ts";
+import { readKeyRing } from "#shared/foundation/configuration.ts";
 import { operate, signMandate } from "./customer.ts";
 import { startStack } from "./runner.ts";
 import { DATA_DIRS, DEFAULT_PORT, DEFAULT_STACK_FILE, readStack, type Stack } from "./stack.ts";
@@ -71,7 +71,7 @@ async function receiveEvents({ demo, operator_database_url, operator_environment
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const keys = { config: { IBAN_KEYS: readIbanKeys(operator_environment.IBAN_KEYS ?? "") } };
+  const keys = { config: { IBAN_KEYS: readKeyRing(operator_environment.IBAN_KEYS ?? "") } };
   await operate(operator_database_url, "webhook_add", {
     client: demo.cpo.client_id,
     id,

@@ -1,19 +1,45 @@
 // The keys of a deployment, made anew: of a local stack, or printed by packages/tools/src/new_keys.ts.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { derive } from "#shared/auth/keys.ts";
+import { newSecret } from "#shared/auth/tokens.ts";
 
-/** Keys carry the day they were made, so that a rotation can be read off them. */
+type Name =
+  | "TOKEN_KEYS"
+  | "IBAN_KEYS"
+  | "LINK_KEYS"
+  | "OPT_OUT_KEYS"
+  | "CUSTOMER_REF_KEYS"
+  | "WORKER_SECRET"
+  | "METRICS_SECRET"
+  | "GATEWAY_SECRET";
+
+/**
+ * Keys carry the day they were made, so that a rotation can be read off them.
+ * `kept` is what the deployment has already. Until 0.9.0 links, opt-outs and references were made with a key derived from WORKER_SECRET:
+ * where that is all there is, the new keys go on from it.
+ */
 export function newKeys(
+  kept: Record<string, string | undefined> = {},
   today = new Date().toISOString().slice(0, 10),
-): Record<"TOKEN_KEYS" | "IBAN_KEYS" | "WORKER_SECRET", string> {
+): Record<Name, string> {
   const id = `${today}-${randomBytes(3).toString("hex")}`;
+  const ring = (more: { before?: string } = {}) =>
+    JSON.stringify({ current: id, keys: { [id]: randomBytes(32).toString("base64") }, ...more });
   const signing = {
     ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }),
     kid: id,
   };
+  const before = kept.WORKER_SECRET && derive(kept.WORKER_SECRET, "claim links").toString("base64");
+  const onward = before ? JSON.stringify({ current: "before", keys: { before } }) : undefined;
   return {
     TOKEN_KEYS: JSON.stringify({ keys: [signing] }),
-    IBAN_KEYS: JSON.stringify({ current: id, keys: { [id]: randomBytes(32).toString("base64") } }),
-    WORKER_SECRET: randomBytes(32).toString("base64url"),
+    IBAN_KEYS: ring(),
+    LINK_KEYS: ring(before ? { before } : {}),
+    OPT_OUT_KEYS: onward ?? ring(),
+    CUSTOMER_REF_KEYS: onward ?? ring(),
+    WORKER_SECRET: newSecret(),
+    METRICS_SECRET: newSecret(),
+    GATEWAY_SECRET: newSecret(),
   };
 }

@@ -72,7 +72,8 @@ function welcome(
     client_id      ${demo.cpo.client_id}
     client_secret  ${demo.cpo.client_secret}
     partner key    ${demo.partner.api_key}
-    person         ${demo.user.email} / ${demo.user.password}, who may allow the application ${demo.oauth_app.client_id}
+    person         ${demo.user.email} / ${demo.user.password}, whose token is ${demo.personal_token}
+    application    ${demo.oauth_app.client_id} / ${demo.oauth_app.client_secret}, redirect_uri ${demo.oauth_app.redirect_uri}
 
   A first request:
 

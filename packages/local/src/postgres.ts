@@ -204,7 +204,7 @@ function flags({ port, durable }: PostgresOptions): string[] {
     shared_buffers: "128MB",
     // one call instead of an fsync for each file, so that a server that was killed is back in a second
     ...(platform() === "linux" ? { recovery_init_sync_method: "syncfs" } : {}),
-    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_wal_size: "2GB" }),
+    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_wal_size: "512MB" }),
   };
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }

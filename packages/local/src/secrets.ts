@@ -18,7 +18,7 @@ export type Secrets = {
     "supabase_admin" | "postgres" | "edge" | "edge_slow" | "operator" | OperatorRole | "supabase_auth_admin",
     string
   >;
-  /** TOKEN_KEYS, IBAN_KEYS and WORKER_SECRET, as the functions read them. */
+  /** Keys and secrets, as the functions read them. */
   functions: ReturnType<typeof newKeys>;
   /** Signs the sessions of the local Auth issuer. */
   auth_key: Jwk;
@@ -31,11 +31,12 @@ export type Secrets = {
 export function loadSecrets(data_dir: string): Secrets {
   const file = join(data_dir, "secrets.json");
   const kept = readJson<Secrets>(file);
-  // the demo and the roles have grown since the file was written
+  // keys, the demo and the roles have grown since the file was written
   if (kept) {
     const secrets = {
       ...kept,
       passwords: { ...makePasswords(), ...kept.passwords },
+      functions: { ...newKeys(kept.functions), ...kept.functions },
       demo: { ...makeDemoSecrets(), ...kept.demo },
     };
     if (JSON.stringify(secrets) !== JSON.stringify(kept)) writeJson(file, secrets);

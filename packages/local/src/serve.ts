@@ -62,8 +62,8 @@ async function documentation({ method, url }: Request): Promise<Response | null>
 
 /** Answers what reaches no function, as a function answers what it does not know. */
 const nobody: Handler = serve({ slug: "npm-start", prefix: "", endpoints: {} });
-/** Of these the Fetch standard lets nobody make a Request; no function knows them either. */
-const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
+/** Of others the Fetch standard makes no Request, or one of another method: `get` becomes GET, which may have no body. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** The target, or the Host, is none that a URL is made of. Of these only `OPTIONS *` means something: RFC 9110 section 9.3.7. */
 function oddTarget({ method, url }: Request): Response | Promise<Response> {
@@ -92,7 +92,7 @@ const server = Deno.serve(
     if (page) return page;
     const url = new URL(request.url);
     const { handler, path } = route(url.pathname);
-    if (!handler || FORBIDDEN.has(request.method)) return nobody.fetch(request);
+    if (!handler || !METHODS.has(request.method)) return nobody.fetch(request);
     url.pathname = path;
     const forwarded = new Request(url, request);
     // the gateway's word, never the client's: rate limits per address stand on it

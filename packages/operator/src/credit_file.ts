@@ -6,7 +6,7 @@ import { OperatorError } from "./database.ts";
 
 const COLUMNS = ["row_id", "accepted_kwh", "reason"] as const;
 
-export type CreditLine = { line: number; row_id: string; accepted_kwh: string; reason: string };
+type CreditLine = { line: number; row_id: string; accepted_kwh: string; reason: string };
 
 /**
  * The rows of a CSV with the columns row_id, accepted_kwh and reason, each with its line in the file. What they say is judged by

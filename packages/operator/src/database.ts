@@ -12,8 +12,18 @@ export type Answer = Record<string, unknown>;
 /** A refusal of the rules, as private.refuse raises it. */
 const RULE = "RULE1";
 
+/** A client that is not connected yet, and that is ended after one call. */
+export type Open = (
+  url: string,
+) => Pick<pg.Client, "host" | "port" | "database" | "user" | "connect" | "query" | "end">;
+
 /** @throws {OperatorError} a refusal, or why the database could not be asked. */
-export async function callOps(url: string, name: string, input: object, schema = "ops"): Promise<Answer> {
+export async function callOps(
+  url: string,
+  name: string,
+  input: object,
+  { schema = "ops", open = openClient }: { schema?: string; open?: Open | undefined } = {},
+): Promise<Answer> {
   const client = open(url);
   const place = `${client.host}:${client.port}/${client.database}`;
   try {
@@ -31,7 +41,7 @@ export async function callOps(url: string, name: string, input: object, schema =
   }
 }
 
-function open(url: string): pg.Client {
+export function openClient(url: string): pg.Client {
   if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new OperatorError(
       "The database address is no URL such as postgresql://operator:<password>@<host>:5432/postgres.",

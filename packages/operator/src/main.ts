@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { createInterface } from "node:readline/promises";
-import { readStack } from "../../local/src/stack.ts";
+import { readStack } from "#local/stack.ts";
 import { run } from "./run.ts";
 
 /** A container's user may have no name. */

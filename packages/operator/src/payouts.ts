@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { isSEPACountry, isValidIBAN } from "ibantools";
 import * as z from "zod";
-import { ConfigurationError, readIbanKeys } from "#shared/foundation/configuration.ts";
+import { ConfigurationError, readKeyRing } from "#shared/foundation/configuration.ts";
 import { open, openIban, type Sealed, seal } from "#shared/values/iban.ts";
 import type { Input, Machine } from "./command.ts";
 import { type Answer, OperatorError } from "./database.ts";
@@ -83,7 +83,7 @@ function openFor(line_id: string, keys: Keys, partner_id: string, iban: Sealed):
 /** @throws {OperatorError} where IBAN_KEYS is not set. */
 export function readKeys(env: Machine["env"]): Keys {
   try {
-    return { config: { IBAN_KEYS: readIbanKeys(env.IBAN_KEYS ?? "") } };
+    return { config: { IBAN_KEYS: readKeyRing(env.IBAN_KEYS ?? "") } };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     throw new OperatorError(

@@ -3,11 +3,11 @@
 import { accessSync, chmodSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { Argument, CommanderError, Help, type Option, Command as Program } from "commander";
+import type { Stack } from "#local/stack.ts";
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
-import type { Stack } from "../../local/src/stack.ts";
 import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { type Answer, callOps, OperatorError } from "./database.ts";
+import { type Answer, callOps, type Open, OperatorError } from "./database.ts";
 import { scramVerifier } from "./scram.ts";
 import { plain } from "./text.ts";
 
@@ -22,6 +22,8 @@ type Io = {
   local: () => LocalStack | undefined;
   /** Asks the person who types, and tells whether the answer was yes. Absent where nobody does. */
   confirm?: (question: string) => Promise<boolean>;
+  /** A new connection unless told. */
+  open?: Open;
 };
 
 /** What the command line knows of a stack on its machine: how to connect, and as whom, and what its commands read from the environment. */
@@ -133,16 +135,17 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<number>
   checkWritable(command, typed);
   const question = command.ends?.(typed);
   if (question && !yes) await confirm(question, io);
-  const made = await makeCredentials(command, url);
+  const { open } = io;
+  const made = await makeCredentials(command, url, open);
   const name = typeof command.ops === "string" ? command.ops : command.ops(typed);
   const schema = command.owner ? "private" : "ops";
   const callAny = (name: string, input: Input, label: string = command.name) =>
-    patiently(label, io, callOps(url, name, { ...input, ...made.stored, operator: io.operator }, schema));
+    patiently(label, io, callOps(url, name, { ...input, ...made.stored, operator: io.operator }, { schema, open }));
   const call = (input: Input, label?: string) => callAny(name, input, label);
 
   const input = command.prepare?.(typed) ?? typed;
   const answer = command.each
-    ? await callEach(command.each, command.each.pick(await callOps(url, command.each.list, typed)), call, io)
+    ? await callEach(command.each, command.each.pick(await callOps(url, command.each.list, typed, { open })), call, io)
     : command.perform
       ? await command.perform.run(input, { call: callAny, env, say: io.err })
       : await call(input);
@@ -238,11 +241,12 @@ function readInput(leaf: Program): Input {
 async function makeCredentials(
   { makes }: Command,
   url: string,
+  open?: Open,
 ): Promise<{ stored?: Input; shown?: Record<string, string> }> {
   if (!makes) return {};
   if (makes === "key") {
     // the prefix of a key says the deployment and the host it is for, and the database knows both
-    const { host, key_prefix } = (await callOps(url, "host_show", {})).host as Deployment;
+    const { host, key_prefix } = (await callOps(url, "host_show", {}, { open })).host as Deployment;
     const { api_key, stored } = newPartnerKey({ KEY_PREFIX: key_prefix, API_HOST: host });
     return { stored, shown: { api_key } };
   }

@@ -3,7 +3,7 @@
 import { Document } from "sepa";
 
 /** Whose money it is. */
-export type Debtor = { name: string; iban: string; bic?: string | undefined };
+type Debtor = { name: string; iban: string; bic?: string | undefined };
 
 /** `name` is in the SEPA characters and at most 70 of them; `amount_eur` has two decimals. */
 export type Transfer = { line_id: string; name: string; iban: string; amount_eur: number };

@@ -1,7 +1,7 @@
 // The work of every day: who is this, how do they stand, what failed, how much is there.
 
 import { Argument, Option } from "commander";
-import { type Command, type Input, limit, list, type Machine, partner, type Row, titled } from "./command.ts";
+import { type Command, limit, list, partner, type Row, titled } from "./command.ts";
 import type { Answer } from "./database.ts";
 import { fields } from "./text.ts";
 
@@ -62,17 +62,6 @@ function showStats({ at, waits, holds, sold }: Answer): string {
   ].join("\n\n");
 }
 
-/** A thousand customers in a transaction of their own: each is held for a moment only. */
-async function recount(input: Input, { call }: Machine): Promise<Answer> {
-  const all = { counted: 0, customers: 0, sums: 0 };
-  for (let after: string | null = null; ; ) {
-    const step = (await call("partner_recount", { ...input, after })) as typeof all & { after: string | null };
-    for (const count of ["counted", "customers", "sums"] as const) all[count] += step[count];
-    if (step.after === null) return all;
-    after = step.after;
-  }
-}
-
 export const SERVICE_COMMANDS: Command[] = [
   {
     name: "customer find",
@@ -101,18 +90,6 @@ export const SERVICE_COMMANDS: Command[] = [
     takes: [partner()],
     ops: "partner_show",
     view: showPartner,
-  },
-  {
-    name: "partner recount",
-    summary: "Count a partner's customers and drafts again, and put right what is kept of them for its dashboard",
-    details:
-      "Says what was wrong, which nothing should ever be: `ledger check` looks every day, at 10,000 of many. A thousand customers at a time: interrupted, the same command goes on.",
-    example: "partner recount laadpunt-zuid",
-    takes: [partner()],
-    ops: "partner_recount",
-    perform: { also: [], run: recount },
-    view: ({ counted, customers, sums }) =>
-      `Customers counted: ${counted}. Put right: what was kept of ${customers} customers, and ${sums} sums.`,
   },
   {
     name: "draft list",

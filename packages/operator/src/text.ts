@@ -1,5 +1,7 @@
 // Answers as a person reads them. Headings are the field names, so that table, JSON and specification say the same words.
 
+import { UNSEEN } from "#shared/values/text.ts";
+
 type Row = Record<string, unknown>;
 
 /** Amounts of money have their cents; a price has as many decimals as it has. */
@@ -18,14 +20,13 @@ function cell(value: unknown, column = ""): string {
   return plain(String(value)).replaceAll("\n", " ");
 }
 
+const HIDDEN = new RegExp(`(?!\n)(?:${UNSEEN.source}|[\u200e\u200f])`, "gu");
+
 /** What would steer the terminal, or is not seen in it, as its number: `\u001b`, also within JSON. */
 export function plain(value: string): string {
-  return value
-    .toWellFormed()
-    .replace(
-      /[^\P{Cc}\n]|[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu,
-      (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
+  const numbers = (sign: string) =>
+    sign.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return value.toWellFormed().replace(HIDDEN, (sign) => numbers(sign).join(""));
 }
 
 export function table(rows: Row[], columns: string[]): string {

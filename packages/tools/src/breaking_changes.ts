@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { ROOT } from "../../local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 
 type Node = Record<string, unknown>;
 type Operations = Record<string, Record<string, Node>>;

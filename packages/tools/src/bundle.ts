@@ -3,12 +3,12 @@
 import { readdirSync, rmSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { type InputOptions, type OutputAsset, type OutputChunk, rolldown } from "rolldown";
-import { ROOT } from "../../local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 
 /** Not committed. `entrypoint` in supabase/config.toml points into it. */
 export const BUNDLES = "supabase/bundles";
 
-export type Weight = {
+type Weight = {
   /** Bytes, minified, of what is loaded at the start. */
   start: number;
   /** The packages in that, sorted. */
@@ -17,8 +17,12 @@ export type Weight = {
   whole: number;
 };
 
-/** The folders under supabase/functions, each a function. */
-export const functionFolders = (): string[] => readdirSync(`${ROOT}supabase/functions`).sort();
+/** The folders under supabase/functions, each a function. Files may stand beside them, such as the .env of `supabase start`. */
+export const functionFolders = (root = ROOT): string[] =>
+  readdirSync(`${root}supabase/functions`, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
 
 const entryOf = (folder: string) => `${ROOT}supabase/functions/${folder}/index.ts`;
 
@@ -26,6 +30,8 @@ const inputOf = (entry: string): InputOptions => ({
   cwd: ROOT,
   input: { index: entry },
   platform: "node",
+  // of an ES module only what is used is taken
+  resolve: { mainFields: ["module", "main"] },
   // the driver loads these on other runtimes only
   external: ["pg-native", "cloudflare:sockets"],
   plugins: [

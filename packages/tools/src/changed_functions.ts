@@ -1,7 +1,7 @@
 // Which functions a push has to deploy: `node changed_functions.ts <commit>|all` prints the slugs, separated by spaces.
 
 import { execFileSync } from "node:child_process";
-import { ROOT } from "../../local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 import { deployedFunctions, modulesOf } from "./functions.ts";
 
 /** Decides about every function: its settings, the versions of its packages, how it is bundled. */

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { ClientBase } from "pg";
 
 /** What a database holds: the name of each fact, and what it says. */
-export type Facts = ReadonlyMap<string, string>;
+type Facts = ReadonlyMap<string, string>;
 
 const CATALOGUE = readFileSync(new URL("database_facts.sql", import.meta.url), "utf8");
 

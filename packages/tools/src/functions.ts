@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { denoProgram, ROOT } from "../../local/src/checkout.ts";
+import { denoProgram, ROOT } from "#local/checkout.ts";
 
 /** One `[functions.<slug>]` block. An alias has the folder of another function. */
 type DeployedFunction = {

@@ -4,15 +4,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { ROOT } from "../../local/src/checkout.ts";
-import { bootstrap, MigrationError, migrate, runSupabase } from "../../local/src/migrate.ts";
-import { freePort, PostgresError, startPostgres } from "../../local/src/postgres.ts";
+import { ROOT } from "#local/checkout.ts";
+import { bootstrap, MigrationError, migrate, runSupabase } from "#local/migrate.ts";
+import { freePort, PostgresError, startPostgres } from "#local/postgres.ts";
 import { driftBetween, factsOf } from "./database_facts.ts";
-import { baseline, buildFromSchemas, PATIENCE, SchemaError } from "./schema_files.ts";
+import { buildFromSchemas, inTransaction, SchemaError } from "./schema_files.ts";
 
 const USAGE = `npm run migration -- <name>       writes supabase/migrations/<time>_<name>.sql: what changed in supabase/schemas
 npm run migration -- --check      says whether the migrations make what the schema files say, and changes nothing
-npm run migration -- --baseline   writes the one baseline anew, until the first release
 
 A name is of small letters, digits and underscores: add_note_to_drafts.
 The Supabase CLI writes the statements; read them before you commit. It repeats grants, which you may drop. It sees neither rows nor
@@ -25,7 +24,7 @@ class Refusal extends Error {}
 const KNOWN = [Refusal, MigrationError, PostgresError, SchemaError];
 
 /** Two databases as the role that migrates sees them: one made by the migrations, one by the schema files. */
-export type Pair = { migrations: string; schemas: string };
+type Pair = { migrations: string; schemas: string };
 
 /** The statements that lead from one database to another, written by the CLI. Empty: it sees no difference. */
 export async function difference(from: string, to: string): Promise<string> {
@@ -80,7 +79,7 @@ export async function writeMigration(
 ): Promise<{ file: string; by_hand: string[] } | undefined> {
   const file = `supabase/migrations/${nextVersion(root)}_${checked(name)}.sql`;
   if ((await drift(pair)).length === 0) return;
-  const statements = PATIENCE + onEveryPartition(await difference(pair.migrations, pair.schemas));
+  const statements = inTransaction(onEveryPartition(await difference(pair.migrations, pair.schemas)));
   writeFileSync(join(root, file), statements);
   await migrate(pair.migrations, { seed: false, root }).catch((error: Error) => {
     throw new Refusal(`${file} is written, and does not apply as it stands.\n${error.message}`, { cause: error });
@@ -93,26 +92,13 @@ export async function writeMigration(
   return { file, by_hand };
 }
 
-/** Writes the one migration of a database that is not yet deployed. */
-export function writeBaseline(root: string): string {
-  const [first, ...others] = migrationFiles(root);
-  if (others.length > 0 || !first?.endsWith("_baseline.sql")) {
-    throw new Refusal(
-      "The baseline is written anew only while it is the one migration. Run npm run migration -- <name> instead.",
-    );
-  }
-  const file = `supabase/migrations/${first}`;
-  writeFileSync(join(root, file), baseline(root));
-  return file;
-}
-
 const migrationFiles = (root: string) =>
   readdirSync(join(root, "supabase/migrations"))
     .filter((file) => file.endsWith(".sql"))
     .sort();
 
 function checked(name: string): string {
-  if (/^[a-z][a-z0-9_]{2,59}$/.test(name) && name !== "baseline") return name;
+  if (/^[a-z][a-z0-9_]{2,59}$/.test(name)) return name;
   throw new Refusal(`${JSON.stringify(name)} is no name for a migration.\n\n${USAGE}`);
 }
 
@@ -162,7 +148,7 @@ async function check(pair: Pair): Promise<boolean> {
   console.error(
     [
       "The migrations do not make what the schema files say.",
-      "Run npm run migration -- <name>, or -- --baseline before the first release.",
+      "Run npm run migration -- <name>.",
       ...["", ...lines, ""],
       ...(forth ? ["From the migrations to the schema files:", forth] : []),
       ...(back ? ["And back:", back] : []),
@@ -181,7 +167,6 @@ async function write(name: string, pair: Pair): Promise<void> {
 async function main([argument, ...rest]: readonly string[]): Promise<void> {
   if (argument === undefined || rest.length > 0) throw new Refusal(USAGE);
   if (argument === "--help") return console.log(USAGE);
-  if (argument === "--baseline") return console.log(`${writeBaseline(ROOT)} is written anew.`);
   if (argument === "--check") {
     if (!(await withPair(check))) process.exitCode = 1;
     return;

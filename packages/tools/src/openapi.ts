@@ -6,7 +6,6 @@ import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "#shared/http
 import { endpointsOf, type Routed, type Surface } from "#shared/http/surface.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
-import { descriptionOf } from "./glossary.ts";
 
 /** Requests and answers as a test saw them: by operation, and errors by the name of their example. `form` is the fields of `body` in a form. */
 export type Examples = {
@@ -35,7 +34,7 @@ const SECURITY_SCHEMES = {
   cpo: {
     type: "oauth2" as const,
     description:
-      "Client credentials of a CPO client, bound to one partner. Tokens live 3600 seconds; there is no refresh token.",
+      "Client credentials of a CPO client, bound to one partner. Tokens live 3600 seconds; there is no refresh token. Without scope a token has all that its client was granted; more than that is refused.",
     flows: { clientCredentials: { tokenUrl: "/oauth-token", scopes: CPO_SCOPES } },
   },
   user: {
@@ -72,8 +71,8 @@ function securityOf(caller: CallerRule): Record<string, string[]>[] {
 type Described = { surface: Surface; endpoint: Routed };
 
 /**
- * The OpenAPI 3.1 document of the given surfaces: derived from the endpoints' declarations, the glossary and recorded examples, so that
- * it says what the code does. `server` is the host's root; `webhooks` is what is sent to receivers.
+ * The OpenAPI 3.1 document of the given surfaces: derived from the endpoints' declarations and recorded examples, so that it
+ * says what the code does. `server` is the host's root; `webhooks` is what is sent to receivers.
  */
 export async function describe(
   surfaces: readonly Surface[],
@@ -154,7 +153,13 @@ function operation({ surface, endpoint }: Described, examples: Examples) {
           requestParams: {
             ...(query ? { query: query as z.ZodObject } : {}),
             ...(named.length > 0
-              ? { path: z.object(Object.fromEntries(named.map((name) => [name, z.string()]))) }
+              ? {
+                  path: z.object(
+                    Object.fromEntries(
+                      named.map((name) => [name, z.string().meta({ description: endpoint.params?.[name] ?? "" })]),
+                    ),
+                  ),
+                }
               : {}),
           },
         }
@@ -337,50 +342,42 @@ type Node = Record<string, unknown>;
 const isObject = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The document with a description of every field and parameter: its own, that of the schema it refers to, or the glossary's. */
+/** The document with every default in words, behind what its field or parameter is: its own description, or its schema's. */
 function explained(document: unknown): unknown {
   const { paths, webhooks, components } = document as {
     paths: Record<string, Node>;
     webhooks?: Record<string, Node>;
     components: { schemas: Node; responses: Node };
   };
-  const referred = (ref: unknown) =>
-    typeof ref === "string"
-      ? (components.schemas[ref.slice("#/components/schemas/".length)] as Node | undefined)
-      : undefined;
-
-  const explain = (owner: string, name: string, field: Node) => {
-    const general = referred(field.$ref)?.description;
-    const own = field.description ?? descriptionOf(owner, name, general !== undefined);
-    if (own !== undefined) field.description = own;
+  const explain = (field: Node) => {
     if (field["x-default"] === undefined) return;
-    const said = String(own ?? general ?? "").replace(/(?<=\w)$/, ".");
+    const referred = components.schemas[String(field.$ref).split("/").at(-1) ?? ""] as Node | undefined;
+    const said = String(field.description ?? referred?.description ?? "").replace(/(?<=\w)$/, ".");
     field.description = `${said} Default: \`${field["x-default"]}\`.`.trimStart();
   };
-  const walk = (owner: string, node: unknown): void => {
-    if (Array.isArray(node)) for (const each of node) walk(owner, each);
+  const walk = (node: unknown): void => {
+    if (Array.isArray(node)) for (const each of node) walk(each);
     if (!isObject(node)) return;
     if (isObject(node.properties))
-      for (const [name, field] of Object.entries(node.properties)) {
+      for (const field of Object.values(node.properties)) {
         if (!isObject(field)) continue;
-        explain(owner, name, field);
-        walk(`${owner}.${name}`, field);
+        explain(field);
+        walk(field);
       }
     for (const [key, value] of Object.entries(node))
-      if (!["properties", "example", "examples"].includes(key)) walk(owner, value);
+      if (!["properties", "example", "examples"].includes(key)) walk(value);
   };
-  for (const [name, schema] of Object.entries(components.schemas)) walk(name, schema);
+  walk(components.schemas);
   for (const operations of [...Object.values(paths), ...Object.values(webhooks ?? {})]) {
     for (const operation of Object.values(operations) as Node[]) {
-      const owner = String(operation.operationId);
       for (const parameter of (operation.parameters ?? []) as Node[]) {
         const schema = parameter.schema as Node;
-        explain(owner, String(parameter.name), schema);
+        explain(schema);
         // the parameter says it, once
         parameter.description = schema.description;
         delete schema.description;
       }
-      walk(owner, [operation.requestBody, operation.responses]);
+      walk([operation.requestBody, operation.responses]);
     }
   }
   return document;

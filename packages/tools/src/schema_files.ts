@@ -41,16 +41,10 @@ export async function buildFromSchemas(url: string, root: string): Promise<void>
   }
 }
 
-/** First line of every migration: one that waits for a lock makes every request wait behind it. */
-export const PATIENCE = "set lock_timeout = '5s';\n";
-
 /**
- * The schema files as one migration. The CLI cannot write it: from nothing it hands functions to api_owner before that role may
- * own any in `api`.
+ * Makes one transaction of the statements, because the Supabase CLI does not. A migration that fails leaves nothing behind.
+ * Every request reads core.deployment first. So the migration waits for running requests, new requests wait for the migration, and no
+ * request can deadlock with it. After two seconds of waiting it gives up; a request waits three.
  */
-export function baseline(root: string): string {
-  const head = `-- The database as the files of supabase/schemas make it, in the order of schema_paths in supabase/config.toml.
--- Written by \`npm run migration -- --baseline\`, and until the first release written anew.
-`;
-  return [head + PATIENCE, ...schemaFiles(root).map((file) => readFileSync(join(root, file), "utf8"))].join("\n");
-}
+export const inTransaction = (statements: string) =>
+  `begin;\nset local lock_timeout = '2s';\nlock table core.deployment in access exclusive mode;\n${statements.trimEnd()}\n\ncommit;\n`;

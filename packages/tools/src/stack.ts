@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { text } from "node:stream/consumers";
-import { ROOT } from "../../local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 import { BUNDLES, writeBundles } from "./bundle.ts";
 
 /** `…/supabase/bundles/cpo-v1/accounts.js:57:9`, whatever folder the platform keeps it in. */

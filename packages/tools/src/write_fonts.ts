@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { ROOT } from "../../local/src/checkout.ts";
+import { ROOT } from "#local/checkout.ts";
 
 export const FONT_MODULE = "supabase/functions/documents/font_data.ts";
 

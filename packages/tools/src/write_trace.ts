@@ -3,14 +3,14 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { BESIDE, SECTIONS } from "../../../tests/sections.ts";
+import { SECTIONS } from "../../../tests/sections.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const SECTION = /(?:contract )?§\d+(?:\.\d+)?/;
 const REFERENCE = new RegExp(`^${SECTION.source}(?:, ${SECTION.source})*(?= |$)`);
 
 /** A test as its file writes it: a table of cases is one test. */
-type Titled = { file: string; titles: string[]; sections: string[] };
+export type Titled = { file: string; titles: string[]; sections: string[] };
 
 /** Every test of the tree. Vitest reads their titles without running them. */
 export function listTests(): Titled[] {
@@ -42,22 +42,6 @@ function sectionsOf(titles: string[]): string[] {
     .split(", ")
     .filter(Boolean)
     .map((section) => (section.startsWith("§") ? contract + section : section));
-}
-
-/** What is wrong with the titles, in a sentence each. */
-export function faultsOf(tests: readonly Titled[]): string[] {
-  const proved = new Set(tests.flatMap(({ sections }) => sections));
-  const known = (section: string) => section in SECTIONS;
-  return [
-    ...Object.keys(SECTIONS)
-      .filter((section) => !proved.has(section))
-      .map((section) => `${section} has no test`),
-    ...[...proved].filter((section) => !known(section)).map((section) => `${section} is not in tests/sections.ts`),
-    ...tests
-      .filter(({ file, sections }) => sections.length === 0 && !BESIDE.includes(file))
-      .map(({ file, titles }) => `${file}: "${titles.join(" > ")}" begins with no section`),
-    ...BESIDE.filter((file) => !tests.some((each) => each.file === file)).map((file) => `${file} has no tests`),
-  ];
 }
 
 /** The page: each section with what it rules and the tests that prove it. */

@@ -29,38 +29,49 @@ import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
 /** What both answers say of an account. */
 const accountFields = {
   type: AccountType,
-  display_name: z.string().nullable(),
+  display_name: z.string().nullable().meta({ description: "A name to show for the account" }),
   payout_handler: PayoutHandler,
   cpo_external_ref: z.string().nullable().meta({ description: "The caller's own customer number" }),
-  created_at: instant(),
+  created_at: instant().meta({ description: "When it was made" }),
 };
 
 const Connection = z
   .object({
-    connection_id: z.guid(),
-    ean_code: z.string().meta({ example: "871687000000000016" }),
-    status: z.enum(["active", "archived"]),
+    connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
+    ean_code: z.string().meta({ description: "EAN of the connection, 18 digits", example: "871687000000000016" }),
+    status: z
+      .enum(["active", "archived"])
+      .meta({ description: "active; archived: it has ended, and its EAN is free for another" }),
     registration_status: RegistrationStatus,
     ean_validation_status: EanValidationStatus,
     mandate_status: MandateStatus,
-    mandate_valid_from: calendarDate().nullable(),
-    mandate_valid_until: calendarDate().nullable(),
+    mandate_valid_from: calendarDate()
+      .nullable()
+      .meta({ description: "First day of the years the mandate covers; null where there is none" }),
+    mandate_valid_until: calendarDate()
+      .nullable()
+      .meta({ description: "Last day of the years the mandate covers; null where there is none" }),
     mandate_renewed_until: calendarDate().nullable().meta({
       description:
         "The last day of the years after mandate_valid_until that are signed for already; null where none are",
     }),
-    mandate_signed_at: instant().nullable(),
+    mandate_signed_at: instant().nullable().meta({ description: "When the mandate was signed; null where it is not" }),
   })
   .meta({ id: "Connection" });
 
 const Account = z
   .object({
-    id: z.guid(),
+    id: z.guid().meta({ description: "Its id, for good" }),
     account_id: z.guid().meta({ description: "The same as id: the name other routes take it under" }),
     ...accountFields,
-    access_channel: z.string().meta({ example: "cpo_api" }),
-    signatory: z.object({ full_name: z.string(), email: z.string().nullable() }),
-    connections: z.array(Connection),
+    access_channel: z.string().meta({ description: "How the account came to be", example: "cpo_api" }),
+    signatory: z
+      .object({
+        full_name: z.string().meta({ description: "First and last name" }),
+        email: z.string().nullable().meta({ description: "E-mail address" }),
+      })
+      .meta({ description: "Who signs, or signed, the mandate" }),
+    connections: z.array(Connection).meta({ description: "The account's connections, archived ones too" }),
   })
   .meta({ id: "Account" });
 
@@ -76,7 +87,9 @@ export const listAccounts = endpoint(
       offset: offset(),
       cpo_external_ref: filter(120).meta({ description: "Only the account with this reference" }),
     }),
-    response: z.object({ accounts: z.array(Account), ...pageFields }).meta({ id: "AccountPage" }),
+    response: z
+      .object({ accounts: z.array(Account).meta({ description: "This page of accounts" }), ...pageFields })
+      .meta({ id: "AccountPage" }),
     errors: [],
     failure: "list_failed",
   },
@@ -84,14 +97,18 @@ export const listAccounts = endpoint(
 );
 
 const Person = z
-  .object({ full_name: signatoryName(), email: orNull(email()), phone: orNull(phone()) })
+  .object({
+    full_name: signatoryName().meta({ description: "First and last name" }),
+    email: orNull(email()).meta({ description: "E-mail address" }),
+    phone: orNull(phone()).meta({ description: "Telephone number, Dutch or with its country code" }),
+  })
   .meta({ id: "Person", description: "The natural person who signs the mandate" });
 
 const Company = z
   .object({
-    name: orNull(lineOf(1, 120)),
-    kvk: orNull(z.string().regex(/^\d{8}$/, "must be 8 digits")),
-    vat: orNull(lineOf(4, 20)),
+    name: orNull(lineOf(1, 120)).meta({ description: "The company's name" }),
+    kvk: orNull(z.string().regex(/^\d{8}$/, "must be 8 digits")).meta({ description: "KVK number, 8 digits" }),
+    vat: orNull(lineOf(4, 20)).meta({ description: "VAT number" }),
   })
   .meta({ id: "Company", description: "For zakelijk and vve: what the mandate says of the company" });
 
@@ -100,7 +117,7 @@ const reference = () => trimmedTo(120);
 const CreateAccount = z
   .object({
     type: AccountType.default("particulier"),
-    display_name: orNull(trimmedTo(120)),
+    display_name: orNull(trimmedTo(120)).meta({ description: "A name to show for the account" }),
     cpo_external_ref: orNull(reference()).meta({
       description: "Idempotency key: a repeat returns the account it made. Trimmed to 120.",
     }),
@@ -114,7 +131,9 @@ const CreateAccount = z
           "Whitespace removed and upper-cased, then 15 to 34 letters and digits. Omit, or send null or an empty string, to add it later by a repeat. Never returned.",
         example: "NL91ABNA0417164300",
       }),
-    company: Company.nullish().transform((value) => value ?? null),
+    company: Company.nullish()
+      .transform((value) => value ?? null)
+      .meta({ description: "What the mandate says of the company; for zakelijk and vve" }),
     person: Person,
     connection: ConnectionInput,
   })
@@ -144,15 +163,17 @@ export const createAccount = endpoint(
     prepare: loadNumberingPlans,
     response: z
       .object({
-        ok: z.literal(true),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
         idempotent: z.boolean().meta({ description: "True when the account existed already" }),
-        account_id: z.guid(),
-        connection_id: z.guid(),
+        account_id: z.guid().meta({ description: "The account" }),
+        connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
         location_id: z.guid().meta({ description: "The address, shared by connections at one address" }),
         ean_validation_status: EanValidationStatus,
-        iban_stored: z.boolean(),
+        iban_stored: z.boolean().meta({ description: "Whether the account has an IBAN now" }),
         mandate_status: MandateStatus,
-        account: z.object({ id: z.guid(), ...accountFields }),
+        account: z
+          .object({ id: z.guid().meta({ description: "Its id, for good" }), ...accountFields })
+          .meta({ description: "The account, as it stands" }),
       })
       .meta({ id: "CreatedAccount" }),
     errors: ["invalid_iban", "ean_in_use", "ean_address_mismatch"],

@@ -26,7 +26,11 @@ export const listCatalogChargers = endpoint(
       limit: limit(100),
     }),
     response: z
-      .object({ models: z.array(CatalogCharger), count: z.int(), has_more: z.boolean() })
+      .object({
+        models: z.array(CatalogCharger).meta({ description: "This page of models, by brand and model" }),
+        count: z.int().meta({ description: "Items on this page" }),
+        has_more: z.boolean().meta({ description: "Whether another page exists" }),
+      })
       .meta({ id: "CatalogPage" }),
     errors: [],
     failure: "catalog_lookup_failed",
@@ -57,18 +61,32 @@ export const resolveCatalogCharger = endpoint(
     caller: { kind: "cpo", scope: null },
     limit: "cpo_read",
     sql: ["resolve_catalog_charger"],
-    query: z.object({ vendor: reported, model: reported }),
+    query: z.object({
+      vendor: reported.meta({ description: "chargePointVendor of the BootNotification" }),
+      model: reported.meta({ description: "chargePointModel of the BootNotification" }),
+    }),
     response: z
       .object({
-        resolved: z.boolean(),
-        vendor: z.string(),
-        model: z.string(),
-        catalog_charger_id: z.guid().nullable(),
-        brand: z.string().nullable(),
-        catalog_model: z.string().nullable(),
-        mid_meter: z.boolean().nullable(),
-        detail: z.string(),
-        suggestions: z.array(CatalogCharger),
+        resolved: z.boolean().meta({ description: "Whether the catalogue has this charger" }),
+        vendor: z.string().meta({ description: "The vendor, as it was sent" }),
+        model: z.string().meta({ description: "The model, as it was sent" }),
+        catalog_charger_id: z
+          .guid()
+          .nullable()
+          .meta({ description: "A model of the catalogue, from GET /v1/catalog/chargers" }),
+        brand: z
+          .string()
+          .nullable()
+          .meta({ description: "The maker of the catalogue's model; null where none was found" }),
+        catalog_model: z.string().nullable().meta({ description: "The catalogue's model; null where none was found" }),
+        mid_meter: z.boolean().nullable().meta({
+          description:
+            "Whether that model has a MID meter; null where none was found, or its evidence is still to be judged",
+        }),
+        detail: z.string().meta({ description: "What it means, for a person to read" }),
+        suggestions: z
+          .array(CatalogCharger)
+          .meta({ description: "The brand's models with a MID meter, where none was found" }),
       })
       .meta({ id: "Resolution" }),
     errors: ["vendor_and_model_required"],

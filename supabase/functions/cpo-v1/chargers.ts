@@ -22,9 +22,11 @@ export const registerCharger = endpoint(
     sql: ["register_charger", "repeat_charger"],
     body: z
       .object({
-        account_id: uuid(),
-        connection_id: orNull(uuid()),
-        catalog_charger_id: orNull(uuid()),
+        account_id: uuid().meta({ description: "The account" }),
+        connection_id: orNull(uuid()).meta({ description: "The connection: one metering point (EAN) of an account" }),
+        catalog_charger_id: orNull(uuid()).meta({
+          description: "A model of the catalogue, from GET /v1/catalog/chargers",
+        }),
         ocpp_vendor: reported().meta({ description: "chargePointVendor of the BootNotification", example: "Alfen BV" }),
         ocpp_model: reported().meta({
           description: "chargePointModel of the BootNotification",
@@ -42,12 +44,14 @@ export const registerCharger = endpoint(
       .meta({ id: "RegisterCharger" }),
     response: z
       .object({
-        ok: z.literal(true),
-        idempotent: z.boolean(),
-        charger_id: z.guid(),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        idempotent: z.boolean().meta({ description: "True when the account had this charger already" }),
+        charger_id: z.guid().meta({ description: "The charger" }),
         catalog: CatalogCharger,
-        mid_eligible: z.boolean().nullable(),
-        account_ere_eligible: z.boolean(),
+        mid_eligible: z.boolean().nullable().meta({
+          description: "Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged",
+        }),
+        account_ere_eligible: z.boolean().meta({ description: "Whether all four gates of the account hold now" }),
       })
       .meta({ id: "RegisteredCharger" }),
     errors: [

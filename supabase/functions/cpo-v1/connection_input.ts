@@ -4,14 +4,19 @@ import { houseNumberAddition } from "#shared/values/text.ts";
 
 const fields = {
   ean_code: eanCode(),
-  street: orNull(lineOf(1, 120)),
+  street: orNull(lineOf(1, 120)).meta({ description: "Street; the EAN register's where absent" }),
   house_number: houseNumber().meta({
     description: "12, 12a, 12-2 or 12 bis; number and addition are split",
     example: "12a",
   }),
-  house_number_addition: orNull(lineOf(1, 10)),
-  postal_code: postalCode().meta({ example: "1234AB" }),
-  city: orNull(lineOf(1, 120)),
+  house_number_addition: orNull(lineOf(1, 10)).meta({
+    description: "What follows the house number, where it is not part of it already",
+  }),
+  postal_code: postalCode().meta({
+    description: "Dutch postal code; a space and lower case are forgiven",
+    example: "1234AB",
+  }),
+  city: orNull(lineOf(1, 120)).meta({ description: "Town; the EAN register's where absent" }),
 };
 
 /** A connection as SQL takes it. */
@@ -43,8 +48,12 @@ export const ConnectionChange = z
   .object({
     ...fields,
     ean_code: orNull(fields.ean_code),
-    house_number: orNull(fields.house_number),
-    postal_code: orNull(fields.postal_code),
+    street: fields.street.meta({ description: "Street" }),
+    house_number: orNull(fields.house_number).meta({ description: "House number" }),
+    postal_code: orNull(fields.postal_code).meta({
+      description: "Dutch postal code; a space and lower case are forgiven",
+    }),
+    city: fields.city.meta({ description: "Town" }),
   })
   .transform(({ ean_code, street, house_number, house_number_addition, postal_code, city }) => {
     const addition = houseNumberAddition(house_number_addition);

@@ -20,9 +20,9 @@ export const updateConnection = endpoint(
     next: ASKING_EAN_REGISTER,
     body: z
       .object({
-        connection_id: orNull(uuid()),
-        account_id: orNull(uuid()),
-        cpo_external_ref: orNull(trimmedTo(120)),
+        connection_id: orNull(uuid()).meta({ description: "The connection: one metering point (EAN) of an account" }),
+        account_id: orNull(uuid()).meta({ description: "The account" }),
+        cpo_external_ref: orNull(trimmedTo(120)).meta({ description: "Your own customer number" }),
         connection: ConnectionChange,
         acknowledge_mandate_lapses: z
           .unknown()
@@ -40,15 +40,15 @@ export const updateConnection = endpoint(
       .meta({ id: "UpdateConnection" }),
     response: z
       .object({
-        ok: z.literal(true),
-        changed: z.boolean(),
-        connection_id: z.guid(),
-        account_id: z.guid(),
-        ean_code: z.string(),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        changed: z.boolean().meta({ description: "Whether anything was different from what was stored" }),
+        connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
+        account_id: z.guid().meta({ description: "The account" }),
+        ean_code: z.string().meta({ description: "EAN of the connection, 18 digits" }),
         ean_validation_status: EanValidationStatus,
         registration_status: RegistrationStatus,
         mandate_status: MandateStatus,
-        mandate_revoked: z.boolean(),
+        mandate_revoked: z.boolean().meta({ description: "Whether this change ended a signed mandate" }),
       })
       .meta({ id: "UpdatedConnection" }),
     errors: [

@@ -5,29 +5,29 @@ import { calendarDate, PayoutHandler, pageFields } from "#shared/values/models.t
 
 const DeliveredMonth = z
   .object({
-    period: calendarDate(),
-    total_kwh: z.number(),
-    session_count: z.int(),
+    period: calendarDate().meta({ description: "The first of the month" }),
+    total_kwh: z.number().meta({ description: "kWh in the month" }),
+    session_count: z.int().meta({ description: "Charging sessions in the month" }),
     status: z
       .enum(["staged", "submitted", "registered", "outside_mandate", "rejected"])
       .meta({ description: "submitted and registered are locked; outside_mandate never counts" }),
-    received_at: instant(),
-    connection_id: z.guid(),
+    received_at: instant().meta({ description: "When the total was last delivered" }),
+    connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
     accepted_kwh: z.number().nullable().meta({ description: "What the register accepted; null unless registered" }),
   })
   .meta({ id: "DeliveredMonth" });
 
 const Ere = z
   .object({
-    delivery_year: z.int(),
+    delivery_year: z.int().meta({ description: "The year in which was charged" }),
     kwh_counted: z
       .number()
       .meta({ description: "kWh inside the mandate; of a credited month what the register accepted" }),
-    renewable_share: z.number().meta({ example: 0.505 }),
-    ere_per_kwh: z.number().meta({ example: 0.332694 }),
+    renewable_share: z.number().meta({ description: "The renewable share of the year's electricity", example: 0.505 }),
+    ere_per_kwh: z.number().meta({ description: "The factor of the year", example: 0.332694 }),
     ere_estimated: z.number().meta({ description: "kwh_counted by the factor of the year" }),
     ere_registered: z.number().meta({ description: "What of it the register credited, sold ERE included" }),
-    ere_sold: z.number(),
+    ere_sold: z.number().meta({ description: "ERE that were sold" }),
     reserved_ere: z.number().meta({ description: "Credited and not sold" }),
     price_per_ere_eur: z
       .number()
@@ -39,7 +39,7 @@ const Ere = z
       .nullable()
       .meta({ description: "Percent of gross_eur; null where nothing is booked, or months differ" }),
     net_eur: z.number().meta({ description: "gross_eur after the fee of each month" }),
-    currency: z.literal("EUR"),
+    currency: z.literal("EUR").meta({ description: "The currency of every amount here" }),
     updated_at: instant().meta({
       description: "When figures were published, or something of this account changed since",
     }),
@@ -48,23 +48,25 @@ const Ere = z
 
 const ErePosition = z
   .object({
-    account_id: z.guid(),
-    cpo_external_ref: z.string().nullable(),
+    account_id: z.guid().meta({ description: "The account" }),
+    cpo_external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
     payout_handler: PayoutHandler,
     ere_eligible: z.boolean().meta({ description: "True exactly when all four gates of the checklist hold" }),
-    mandate_valid_from: calendarDate().nullable(),
+    mandate_valid_from: calendarDate()
+      .nullable()
+      .meta({ description: "First day the mandate covers; null where none is signed" }),
     checklist: z
       .object({
-        mandate_signed: z.boolean(),
-        ean_validated: z.boolean(),
-        mid_charger_registered: z.boolean(),
-        iban_present: z.boolean(),
+        mandate_signed: z.boolean().meta({ description: "A mandate is signed and holds" }),
+        ean_validated: z.boolean().meta({ description: "The EAN belongs to the address" }),
+        mid_charger_registered: z.boolean().meta({ description: "A charger with a MID meter is registered" }),
+        iban_present: z.boolean().meta({ description: "There is an IBAN to pay to" }),
       })
       .meta({
         id: "Checklist",
         description: "The four gates. With several connections, those of the one that is furthest.",
       }),
-    delivered_months: z.array(DeliveredMonth),
+    delivered_months: z.array(DeliveredMonth).meta({ description: "Every month delivered, newest first" }),
     total_kwh_delivered: z.number().meta({ description: "kWh of the staged, submitted and registered months" }),
     ere: Ere.nullable().meta({
       description:
@@ -86,7 +88,7 @@ export const listErePositions = endpoint(
       cpo_external_ref: filter(120).meta({ description: "Only the account with this reference" }),
       delivery_year: z
         .string()
-        .regex(/^20\d\d$/, "a year")
+        .refine((text) => /^20\d\d$/.test(text), "a year")
         .transform(Number)
         .optional()
         .meta({
@@ -94,7 +96,9 @@ export const listErePositions = endpoint(
           override: { type: "integer", minimum: 2000, maximum: 2099 },
         }),
     }),
-    response: z.object({ positions: z.array(ErePosition), ...pageFields }).meta({ id: "ErePositionPage" }),
+    response: z
+      .object({ positions: z.array(ErePosition).meta({ description: "This page of positions" }), ...pageFields })
+      .meta({ id: "ErePositionPage" }),
     errors: ["invalid_request"],
     failure: "list_failed",
   },

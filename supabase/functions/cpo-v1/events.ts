@@ -29,6 +29,7 @@ export const getEvent = endpoint(
   {
     id: "getEvent",
     summary: "Read one event",
+    params: { event_id: "The event's id" },
     caller: READER,
     limit: "cpo_read",
     sql: ["get_event"],

@@ -10,6 +10,7 @@ export const readMandateDocument = endpoint(
       "A tagged PDF (PDF/UA-1) with the text that was signed, who signed it and when, and its SHA-256; the text itself is attached. " +
       "Of several mandates it is the one that covers today, else the one signed last, which may have ended. Always the same bytes, whose SHA-256 " +
       "is in `Repr-Digest` (RFC 9530). In the first seconds after signing it is still being written: 503 with `Retry-After`.",
+    params: { connection_id: "The connection: one metering point (EAN) of an account" },
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",
     sql: ["read_connection_mandate"],

@@ -25,8 +25,8 @@ export const issueMandateLink = endpoint(
     sql: ["issue_mandate_link"],
     body: z
       .object({
-        account_id: orNull(uuid()),
-        cpo_external_ref: orNull(trimmedTo(120)),
+        account_id: orNull(uuid()).meta({ description: "The account" }),
+        cpo_external_ref: orNull(trimmedTo(120)).meta({ description: "Your own customer number" }),
         connection_id: orNull(uuid()).meta({ description: "Required when the account has several active connections" }),
         return_url: orNull(ReturnUrl),
         locale: orNull(z.enum(LOCALES)).meta({
@@ -46,14 +46,14 @@ export const issueMandateLink = endpoint(
       .meta({ id: "IssueMandateLink" }),
     response: z
       .object({
-        ok: z.literal(true),
-        account_id: z.guid(),
-        connection_id: z.guid(),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        account_id: z.guid().meta({ description: "The account" }),
+        connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
         mandate_link: z.url().meta({ description: "Shown once; only its hash is stored" }),
-        expires_at: instant(),
+        expires_at: instant().meta({ description: "When the link expires" }),
         expires_in: z.int().meta({ description: "Seconds", example: 1209600 }),
         mandate_status: MandateStatus,
-        email_sent: z.boolean(),
+        email_sent: z.boolean().meta({ description: "Whether a mail was written" }),
         mail_limit: z.boolean().meta({
           description: "True where the mail was not sent because the address, or the connection, had enough mail today",
         }),

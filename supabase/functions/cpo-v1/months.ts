@@ -18,14 +18,24 @@ const MONTH: oas31.SchemaObject = {
       description: "kWh; three decimals are kept",
       example: 312.5,
     },
-    session_count: { type: "integer", minimum: 0, maximum: 1_000_000, default: 0, example: 24 },
+    session_count: {
+      type: "integer",
+      minimum: 0,
+      maximum: 1_000_000,
+      default: 0,
+      description: "Charging sessions in the month",
+      example: 24,
+    },
   },
 };
 
 const MonthResult = z
   .object({
     period: z.string().nullable().meta({ description: "As it was sent" }),
-    status: z.enum(["ingested", "outside_mandate", "locked", "invalid"]),
+    status: z.enum(["ingested", "outside_mandate", "locked", "invalid"]).meta({
+      description:
+        "ingested: stored; outside_mandate: stored, never counts; locked: booked, not changed; invalid: left out",
+    }),
     reason: z
       .enum(["bad_period", "bad_kwh", "bad_session_count", "future_period", "duplicate_in_batch"])
       .optional()
@@ -71,29 +81,34 @@ export const deliverMonths = endpoint(
     sql: ["ingest_months"],
     body: z
       .object({
-        account_id: uuid(),
+        account_id: uuid().meta({ description: "The account" }),
         connection_id: orNull(uuid()).meta({
           description: "Picks the connection when several are active; otherwise the first one",
         }),
-        source: orNull(trimmedTo(40)).transform((value) => value ?? "cpo_api"),
+        source: orNull(trimmedTo(40))
+          .transform((value) => value ?? "cpo_api")
+          .meta({ description: "Where the totals come from, in your own words; cpo_api where absent" }),
         months: z
           .array(z.unknown())
           .min(1)
           .max(240)
           .meta({
+            description: "The months; each is judged by itself",
             override: { type: "array", minItems: 1, maxItems: 240, items: MONTH },
           }),
       })
       .meta({ id: "DeliverMonths" }),
     response: z
       .object({
-        ok: z.literal(true),
-        account_id: z.guid(),
-        connection_id: z.guid(),
-        accepted: z.int(),
-        outside_mandate: z.int(),
-        locked: z.int(),
-        invalid: z.int(),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        account_id: z.guid().meta({ description: "The account" }),
+        connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
+        accepted: z.int().meta({ description: "Months that were stored and may count" }),
+        outside_mandate: z
+          .int()
+          .meta({ description: "Months that were stored and never count: the mandate does not cover them" }),
+        locked: z.int().meta({ description: "Months that are booked, and were left as they are" }),
+        invalid: z.int().meta({ description: "Months that could not be read, and were left out" }),
         results: z.array(MonthResult).meta({ description: "In the order of months" }),
       })
       .meta({ id: "DeliveredBatch" }),

@@ -6,9 +6,9 @@ import { pageFields } from "#shared/values/models.ts";
 
 const Settlement = z
   .object({
-    settlement_id: z.guid(),
-    account_id: z.guid(),
-    cpo_external_ref: z.string().nullable(),
+    settlement_id: z.guid().meta({ description: "The settlement: what of one payment is for one account" }),
+    account_id: z.guid().meta({ description: "The account" }),
+    cpo_external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
     amount_eur: z.number().meta({
       description: "What of the payment is for this customer, after the fee; below zero what was taken back",
     }),
@@ -20,8 +20,8 @@ const Settlement = z
       description: "The EndToEndId of the payment, as your bank shows it",
       example: "0b0d1e0000004000800000000000000b",
     }),
-    created_at: instant(),
-    paid_at: instant().nullable(),
+    created_at: instant().meta({ description: "When it was made" }),
+    paid_at: instant().nullable().meta({ description: "When it was paid; null until then" }),
   })
   .meta({ id: "Settlement" });
 
@@ -41,7 +41,9 @@ export const listSettlements = endpoint(
     limit: "cpo_read",
     sql: ["list_settlements"],
     query: z.object({ limit: limit(50), offset: offset(), ...filters }),
-    response: z.object({ settlements: z.array(Settlement), ...pageFields }).meta({ id: "SettlementPage" }),
+    response: z
+      .object({ settlements: z.array(Settlement).meta({ description: "This page of settlements" }), ...pageFields })
+      .meta({ id: "SettlementPage" }),
     errors: [],
     failure: "list_failed",
   },
@@ -80,6 +82,7 @@ export const readSettlement = endpoint(
     description:
       "A tagged PDF (PDF/UA-1) in the customer's language: that it was paid to you, for which months how many kWh and ERE, what they yielded, and the fee. " +
       "Of payments that were made, always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",
+    params: { settlement_id: "The settlement: what of one payment is for one account" },
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",
     sql: ["read_settlement"],

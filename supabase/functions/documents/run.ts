@@ -9,7 +9,7 @@ export const run = endpoint(
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once. Renders for about a " +
       "second; what is left is for the next run.",
-    caller: { kind: "worker" },
+    caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: ["claim_documents", "store_document", "record_job_run"] as const,
     slow: true,

@@ -14,7 +14,10 @@ export const authorize = endpoint(
     body: AuthorizationRequest,
     response: z
       .object({
-        redirect_url: z.string().meta({ example: "https://app.example/callback?code=…&state=…&iss=…" }),
+        redirect_url: z.string().meta({
+          description: "Where to send the browser",
+          example: "https://app.example/callback?code=…&state=…&iss=…",
+        }),
       })
       .meta({ id: "Authorization" }),
     errors: [

@@ -19,15 +19,17 @@ export const revoke = endpoint(
     sql: ["revoke_token"],
     body: z
       .object({
-        token: parameter.min(1),
-        token_type_hint: parameter.optional(),
-        client_id: parameter.optional(),
-        client_secret: parameter.optional(),
+        token: parameter.min(1).meta({ description: "The token to end" }),
+        token_type_hint: parameter.optional().meta({ description: "access_token or refresh_token; not needed" }),
+        client_id: parameter.optional().meta({ description: "The client or application" }),
+        client_secret: parameter.optional().meta({ description: "Its secret" }),
       })
       .meta({ id: "RevocationRequest" }),
     accepts: ["form"],
     maxBody: 16 * 1024,
-    response: z.object({ ok: z.literal(true) }).meta({ id: "Revoked" }),
+    response: z
+      .object({ ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }) })
+      .meta({ id: "Revoked" }),
     errors: ["invalid_client", "too_many_requests"],
     failure: "revoke_failed",
   },

@@ -9,14 +9,17 @@ const parameter = z
   .optional();
 export const TokenRequest = z
   .object({
-    grant_type: parameter.meta({ example: "client_credentials" }),
-    client_id: parameter.meta({ example: "cpo_4f1c09d2a7e8" }),
-    client_secret: parameter,
+    grant_type: parameter.meta({
+      description: "client_credentials, authorization_code or refresh_token",
+      example: "client_credentials",
+    }),
+    client_id: parameter.meta({ description: "The client or application", example: "cpo_4f1c09d2a7e8" }),
+    client_secret: parameter.meta({ description: "Its secret" }),
     scope: parameter.meta({ description: "Space-separated; omitted: all granted", example: "cpo:accounts:read" }),
-    code: parameter,
+    code: parameter.meta({ description: "The authorization code, as it came back to redirect_uri" }),
     redirect_uri: parameter.meta({ description: "The one that the code was asked for with" }),
     code_verifier: parameter.meta({ description: "43 to 128 characters (RFC 7636)" }),
-    refresh_token: parameter,
+    refresh_token: parameter.meta({ description: "The newest refresh token" }),
   })
   // what is missing has an error of its own in RFC 6749, so zod asks for none of it
   .meta({ id: "TokenRequest", override: { required: ["grant_type", "client_id", "client_secret"] } });

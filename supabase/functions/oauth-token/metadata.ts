@@ -18,19 +18,25 @@ export const metadata = endpoint(
     sql: [],
     response: z
       .object({
-        issuer: url,
+        issuer: url.meta({ description: "Who issues the tokens" }),
         authorization_endpoint: url.meta({ description: "The consent page, in a browser" }),
-        token_endpoint: url,
-        revocation_endpoint: url,
-        scopes_supported: z.array(z.string()),
-        response_types_supported: z.array(z.string()),
-        response_modes_supported: z.array(z.string()),
-        grant_types_supported: z.array(z.string()),
-        token_endpoint_auth_methods_supported: z.array(z.string()),
-        revocation_endpoint_auth_methods_supported: z.array(z.string()),
-        code_challenge_methods_supported: z.array(z.string()),
-        authorization_response_iss_parameter_supported: z.boolean(),
-        ui_locales_supported: z.array(z.string()),
+        token_endpoint: url.meta({ description: "Where tokens are asked for" }),
+        revocation_endpoint: url.meta({ description: "Where tokens are ended" }),
+        scopes_supported: z.array(z.string()).meta({ description: "Every scope there is" }),
+        response_types_supported: z.array(z.string()).meta({ description: "How an authorization is answered" }),
+        response_modes_supported: z.array(z.string()).meta({ description: "Where the answer stands" }),
+        grant_types_supported: z.array(z.string()).meta({ description: "What a token is given for" }),
+        token_endpoint_auth_methods_supported: z
+          .array(z.string())
+          .meta({ description: "How a client authenticates for tokens" }),
+        revocation_endpoint_auth_methods_supported: z
+          .array(z.string())
+          .meta({ description: "How a client authenticates to end them" }),
+        code_challenge_methods_supported: z.array(z.string()).meta({ description: "The methods of PKCE" }),
+        authorization_response_iss_parameter_supported: z
+          .boolean()
+          .meta({ description: "Whether the answer says who gave it (RFC 9207)" }),
+        ui_locales_supported: z.array(z.string()).meta({ description: "The languages of the consent page" }),
       })
       .meta({ id: "AuthorizationServerMetadata" }),
     errors: [],

@@ -33,8 +33,8 @@ export const token = endpoint(
     maxBody: 16 * 1024,
     response: z
       .object({
-        access_token: z.string(),
-        token_type: z.literal("Bearer"),
+        access_token: z.string().meta({ description: "Send it as Authorization: Bearer" }),
+        token_type: z.literal("Bearer").meta({ description: "Always Bearer" }),
         expires_in: z.int().meta({ description: "Seconds", example: 3600 }),
         refresh_token: z.string().optional().meta({ description: "Not for client credentials. Lives 30 days" }),
         scope: z.string().meta({ description: "Space-separated", example: "cpo:accounts:read cpo:sessions:write" }),

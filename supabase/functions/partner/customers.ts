@@ -11,13 +11,25 @@ const AT_ONCE = 2;
 const LIST = '"customers" : ';
 
 const disclosed = {
-  naam: z.string().nullable().optional(),
-  email: z.string().nullable().optional(),
-  phone: z.string().nullable().optional(),
-  postal_code: z.string().nullable().optional(),
-  street: z.string().nullable().optional(),
+  naam: z.string().nullable().optional().meta({ description: "Name; only of customers you brought yourself" }),
+  email: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: "E-mail address; only of customers you brought yourself" }),
+  phone: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: "Telephone number; only of customers you brought yourself" }),
+  postal_code: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: "Postal code; only of customers you brought yourself" }),
+  street: z.string().nullable().optional().meta({ description: "Street; only of customers you brought yourself" }),
   house_number: z.string().nullable().optional().meta({ description: "With its addition" }),
-  registration_status: RegistrationStatus.nullable().optional(),
+  registration_status: RegistrationStatus.nullable().optional().meta({ description: "Where the registration stands" }),
 };
 
 const AttributedCustomer = z
@@ -25,23 +37,27 @@ const AttributedCustomer = z
     customer_ref: z.string().meta({ description: "Opaque and stable; another one for every partner" }),
     external_ref: z.string().nullable().meta({ description: "Of the draft; null for applications" }),
     ...disclosed,
-    city: z.string().nullable(),
+    city: z.string().nullable().meta({ description: "Town of the connection" }),
     attached_month: calendarDate().meta({ description: "The first of the month" }),
     is_active: z.boolean().meta({ description: "Whether a mandate is signed for an active connection" }),
-    effective_fee_pct: z.number(),
-    partner_share_pct: z.number(),
-    source: z.enum(["partner_upload", "partner_invite", "referral_link", "referral_code", "oauth_consent", "manual"]),
+    effective_fee_pct: z.number().meta({ description: "Percent of the proceeds that is the service's fee" }),
+    partner_share_pct: z.number().meta({ description: "Percent of that fee that is the partner's" }),
+    source: z
+      .enum(["partner_upload", "partner_invite", "referral_link", "referral_code", "oauth_consent", "manual"])
+      .meta({ description: "How the customer came to the partner" }),
     type: AccountType,
     charger_brand: z
       .string()
       .nullable()
       .meta({ description: "Of the newest active charger, as the fields that follow" }),
-    charger_model: z.string().nullable(),
-    charger_connection_type: z.string().nullable(),
-    charger_mid_eligible: z.boolean().nullable(),
-    charger_count: z.int(),
-    has_charger: z.boolean(),
-    brand_asked_at: instant().nullable(),
+    charger_model: z.string().nullable().meta({ description: "Model of the newest active charger" }),
+    charger_connection_type: z.string().nullable().meta({ description: "How that charger is connected" }),
+    charger_mid_eligible: z.boolean().nullable().meta({ description: "Whether that charger's kWh may become ERE" }),
+    charger_count: z.int().meta({ description: "Active chargers" }),
+    has_charger: z.boolean().meta({ description: "Whether there is an active charger" }),
+    brand_asked_at: instant()
+      .nullable()
+      .meta({ description: "When the customer was asked for the brand of the charger" }),
   })
   .meta({
     id: "AttributedCustomer",
@@ -59,7 +75,9 @@ export const listCustomers = endpoint(
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_customers"],
-    response: z.object({ customers: z.array(AttributedCustomer) }).meta({ id: "Customers" }),
+    response: z
+      .object({ customers: z.array(AttributedCustomer).meta({ description: "The customers" }) })
+      .meta({ id: "Customers" }),
     errors: [],
     failure: "customers_failed",
   },

@@ -22,27 +22,30 @@ const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active
 
 const Draft = z
   .object({
-    draft_id: z.guid(),
+    draft_id: z.guid().meta({ description: "The draft" }),
     status: DraftStatus,
     type: AccountType,
-    naam: z.string().nullable(),
+    naam: z
+      .string()
+      .nullable()
+      .meta({ description: "The customer's name; null for a person once the draft was claimed" }),
     email: z
       .string()
       .nullable()
       .meta({ description: "Null, like naam and external_ref, for a person once the draft was claimed" }),
-    external_ref: z.string().nullable(),
-    city: z.string().nullable(),
+    external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
+    city: z.string().nullable().meta({ description: "Town" }),
     ean_status: EanStatus,
-    ean_candidates: z.int(),
+    ean_candidates: z.int().meta({ description: "Metering points found at the address" }),
     claim_url: z
       .url()
       .nullable()
       .meta({ description: "Null unless the draft can be claimed, and for a person once it was claimed" }),
-    batch_id: z.guid(),
-    created_at: instant(),
+    batch_id: z.guid().meta({ description: "The request that made it" }),
+    created_at: instant().meta({ description: "When it was made" }),
     invited_at: instant().nullable().meta({ description: "Null where send_invite was false" }),
-    claimed_at: instant().nullable(),
-    expires_at: instant(),
+    claimed_at: instant().nullable().meta({ description: "When the customer claimed it; null until then" }),
+    expires_at: instant().meta({ description: "Until when it can be claimed" }),
   })
   .meta({ id: "Draft" });
 
@@ -66,7 +69,7 @@ export const listDrafts = endpoint(
         description: "Only drafts in this status",
       }),
     }),
-    response: z.object({ drafts: z.array(Draft) }).meta({ id: "Drafts" }),
+    response: z.object({ drafts: z.array(Draft).meta({ description: "The drafts" }) }).meta({ id: "Drafts" }),
     errors: ["invalid_request"],
     failure: "drafts_list_failed",
   },
@@ -89,10 +92,12 @@ export const withdrawDraft = endpoint(
         draft_id: z
           .unknown()
           .optional()
-          .meta({ override: { type: "string", format: "uuid" } }),
+          .meta({ description: "The draft", override: { type: "string", format: "uuid" } }),
       })
       .meta({ id: "WithdrawDraft", override: requiring("draft_id") }),
-    response: z.object({ ok: z.literal(true) }).meta({ id: "WithdrawnDraft" }),
+    response: z
+      .object({ ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }) })
+      .meta({ id: "WithdrawnDraft" }),
     errors: ["draft_id_required", "draft_not_found", "draft_active"],
     failure: "draft_withdraw_failed",
   },
@@ -117,7 +122,7 @@ export const issueAuthLink = endpoint(
     sql: ["issue_auth_link"],
     body: z
       .object({
-        draft_id: orNull(trimmedTo(120)),
+        draft_id: orNull(trimmedTo(120)).meta({ description: "The draft" }),
         email: orNull(trimmedTo(320)).meta({ description: "The draft's address, trimmed and lower-cased" }),
         return_url: orNull(returnUrl()).meta({
           description:
@@ -131,11 +136,11 @@ export const issueAuthLink = endpoint(
       .meta({ id: "IssueAuthLink" }),
     response: z
       .object({
-        ok: z.literal(true),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
         auth_url: z.url().meta({ description: "Shown once; only its hash is stored" }),
         expires_in: z.int().meta({ description: "Seconds", example: 300 }),
         resume: z.boolean().meta({ description: "Whether the customer has a login already" }),
-        return_url: z.string().nullable(),
+        return_url: z.string().nullable().meta({ description: "Where the page leads back to" }),
         email_sent: z.boolean().meta({ description: "Whether a mail was written" }),
         mail_limit: z
           .boolean()

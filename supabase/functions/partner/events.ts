@@ -27,6 +27,7 @@ export const getPartnerEvent = endpoint(
   {
     id: "getPartnerEvent",
     summary: "Read one event",
+    params: { event_id: "The event's id" },
     caller: READER,
     limit: "partner_read",
     sql: ["get_event"],

@@ -14,27 +14,45 @@ const Place = {
   }),
 };
 
+/** What each counter of `skipped` counts. */
+const SKIPPED: Record<(typeof COUNTERS)[number], string> = {
+  invalid: "A field is missing or cannot be read",
+  reserved_domain: "No customer has an address at this domain",
+  missing_kvk: "zakelijk without a KVK number of 8 digits",
+  already_drafted: "There is an open draft for the address already",
+  existing_user: "The address has an account already",
+  suppressed: "The address wants no mail of ours",
+  conflict: "The address or EAN is registered with us in another way",
+  over_request_limit: "After the first 500 rows",
+  over_cap: "Over the drafts of 30 days",
+  charger_brand_unsupported: "The charger's brand is none that this partner's customers may have",
+  charger_not_linked: "The charger could not be linked",
+  charger_claimed: "The charger is another account's",
+};
+
 const Imported = z
   .object({
-    ok: z.literal(true),
+    ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
     dry_run: z.literal(false).meta({ description: "Drafts were made; true where it was only asked what would be" }),
-    added: z.int(),
-    batch_id: z.guid(),
-    created: z.array(
-      z.object({
-        ...Place,
-        draft_id: z.guid(),
-        email: z.string(),
-        external_ref: z.string().nullable(),
-        claim_url: z.url(),
-        ean_status: EanStatus,
-        ean_candidates: z.int(),
-      }),
-    ),
+    added: z.int().meta({ description: "Drafts that were made" }),
+    batch_id: z.guid().meta({ description: "The request that made the draft" }),
+    created: z
+      .array(
+        z.object({
+          ...Place,
+          draft_id: z.guid().meta({ description: "The draft" }),
+          email: z.string().meta({ description: "E-mail address" }),
+          external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
+          claim_url: z.url().meta({ description: "Where the customer turns the draft into an account" }),
+          ean_status: EanStatus,
+          ean_candidates: z.int().meta({ description: "Metering points found at the address" }),
+        }),
+      )
+      .meta({ description: "The drafts that were made" }),
     address_ignored: z
       .array(
         z.object({
-          email: z.string(),
+          email: z.string().meta({ description: "E-mail address" }),
           reason: z
             .enum(["invalid_postal_code", "invalid_house_number"])
             .meta({ description: "What of the address could not be read" }),
@@ -44,7 +62,7 @@ const Imported = z
     ean_ignored: z
       .array(
         z.object({
-          email: z.string(),
+          email: z.string().meta({ description: "E-mail address" }),
           reason: z.enum(["invalid_ean"]).meta({ description: "What is wrong with the EAN" }),
         }),
       )
@@ -54,7 +72,7 @@ const Imported = z
     invite_ignored: z
       .array(
         z.object({
-          email: z.string(),
+          email: z.string().meta({ description: "E-mail address" }),
           reason: z
             .enum(["mail_limit"])
             .meta({ description: "The address had enough invitations today, of you or of others" }),
@@ -64,25 +82,48 @@ const Imported = z
         description: "Drafts that were made and not mailed, though send_invite is true; their claim_url is in created",
       }),
     claim_urls: z
-      .array(z.object({ email: z.string(), claim_url: z.url() }))
+      .array(
+        z.object({
+          email: z.string().meta({ description: "E-mail address" }),
+          claim_url: z.url().meta({ description: "Where the customer turns the draft into an account" }),
+        }),
+      )
       .meta({ description: "Filled only where send_invite is false" }),
-    referral_codes: z.array(z.object({ email: z.string(), code: z.string(), matched: z.boolean() })),
-    rejected: z.array(
-      z.object({
-        email: z.string().nullable().meta({ description: "As it was sent" }),
-        reason: z.enum(COUNTERS).meta({ description: "Why not: a counter of skipped" }),
-        ...Place,
-        detail: z
-          .string()
-          .optional()
-          .meta({ description: "What is wrong with the row, where more can be said than the reason does" }),
+    referral_codes: z
+      .array(
+        z.object({
+          email: z.string().meta({ description: "E-mail address" }),
+          code: z.string().meta({ description: "The code" }),
+          matched: z.boolean().meta({ description: "Whether it is a partner's code" }),
+        }),
+      )
+      .meta({ description: "The referral codes of drafts that were made" }),
+    rejected: z
+      .array(
+        z.object({
+          email: z.string().nullable().meta({ description: "As it was sent" }),
+          reason: z.enum(COUNTERS).meta({ description: "Why not: a counter of skipped" }),
+          ...Place,
+          detail: z
+            .string()
+            .optional()
+            .meta({ description: "What is wrong with the row, where more can be said than the reason does" }),
+        }),
+      )
+      .meta({ description: "The rows that made no draft" }),
+    skipped: z
+      .object(Object.fromEntries(COUNTERS.map((counter) => [counter, z.int().meta({ description: SKIPPED[counter] })])))
+      .meta({
+        id: "SkippedRows",
+        description: "Rows that made no draft, by reason; those over the limit of 500 rows are only counted",
       }),
-    ),
-    skipped: z.object(Object.fromEntries(COUNTERS.map((counter) => [counter, z.int()]))).meta({
-      id: "SkippedRows",
-      description: "Rows that made no draft, by reason; those over the limit of 500 rows are only counted",
-    }),
-    cap: z.object({ rolling_days: z.int(), rolling_cap: z.int(), remaining_before: z.int() }),
+    cap: z
+      .object({
+        rolling_days: z.int().meta({ description: "The days that count" }),
+        rolling_cap: z.int().meta({ description: "Drafts that may be made in that many days" }),
+        remaining_before: z.int().meta({ description: "What was left before this request" }),
+      })
+      .meta({ description: "How many drafts 30 days allow" }),
   })
   .meta({ id: "ImportedDrafts" });
 
@@ -119,8 +160,24 @@ const DRY_RUN_IS =
   "True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap";
 const DryRunAsked = z.boolean().default(false).meta({ description: DRY_RUN_IS });
 
-const ROW_COLUMNS =
-  "type naam email ean kvk btw bedrijfsnaam contactpersoon referral_code external_ref postcode huisnummer toevoeging plaats straat phone";
+const ROW_COLUMNS = {
+  type: "particulier, zakelijk or vve; particulier where absent",
+  naam: "The customer's name; required for particulier",
+  email: "The customer's e-mail address",
+  ean: "EAN of the connection, 18 digits; looked up by the address where absent",
+  kvk: "KVK number, 8 digits; required for zakelijk",
+  btw: "VAT number",
+  bedrijfsnaam: "Name of the company or association",
+  contactpersoon: "Who signs for the company or association",
+  referral_code: "A partner's referral code",
+  external_ref: "Your own customer number",
+  postcode: "Dutch postal code",
+  huisnummer: "House number; its addition may be part of it",
+  toevoeging: "What follows the house number",
+  plaats: "Town",
+  straat: "Street",
+  phone: "Telephone number, Dutch or with its country code",
+};
 
 /** For the document: a row is read by itself, so that one which cannot be read fails no other. */
 const Row = z.unknown().meta({
@@ -129,13 +186,22 @@ const Row = z.unknown().meta({
     type: "object",
     required: ["email"],
     properties: {
-      ...Object.fromEntries(ROW_COLUMNS.split(" ").map((name) => [name, { type: ["string", "null"] as const }])),
-      email: { type: "string" },
-      huisnummer: { type: ["string", "integer", "null"] },
+      ...Object.fromEntries(
+        Object.entries(ROW_COLUMNS).map(([name, description]) => [
+          name,
+          { type: ["string", "null"] as const, description },
+        ]),
+      ),
+      email: { type: "string", description: ROW_COLUMNS.email },
+      huisnummer: { type: ["string", "integer", "null"], description: ROW_COLUMNS.huisnummer },
       charger: {
         type: ["object", "null"],
+        description: "The charger the customer has, to be linked when they claim",
         required: ["brand", "serial_number"],
-        properties: { brand: { type: "string" }, serial_number: { type: "string" } },
+        properties: {
+          brand: { type: "string", description: "The maker, one that this partner's customers may have" },
+          serial_number: { type: "string", description: "Its serial number, 1 to 64 characters" },
+        },
       },
     },
   },
@@ -180,7 +246,14 @@ function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
       title: `Many customers${what}`,
       type: "object",
       required: [needed, "rows"],
-      properties: { ...both, rows: { type: "array", items: { $ref: "#/components/schemas/CustomerRow" } } },
+      properties: {
+        ...both,
+        rows: {
+          type: "array",
+          description: "The customers, one object each",
+          items: { $ref: "#/components/schemas/CustomerRow" },
+        },
+      },
     },
     {
       title: `One customer${what}`,
@@ -237,7 +310,7 @@ export const importDrafts = endpoint(
       .object({
         consent: Consent,
         rows: Rows.meta({ description: "When present, csv is ignored; with neither, nothing is added" }),
-        csv: z.string().nullish(),
+        csv: z.string().nullish().meta({ description: "The CSV itself, with its header row" }),
         source: z
           .unknown()
           .optional()
@@ -317,10 +390,12 @@ export const uploadDrafts = endpoint(
         file: z
           .string()
           .optional()
-          .meta({ override: { type: "string", format: "binary" } }),
-        csv: z.string().optional(),
+          .meta({ description: "The CSV file", override: { type: "string", format: "binary" } }),
+        csv: z.string().optional().meta({ description: "The CSV itself, where no file is sent" }),
         consent: Consent,
-        send_invite: flag(true),
+        send_invite: flag(true).meta({
+          description: "True: each customer is mailed the claim link; false: the links are only in the answer",
+        }),
         dry_run: flag(false).meta({ description: DRY_RUN_IS }),
       })
       .meta({ id: "UploadDrafts", override: orDryRun }),
@@ -360,7 +435,7 @@ export const invitePeople = endpoint(
     idempotent: true,
     body: z
       .object({
-        emails: z.array(z.string()).min(1).max(100),
+        emails: z.array(z.string()).min(1).max(100).meta({ description: "The e-mail addresses, a hundred at most" }),
         message: orNull(linesOf(1, 1000)).meta({
           description: "Put into the mail, in the partner's name; its lines are kept",
         }),

@@ -47,6 +47,7 @@ export const readInvoice = endpoint(
     summary: "Download an invoice",
     description:
       "A tagged PDF (PDF/UA-1), always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",
+    params: { invoice_number: "The invoice's number, from GET /partner/payouts" },
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["read_invoice"],

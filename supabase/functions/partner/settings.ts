@@ -19,7 +19,12 @@ export const setCompany = endpoint(
     limit: "partner_write",
     sql: ["set_partner_company"],
     body: z.object(COMPANY).meta({ id: "SetPartnerCompany" }),
-    response: z.object({ ok: z.literal(true), company: Company }).meta({ id: "StoredPartnerCompany" }),
+    response: z
+      .object({
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        company: Company.meta({ description: "The partner's company data" }),
+      })
+      .meta({ id: "StoredPartnerCompany" }),
     errors: [],
     failure: "partner_update_failed",
   },
@@ -36,7 +41,12 @@ export const setBranding = endpoint(
     limit: "partner_write",
     sql: ["set_partner_branding"],
     body: z.object(BRANDING).meta({ id: "SetPartnerBranding" }),
-    response: z.object({ ok: z.literal(true), branding: Branding }).meta({ id: "StoredPartnerBranding" }),
+    response: z
+      .object({
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        branding: Branding,
+      })
+      .meta({ id: "StoredPartnerBranding" }),
     errors: [],
     failure: "partner_update_failed",
   },
@@ -59,10 +69,15 @@ export const setPayoutIban = endpoint(
         iban: z
           .unknown()
           .meta({ override: { type: "string" }, description: "Of any country", example: "NL91ABNA0417164300" }),
-        account_holder: ACCOUNT_HOLDER,
+        account_holder: ACCOUNT_HOLDER.meta({ description: "In whose name the account is" }),
       })
       .meta({ id: "SetPartnerPayoutIban" }),
-    response: z.object({ ok: z.literal(true), payout: Payout }).meta({ id: "StoredPartnerPayout" }),
+    response: z
+      .object({
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        payout: Payout.meta({ description: "Where the partner's share is paid to" }),
+      })
+      .meta({ id: "StoredPartnerPayout" }),
     errors: ["invalid_iban"],
     failure: "partner_update_failed",
   },
@@ -82,14 +97,18 @@ export const mintApiKey = endpoint(
     caller: MANAGER,
     limit: "partner_write",
     sql: ["mint_partner_key"],
-    body: z.object({ rotate: z.boolean().default(false) }).meta({ id: "MintPartnerApiKey" }),
+    body: z
+      .object({
+        rotate: z.boolean().default(false).meta({ description: "Replace the active key, which stops working at once" }),
+      })
+      .meta({ id: "MintPartnerApiKey" }),
     response: z
       .object({
-        ok: z.literal(true),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
         api_key: z.string().meta({ description: "Shown this once; only its hash is stored" }),
-        prefix: z.string(),
-        last4: z.string(),
-        created_at: instant(),
+        prefix: z.string().meta({ description: "What every key of this partner begins with" }),
+        last4: z.string().meta({ description: "The last four characters, to tell keys apart" }),
+        created_at: instant().meta({ description: "When it was made" }),
       })
       .meta({ id: "MintedPartnerApiKey" }),
     errors: ["api_key_exists"],
@@ -110,7 +129,10 @@ export const revokeApiKey = endpoint(
     limit: "partner_write",
     sql: ["revoke_partner_key"],
     response: z
-      .object({ ok: z.literal(true), revoked: z.boolean().meta({ description: "False when none was active" }) })
+      .object({
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        revoked: z.boolean().meta({ description: "False when none was active" }),
+      })
       .meta({ id: "RevokedPartnerApiKey" }),
     errors: [],
     failure: "partner_update_failed",

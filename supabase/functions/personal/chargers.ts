@@ -14,18 +14,22 @@ const mid_certified = z
 
 const Charger = z
   .object({
-    id: z.guid(),
-    nickname: z.string(),
-    connection_type: ConnectionType,
+    id: z.guid().meta({ description: "Its id, for good" }),
+    nickname: z.string().meta({ description: "What you call it" }),
+    connection_type: ConnectionType.meta({ description: "How it is connected" }),
     status: ChargerStatus,
     mid_certified,
-    is_charging: z.boolean(),
+    is_charging: z.boolean().meta({ description: "Whether a car is charging now" }),
     current_session: z
-      .object({ id: z.guid(), started_at: instant(), kwh_so_far: z.number() })
+      .object({
+        id: z.guid().meta({ description: "Its id, for good" }),
+        started_at: instant().meta({ description: "When it began" }),
+        kwh_so_far: z.number().meta({ description: "kWh until now" }),
+      })
       .optional()
       .meta({ description: "While a car is connected" }),
-    latest_meter_wh: z.int().optional(),
-    meter_updated_at: instant().optional(),
+    latest_meter_wh: z.int().optional().meta({ description: "The meter's last reading, in Wh" }),
+    meter_updated_at: instant().optional().meta({ description: "When the meter was last read" }),
   })
   .meta({ id: "Charger" });
 
@@ -36,7 +40,9 @@ export const listChargers = endpoint(
     caller: { kind: "user", scope: "chargers:read" },
     limit: "user",
     sql: ["list_own_chargers"],
-    response: z.object({ chargers: z.array(Charger) }).meta({ id: "ChargerList" }),
+    response: z
+      .object({ chargers: z.array(Charger).meta({ description: "Your chargers" }) })
+      .meta({ id: "ChargerList" }),
     errors: [],
     failure: "list_failed",
   },
@@ -56,12 +62,12 @@ export const registerOwnCharger = endpoint(
     sql: ["register_own_charger"],
     body: z
       .object({
-        nickname: lineOf(1, 100).meta({ example: "Oprit" }),
+        nickname: lineOf(1, 100).meta({ description: "What you call it", example: "Oprit" }),
         // judged below: its refusal has a text of its own
         connection_type: z
           .unknown()
           .optional()
-          .meta({ override: { type: "string", const: "ocpp" } }),
+          .meta({ description: "How it is connected", override: { type: "string", const: "ocpp" } }),
         ocpp_identity: z
           .string()
           .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
@@ -76,17 +82,22 @@ export const registerOwnCharger = endpoint(
     status: 201,
     response: z
       .object({
-        id: z.guid(),
-        nickname: z.string(),
-        connection_type: z.literal("ocpp"),
-        status: z.literal("offline"),
-        mid_certified: z.literal(false),
-        is_charging: z.literal(false),
-        ocpp: z.object({
-          identity: z.string(),
-          endpoint: z.string().meta({ example: "wss://ocpp.example.com/ere-4f1c09d2b7a3" }),
-          password: z.string().meta({ description: "Shown once" }),
-        }),
+        id: z.guid().meta({ description: "Its id, for good" }),
+        nickname: z.string().meta({ description: "What you call it" }),
+        connection_type: z.literal("ocpp").meta({ description: "How it is connected" }),
+        status: z.literal("offline").meta({ description: "Always offline: nothing was heard of it yet" }),
+        mid_certified: z.literal(false).meta({ description: "Always false: it has not said yet what it is" }),
+        is_charging: z.literal(false).meta({ description: "Whether a car is charging now" }),
+        ocpp: z
+          .object({
+            identity: z.string().meta({ description: "The charger's own name, which ends the address" }),
+            endpoint: z.string().meta({
+              description: "The address of the OCPP server",
+              example: "wss://ocpp.example.com/ere-4f1c09d2b7a3",
+            }),
+            password: z.string().meta({ description: "Shown once" }),
+          })
+          .meta({ description: "What to enter in the charger" }),
       })
       .meta({ id: "RegisteredOwnCharger" }),
     errors: ["connection_type_required", "ocpp_identity_taken", "charger_limit_reached", "gateway_not_configured"],

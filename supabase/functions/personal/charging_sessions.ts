@@ -19,12 +19,12 @@ const border = (description: string) =>
 
 const ChargingSession = z
   .object({
-    id: z.guid(),
-    charger_id: z.guid(),
-    charger_nickname: z.string(),
-    started_at: instant(),
-    ended_at: instant().nullable(),
-    kwh: z.number(),
+    id: z.guid().meta({ description: "Its id, for good" }),
+    charger_id: z.guid().meta({ description: "The charger" }),
+    charger_nickname: z.string().meta({ description: "What you call the charger" }),
+    started_at: instant().meta({ description: "When it began" }),
+    ended_at: instant().nullable().meta({ description: "When it ended; null while it goes on" }),
+    kwh: z.number().meta({ description: "kWh" }),
     status: z
       .enum(["active", "charging", "completed"])
       .meta({ description: "active: connected without charging; charging; completed" }),
@@ -56,7 +56,9 @@ export const listChargingSessions = endpoint(
       from: border("Sessions that started at or after this"),
       to: border("Sessions that started before this"),
     }),
-    response: z.object({ sessions: z.array(ChargingSession), ...pageFields }).meta({ id: "SessionPage" }),
+    response: z
+      .object({ sessions: z.array(ChargingSession).meta({ description: "This page of sessions" }), ...pageFields })
+      .meta({ id: "SessionPage" }),
     errors: ["invalid_request"],
     failure: "list_failed",
   },

@@ -17,10 +17,19 @@ export const getEnergy = endpoint(
     sql: ["get_energy"],
     response: z
       .object({
-        total_kwh: z.number(),
-        total_ere_credits: z.number(),
-        total_sessions: z.int(),
-        months: z.array(z.object({ month: month(), kwh: z.number(), ere_credits: z.number(), sessions: z.int() })),
+        total_kwh: z.number().meta({ description: "kWh of all months" }),
+        total_ere_credits: z.number().meta({ description: "ERE of all months" }),
+        total_sessions: z.int().meta({ description: "Completed sessions of all months" }),
+        months: z
+          .array(
+            z.object({
+              month: month().meta({ description: "The month" }),
+              kwh: z.number().meta({ description: "kWh" }),
+              ere_credits: z.number().meta({ description: "ERE" }),
+              sessions: z.int().meta({ description: "Completed sessions in the month" }),
+            }),
+          )
+          .meta({ description: "The months" }),
       })
       .meta({ id: "Energy" }),
     errors: [],

@@ -19,30 +19,38 @@ export const getErePosition = endpoint(
     sql: ["get_ere_position"],
     response: z
       .object({
-        year: z.int().meta({ example: 2026 }),
-        kwh: z.number(),
+        year: z.int().meta({ description: "The year", example: 2026 }),
+        kwh: z.number().meta({ description: "kWh" }),
         renewable_share: z
           .number()
           .nullable()
           .meta({ description: "Of the delivery year; null until it is published", example: 0.505 }),
-        reserved_ere: z.number(),
-        sold_ere: z.number(),
-        forecast_ere: z.number(),
-        quarters: z.array(
-          z.object({
-            quarter: z
-              .string()
-              .regex(/^\d{4}-Q[1-4]$/)
-              .meta({ example: "2026-Q1" }),
-            kwh: z.number(),
-            ere_credits: z.number(),
-            sold_ere: z.number(),
-            price_per_ere: z.number().nullable(),
-            revenue_eur: z.number().nullable(),
-            status: z.enum(["open", "closed", "sold", "paid"]),
-            sold_at: instant().nullable(),
-          }),
-        ),
+        reserved_ere: z.number().meta({ description: "ERE the register has credited and that are not sold yet" }),
+        sold_ere: z.number().meta({ description: "ERE that were sold" }),
+        forecast_ere: z.number().meta({ description: "ERE of the whole year, as far as can be told" }),
+        quarters: z
+          .array(
+            z.object({
+              quarter: z
+                .string()
+                .regex(/^\d{4}-Q[1-4]$/)
+                .meta({ description: "The quarter", example: "2026-Q1" }),
+              kwh: z.number().meta({ description: "kWh" }),
+              ere_credits: z.number().meta({ description: "ERE" }),
+              sold_ere: z.number().meta({ description: "ERE that were sold" }),
+              price_per_ere: z
+                .number()
+                .nullable()
+                .meta({ description: "What an ERE brought in euros, before the fee; null until any is sold" }),
+              revenue_eur: z
+                .number()
+                .nullable()
+                .meta({ description: "What you get of it in euros, after the fee; null until any is sold" }),
+              status: z.enum(["open", "closed", "sold", "paid"]).meta({ description: "open, closed, sold or paid" }),
+              sold_at: instant().nullable().meta({ description: "When the last of it was sold; null until then" }),
+            }),
+          )
+          .meta({ description: "The quarters so far" }),
       })
       .meta({ id: "PersonalErePosition" }),
     errors: [],

@@ -9,7 +9,10 @@ export const getProfile = endpoint(
     limit: "user",
     sql: ["get_profile"],
     response: z
-      .object({ email: z.string().nullable(), name: z.string().nullable().meta({ example: "Sanne de Vries" }) })
+      .object({
+        email: z.string().nullable().meta({ description: "E-mail address" }),
+        name: z.string().nullable().meta({ description: "The person's name", example: "Sanne de Vries" }),
+      })
       .meta({ id: "Profile" }),
     errors: [],
     failure: "internal_error",

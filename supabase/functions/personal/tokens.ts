@@ -7,12 +7,12 @@ import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 const Scope = z.enum(PERSONAL_SCOPES);
 
 const token = {
-  id: z.guid(),
-  name: z.string(),
-  scopes: z.array(Scope),
+  id: z.guid().meta({ description: "Its id, for good" }),
+  name: z.string().meta({ description: "What it is called" }),
+  scopes: z.array(Scope).meta({ description: "What it may do" }),
   last4: z.string().meta({ description: "The last four characters, to tell tokens apart" }),
-  created_at: instant(),
-  expires_at: instant().nullable(),
+  created_at: instant().meta({ description: "When it was made" }),
+  expires_at: instant().nullable().meta({ description: "When it expires" }),
   last_used_at: instant().nullable().meta({ description: "To the minute" }),
 };
 
@@ -24,7 +24,9 @@ export const listTokens = endpoint(
     caller: { kind: "session" },
     limit: "user",
     sql: ["list_personal_tokens"],
-    response: z.object({ tokens: z.array(z.object(token).meta({ id: "PersonalToken" })) }),
+    response: z.object({
+      tokens: z.array(z.object(token).meta({ id: "PersonalToken" })).meta({ description: "Your tokens, newest first" }),
+    }),
     errors: [],
     failure: "list_failed",
   },
@@ -41,8 +43,8 @@ export const createToken = endpoint(
     sql: ["create_personal_token"],
     body: z
       .object({
-        name: lineOf(1, 100).meta({ example: "Home Assistant" }),
-        scopes: z.array(Scope).min(1).max(20),
+        name: lineOf(1, 100).meta({ description: "What it is called", example: "Home Assistant" }),
+        scopes: z.array(Scope).min(1).max(20).meta({ description: "What it may do" }),
         expires_at: orNull(z.iso.datetime({ offset: true })).meta({
           description:
             "A moment in the future; absent or null: never. Later than a year from now, or never, only within 15 minutes of signing in",
@@ -50,7 +52,11 @@ export const createToken = endpoint(
       })
       .meta({ id: "CreateToken" }),
     response: z
-      .object({ ok: z.literal(true), token: z.string().meta({ description: "Shown once" }), ...token })
+      .object({
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        token: z.string().meta({ description: "Shown once" }),
+        ...token,
+      })
       .meta({ id: "CreatedToken" }),
     errors: ["token_limit_reached", "recent_sign_in_required"],
     failure: "token_failed",
@@ -70,10 +76,11 @@ export const revokeToken = endpoint(
   {
     id: "revokeToken",
     summary: "Revoke a personal API token; it stops working at once",
+    params: { id: "The token's id, from GET /tokens" },
     caller: { kind: "session" },
     limit: "user",
     sql: ["revoke_personal_token"],
-    response: z.object({ ok: z.literal(true) }),
+    response: z.object({ ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }) }),
     errors: ["token_not_found"],
     failure: "internal_error",
   },

@@ -11,8 +11,14 @@ export const ChargerProfile = z
       .boolean()
       .default(true)
       .meta({ description: "false: no MID meter, so that its sessions never count toward ERE" }),
-    kwh_per_session: z.number().min(0.1).max(100).default(12),
-    sessions_per_week: z.number().min(0).max(50).transform(hundredths).default(4),
+    kwh_per_session: z.number().min(0.1).max(100).default(12).meta({ description: "kWh of one session" }),
+    sessions_per_week: z
+      .number()
+      .min(0)
+      .max(50)
+      .transform(hundredths)
+      .default(4)
+      .meta({ description: "Sessions in a week" }),
     power_kw: z
       .number()
       .min(1)
@@ -44,15 +50,19 @@ export type ChargerProfile = z.output<typeof ChargerProfile>;
 
 export const VirtualCharger = z
   .object({
-    charger_id: z.guid(),
-    integration_id: z.guid(),
-    catalog_charger_id: z.guid(),
-    brand: z.string(),
-    model: z.string(),
-    mid: z.boolean(),
+    charger_id: z.guid().meta({ description: "The charger" }),
+    integration_id: z.guid().meta({ description: "The connection to the virtual charger" }),
+    catalog_charger_id: z.guid().meta({ description: "A model of the catalogue, from GET /v1/catalog/chargers" }),
+    brand: z.string().meta({ description: "The maker" }),
+    model: z.string().meta({ description: "The model" }),
+    mid: z.boolean().meta({ description: "Whether it has a MID meter" }),
   })
   .meta({ id: "VirtualCharger" });
 
 export const SyncResult = z
-  .object({ ok: z.boolean(), sessions_created: z.int(), error: z.string().nullable() })
+  .object({
+    ok: z.boolean().meta({ description: "Whether they could be collected" }),
+    sessions_created: z.int().meta({ description: "Charging sessions that are new" }),
+    error: z.string().nullable().meta({ description: "Why not; null where they could" }),
+  })
   .meta({ id: "SyncResult" });

@@ -13,6 +13,7 @@ export const connectCharger = endpoint(
     description:
       "`id` is a customer_ref or an account id. Its sessions are the same for good, as many as sessions_per_week since `since`, whole up to now; they pass " +
       "through the pipeline that real ones pass through. The same profile again is the same charger; another profile is another one, up to ten.",
+    params: { id: "A customer_ref or an account id" },
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -20,7 +21,11 @@ export const connectCharger = endpoint(
     body: SandboxChargerProfile,
     bodyOptional: true,
     response: z
-      .object({ ok: z.literal(true), ...VirtualCharger.shape, sync: SyncResult })
+      .object({
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ...VirtualCharger.shape,
+        sync: SyncResult.meta({ description: "What was collected from the charger" }),
+      })
       .meta({ id: "ConnectedVirtualCharger" }),
     errors: ["customer_not_found", "no_connection", "charger_limit_reached", "catalog_unresolved"],
     failure: "sandbox_step_failed",
@@ -38,6 +43,7 @@ export const syncCustomer = endpoint(
     id: "syncCustomer",
     summary: "Collect a customer's sessions now instead of within 15 minutes",
     description: "Of every virtual charger the customer has. Twice creates nothing twice.",
+    params: { id: "A customer_ref or an account id" },
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -58,16 +64,19 @@ export const reviewCustomer = endpoint(
       "`id` is a customer_ref or an account id, of an account made through the CPO API too. The outcome is the one you ask for, so that you can rehearse each; " +
       "`closed_gates` names what keeps the account from being ERE-eligible. The real review, and the one after 2 minutes, approves only where mandate, EAN and MID charger " +
       "hold. A registration is decided once: what is not submitted, or decided already, answers `nothing_to_review`.",
+    params: { id: "A customer_ref or an account id" },
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
     sql: ["review_customer"],
-    body: z.object({ outcome: z.enum(["goedgekeurd", "afgekeurd"]) }).meta({ id: "ReviewCustomer" }),
+    body: z
+      .object({ outcome: z.enum(["goedgekeurd", "afgekeurd"]).meta({ description: "The decision to make" }) })
+      .meta({ id: "ReviewCustomer" }),
     response: z
       .object({
-        ok: z.literal(true),
-        from: RegistrationStatus,
-        to: RegistrationStatus,
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        from: RegistrationStatus.meta({ description: "Where the registration stood" }),
+        to: RegistrationStatus.meta({ description: "Where it stands now" }),
         closed_gates: z
           .array(z.enum(["mandate_signed", "ean_validated", "mid_charger_registered", "iban_present"]))
           .meta({ description: "The gates of the checklist that are closed; empty where all four hold" }),

@@ -22,6 +22,7 @@ export const claimDraft = endpoint(
       "A failure names its step; the steps before it stay done. An EAN that is in use, uploaded or given, and a login that belongs to another partner end the draft in `conflict`: " +
       "409 `draft_not_claimable`, withdraw it and make it anew. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
       "54 in use, 61 register timeout; any other EAN is matched. Never enters a login that a claim of yours did not make.",
+    params: { id: "The draft's id, or your external_ref" },
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -56,17 +57,26 @@ export const claimDraft = endpoint(
     bodyOptional: true,
     response: z
       .object({
-        ok: z.literal(true),
-        draft_id: z.guid(),
-        external_ref: z.string().nullable(),
-        account_id: z.guid(),
-        customer_ref: z.string(),
-        email: z.string(),
-        draft_status: z.literal("active"),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        draft_id: z.guid().meta({ description: "The draft" }),
+        external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
+        account_id: z.guid().meta({ description: "The account" }),
+        customer_ref: z.string().meta({ description: "The customer, by a name of their own for each partner" }),
+        email: z.string().meta({ description: "E-mail address" }),
+        draft_status: z.literal("active").meta({ description: "Where the draft stands" }),
         registration_status: RegistrationStatus,
-        steps: z.object({ claim: StepResult, activate: StepResult, iban: StepResult, submit: StepResult }),
-        charger: VirtualCharger.nullable(),
-        sync: SyncResult.nullable(),
+        steps: z
+          .object({
+            claim: StepResult.meta({ description: "The draft is claimed" }),
+            activate: StepResult.meta({ description: "The mandate is signed" }),
+            iban: StepResult.meta({ description: "The IBAN is added" }),
+            submit: StepResult.meta({ description: "The registration is submitted" }),
+          })
+          .meta({ description: "What became of each step" }),
+        charger: VirtualCharger.nullable().meta({
+          description: "The virtual charger that was connected; null where none was",
+        }),
+        sync: SyncResult.nullable().meta({ description: "What was collected from the charger" }),
         next: z.string().meta({ description: "What to call next, for a person to read" }),
       })
       .meta({ id: "ClaimedSandboxDraft" }),

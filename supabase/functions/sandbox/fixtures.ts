@@ -38,12 +38,12 @@ const STATES = Object.keys(RECIPES) as State[];
 const isState = (value: unknown): value is State => typeof value === "string" && Object.hasOwn(RECIPES, value);
 
 const Fixture = z.object({
-  state: z.string(),
-  ok: z.boolean(),
-  account_id: z.guid().nullable(),
-  email: z.string(),
-  ean: z.string(),
-  sync: SyncResult.nullable(),
+  state: z.string().meta({ description: "The state that was asked for" }),
+  ok: z.boolean().meta({ description: "Whether it was made" }),
+  account_id: z.guid().nullable().meta({ description: "The account" }),
+  email: z.string().meta({ description: "E-mail address" }),
+  ean: z.string().meta({ description: "EAN of the connection, 18 digits" }),
+  sync: SyncResult.nullable().meta({ description: "What was collected from the charger" }),
   error: z.string().nullable().meta({ description: "The error's name; null where the state was made" }),
 });
 
@@ -72,7 +72,9 @@ export const createFixtures = endpoint(
       })
       .meta({ id: "CreateSandboxFixtures" }),
     bodyOptional: true,
-    response: z.object({ fixtures: z.array(Fixture) }).meta({ id: "SandboxFixtures" }),
+    response: z
+      .object({ fixtures: z.array(Fixture).meta({ description: "One customer a state" }) })
+      .meta({ id: "SandboxFixtures" }),
     errors: ["unknown_state", ...REHEARSAL_ERRORS, "nothing_to_review"],
     failure: "sandbox_step_failed",
   },

@@ -5,15 +5,15 @@ import { CALLER } from "./caller.ts";
 
 const CapturedMail = z
   .object({
-    id: z.guid(),
-    captured_at: instant(),
-    to: z.string(),
-    from: z.string(),
-    subject: z.string(),
-    template: z.string().meta({ example: "claim" }),
+    id: z.guid().meta({ description: "Its id, for good" }),
+    captured_at: instant().meta({ description: "When it was written" }),
+    to: z.string().meta({ description: "Whom it is for" }),
+    from: z.string().meta({ description: "Whom it is from" }),
+    subject: z.string().meta({ description: "Its subject" }),
+    template: z.string().meta({ description: "Which mail it is", example: "claim" }),
     links: z.array(z.url()).meta({ description: "The links in it, as they work on the pages" }),
-    html: z.string(),
-    text: z.string(),
+    html: z.string().meta({ description: "Its text as HTML" }),
+    text: z.string().meta({ description: "Its text" }),
   })
   .meta({ id: "CapturedMail" });
 
@@ -30,7 +30,9 @@ export const listMail = endpoint(
       to: filter(320).meta({ description: "Only mail to this address" }),
       limit: limit(20),
     }),
-    response: z.object({ mail: z.array(CapturedMail) }).meta({ id: "CapturedMails" }),
+    response: z
+      .object({ mail: z.array(CapturedMail).meta({ description: "The mails, newest first" }) })
+      .meta({ id: "CapturedMails" }),
     errors: [],
     failure: "list_failed",
   },

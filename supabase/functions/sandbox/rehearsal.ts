@@ -90,7 +90,7 @@ export type Rehearsed = Standing & {
 type Step = "claim" | "activate" | "submit" | "iban" | "charger" | "sync";
 type Call = (name: (typeof REHEARSAL_SQL)[number], input: object) => Promise<string>;
 /** By whom and from where a rehearsal was asked for, and what it may run. */
-export type Asked = { environment: Environment; caller: Caller; address: string; call: Call };
+type Asked = { environment: Environment; caller: Caller; address: string; call: Call };
 
 /** How often a step is begun again because somebody on the claim pages moved the draft meanwhile. */
 const ATTEMPTS = 8;
@@ -248,7 +248,7 @@ const visitorOf = ({ environment, caller }: Asked) => hashAddress(environment, `
 
 /** What the customer does, with the helper as who does it. */
 const flowOf = ({ environment, caller }: Asked, { draft_id }: Standing) =>
-  new ClaimFlow(environment, caller.request_id, draft_id, "sandbox");
+  new ClaimFlow(environment, caller.request_id, draft_id, { kind: "sandbox" });
 
 /** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */
 async function claim(asked: Asked, draft: Standing): Promise<boolean> {

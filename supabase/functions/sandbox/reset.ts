@@ -16,7 +16,11 @@ export const resetSandbox = endpoint(
     sql: ["reset_sandbox"],
     slow: true,
     response: z
-      .object({ ok: z.literal(true), customers_deleted: z.int(), drafts_deleted: z.int() })
+      .object({
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        customers_deleted: z.int().meta({ description: "Customers that were deleted" }),
+        drafts_deleted: z.int().meta({ description: "Drafts that were deleted" }),
+      })
       .meta({ id: "ResetSandbox" }),
     errors: [],
     failure: "sandbox_step_failed",

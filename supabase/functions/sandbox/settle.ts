@@ -22,8 +22,8 @@ const LEFT_OUT = [
 const LeftOutMonths = z
   .array(
     z.object({
-      account_id: z.guid(),
-      period: z.string().meta({ example: "2026-06" }),
+      account_id: z.guid().meta({ description: "The account" }),
+      period: z.string().meta({ description: "The month", example: "2026-06" }),
       reason: z.enum(LEFT_OUT).meta({ description: "The first that holds" }),
     }),
   )
@@ -49,7 +49,7 @@ export const settleQuarter = endpoint(
         quarter: z
           .string()
           .regex(/^20\d\d-Q[1-4]$/, "must be a quarter such as 2026-Q2")
-          .meta({ example: "2026-Q2" }),
+          .meta({ description: "The quarter", example: "2026-Q2" }),
         price_per_ere: z
           .number()
           .positive()
@@ -61,9 +61,9 @@ export const settleQuarter = endpoint(
       .meta({ id: "SettleSandboxQuarter" }),
     response: z
       .object({
-        ok: z.literal(true),
-        quarter: z.string(),
-        booking_id: z.guid(),
+        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        quarter: z.string().meta({ description: "The quarter" }),
+        booking_id: z.guid().meta({ description: "The booking" }),
         accounts: z.int().meta({ description: "How many have a settled month" }),
         kwh: z.number().meta({ description: "Accepted by the register" }),
         ere: z.number().meta({ description: "Credited, two decimals" }),

@@ -8,7 +8,7 @@ export const showClientAddress = endpoint(
   {
     id: "showClientAddress",
     summary: "Show the network address this request is counted by, and every header that holds addresses",
-    caller: { kind: "worker" },
+    caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: [],
     response: z.object({

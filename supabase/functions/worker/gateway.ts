@@ -1,4 +1,4 @@
-// What the OCPP gateway asks and brings, with WORKER_SECRET as bearer.
+// What the OCPP gateway asks and brings, with GATEWAY_SECRET as bearer.
 
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { z } from "#shared/foundation/zod.ts";
@@ -36,7 +36,7 @@ export const ingestChargingSessions = endpoint(
       "`{sessions: [{charger_id, source, external_id, started_at, ended_at?, wh, connector?, status?, meter_wh?}]}`. A session is known " +
       "by charger, `source` and `external_id`: bringing it again changes nothing, or corrects it. Safe to repeat, in any order, " +
       "in parallel. Each session has a result of its own.",
-    caller: { kind: "worker" },
+    caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
     sql: ["ingest_charging_sessions"],
     slow: true,
@@ -68,7 +68,7 @@ export const admitCharger = endpoint(
     description:
       "Also on each heartbeat, with the same credentials: a charger that was removed is then let go. After its BootNotification with " +
       "what that says: the resolver of `/v1/catalog/chargers/resolve` then settles its model and whether its meter is MID.",
-    caller: { kind: "worker" },
+    caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
     sql: ["admit_charger"],
     body: z.object({

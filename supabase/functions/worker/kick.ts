@@ -3,6 +3,7 @@ import { gather } from "#shared/foundation/gather.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { recountDashboards } from "./dashboards.ts";
 import { deliverMail } from "./mail.ts";
 import { mailNotices } from "./notices.ts";
 import { startDelivering } from "./webhooks.ts";
@@ -16,10 +17,11 @@ const SQL = [
   "mail_notices",
   "claim_webhooks",
   "settle_webhook",
+  "recount_dashboard",
 ] as const;
 type Call = (name: (typeof SQL)[number], ...input: (object | null)[]) => Promise<string>;
 
-/** Mail and webhooks apart: a receiver that hangs keeps no code from its reader. */
+/** Each by itself: a receiver that hangs keeps no code from its reader. */
 const workOf = oncePerEnvironment((environment: Environment) => ({
   mail: gather(async (call: Call, request_id: string) => {
     const deadline = Date.now() + BUDGET_MS;
@@ -32,15 +34,19 @@ const workOf = oncePerEnvironment((environment: Environment) => ({
     environment.waitUntil(sent.catch(() => {}));
     await claimed;
   }),
+  dashboards: gather((call: Call, request_id: string) =>
+    recountDashboards(environment, call, Date.now() + BUDGET_MS, request_id),
+  ),
 }));
 
 export const kick = endpoint(
   {
     id: "kickWorker",
-    summary: "Send the mail and the webhooks that wait, soon after this is answered",
+    summary:
+      "Send the mail and the webhooks that wait, and count dashboards that were asked for, soon after this is answered",
     description:
-      "Called with WORKER_SECRET by a function that has put something in the outbox. Of many calls at once one does the work; what comes in meanwhile is seen by one more.",
-    caller: { kind: "worker" },
+      "Called with WORKER_SECRET by a function that has put something in the outbox, or has shown a dashboard that is older than a minute. Of many calls at once one does the work; what comes in meanwhile is seen by one more.",
+    caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: SQL,
     slow: true,
@@ -50,9 +56,9 @@ export const kick = endpoint(
   },
   async ({ call, environment, admitted }) => {
     const { request_id } = await admitted();
-    const { mail, webhooks } = workOf(environment);
-    const work = [mail, webhooks].map((send) =>
-      send(call, request_id).catch((error) =>
+    const { mail, webhooks, dashboards } = workOf(environment);
+    const work = [mail, webhooks, dashboards].map((run) =>
+      run(call, request_id).catch((error) =>
         // the scheduled run does what is left
         environment.log({ level: "error", event: "kick_failed", request_id, ...describeCause(error) }),
       ),

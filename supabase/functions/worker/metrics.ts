@@ -52,9 +52,9 @@ export const showMetrics = endpoint(
     id: "showMetrics",
     summary: "Show figures of the service for Prometheus",
     description:
-      "With WORKER_SECRET as bearer. Figures of the service as a whole: no personal data, and no partner. It takes as long of a million " +
+      "With METRICS_SECRET as bearer. Figures of the service as a whole: no personal data, and no partner. It takes as long of a million " +
       "rows as of ten thousand.",
-    caller: { kind: "worker" },
+    caller: { kind: "worker", secret: "METRICS_SECRET" },
     limit: null,
     sql: ["metrics"],
     slow: true,

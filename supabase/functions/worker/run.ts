@@ -1,6 +1,7 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { chainAudit } from "./audit.ts";
+import { recountDashboards } from "./dashboards.ts";
 import { tendDrafts } from "./drafts.ts";
 import { checkEans } from "./ean_checks.ts";
 import { checkLedger } from "./ledger.ts";
@@ -15,10 +16,10 @@ export const run = endpoint(
   {
     id: "runWorker",
     summary:
-      "Run what is due: jobs of the database, drafts, notices to customers, mail, webhooks, the weekly re-check of EANs, the hashes of the audit log and the ledger, the daily check of the books",
+      "Run what is due: jobs of the database, drafts, notices to customers, mail, webhooks, the weekly re-check of EANs, the hashes of the audit log and the ledger, the daily check of the books, the nightly count of dashboards",
     description:
       "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
-    caller: { kind: "worker" },
+    caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: [
       "run_due_jobs",
@@ -37,6 +38,7 @@ export const run = endpoint(
       "settle_webhook",
       "begin_ledger_check",
       "finish_ledger_check",
+      "recount_dashboard",
       "record_job_run",
     ] as const,
     slow: true,
@@ -82,6 +84,10 @@ export const run = endpoint(
           wrong: z.int().meta({ description: "What does not agree in them; `operator ledger check` says what" }),
           failed: z.int().meta({ description: "Our failures, the cause in the log; due again in a day" }),
         }),
+        dashboards: z.object({
+          recounted: z.int().meta({ description: "Dashboards of partners with more than 1,000 customers" }),
+          failed: z.int().meta({ description: "Our failures, the cause in the log; due again in the next run" }),
+        }),
       })
       .meta({ id: "WorkerRun" }),
     errors: [],
@@ -99,12 +105,14 @@ export const run = endpoint(
       const mail = await deliverMail(environment, call, deadline, request_id);
       const ean_checks = await checkEans(environment, call, deadline, request_id);
       const ledger = await checkLedger(environment, call, request_id);
-      return { drafts, notices, mail, ean_checks, audit, ledger };
+      const dashboards = await recountDashboards(environment, call, deadline, request_id);
+      return { drafts, notices, mail, ean_checks, audit, ledger, dashboards };
     };
     // beside each other: a receiver of webhooks may take its ten seconds
     const [webhooks, rest] = await Promise.all([deliverWebhooks(environment, call, deadline, request_id), others()]);
-    const { mail, ean_checks, drafts, ledger } = rest;
-    const ok = mail.problem === undefined && ean_checks.failed + drafts.failed + ledger.failed + ledger.wrong === 0;
+    const { mail, ean_checks, drafts, ledger, dashboards } = rest;
+    const failed = ean_checks.failed + drafts.failed + ledger.failed + ledger.wrong + dashboards.failed;
+    const ok = mail.problem === undefined && failed === 0;
     await call("record_job_run", { job: "worker", ok, ms: Math.round(performance.now() - begun) });
     return { ok, jobs, webhooks, ...rest };
   },

@@ -26,7 +26,7 @@ type Claimed = {
   posts: Post[];
 };
 type Result = Omit<Post, "body"> & Sent & { at: string };
-export type WebhookResult = { delivered: number; failed: number };
+type WebhookResult = { delivered: number; failed: number };
 type Call = (name: "claim_webhooks" | "settle_webhook", ...input: (object | null)[]) => Promise<string>;
 
 /**

@@ -217,7 +217,12 @@ as $$
 declare
   admitted constant jsonb := current_setting('app.admission');
   rate     jsonb;
+  ignored  text;
 begin
+  -- a request that wrote nothing until here commits without waiting for the disk: a crash loses its debit
+  if pg_current_xact_id_if_assigned() is null then
+    ignored := set_config('synchronous_commit', 'off', true);
+  end if;
   if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
     perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
   end if;

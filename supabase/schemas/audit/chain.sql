@@ -88,7 +88,7 @@ $$;
 
 create function private.chain_rows(partner uuid, of_log text, size int) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   -- of the transactions that could have written, those before this are over for whatever is read from here on

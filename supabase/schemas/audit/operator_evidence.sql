@@ -25,7 +25,7 @@ select private.expose_ops('ops.evidence_open(jsonb)');
 
 create function private.evidence_rows(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   select r.id, to_json(j)
     from (select * from core.booking_rows r
@@ -40,7 +40,7 @@ $$;
 
 create function private.evidence_mandates(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   select m.id, json_build_object(
            'mandate_id', m.id, 'connection_id', m.connection_id, 'status', m.status, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
@@ -55,7 +55,7 @@ $$;
 
 create function private.evidence_pdfs(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   -- of one that is not rendered yet there is a line too, without a document
   select k.mandate_id, json_build_object('mandate_id', k.mandate_id, 'sha256', d.sha256, 'pdf', translate(encode(d.pdf, 'base64'), e'\n', ''))
@@ -66,7 +66,7 @@ $$;
 
 create function private.evidence_deliveries(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   select d.id, json_build_object(
            'delivery_id', d.id, 'connection_id', d.connection_id, 'client_id', d.client_id, 'request_id', d.request_id,
@@ -78,7 +78,7 @@ $$;
 
 create function private.evidence_connections(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   select k.connection_id, json_build_object(
            'connection_id', k.connection_id,
@@ -109,7 +109,7 @@ $$;
 
 create function private.evidence_audit(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   select k.subject, json_build_object(
            'subject', k.subject,

@@ -23,7 +23,7 @@ comment on function private.account_meant(text) is
 create function private.account_events(account core.accounts)
 returns table (at timestamptz, what text, by text, period text, kwh numeric, ere numeric, eur numeric, note text)
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   with connection as materialized (
     select c.id, c.ean_code from core.connections c where c.partner_id = account.partner_id and c.account_id = account.id

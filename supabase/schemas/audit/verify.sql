@@ -10,7 +10,7 @@ create type private.audit_fault as (
 create function private.verify_links(chain core.audit_chains, after bigint, size int, expected bytea,
                                      out last bigint, out links int, out is_there boolean, out first_fault private.audit_fault)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   -- what is deleted on the sandbox is what a reset takes out of the ledger
@@ -44,7 +44,7 @@ comment on function private.verify_links(core.audit_chains, bigint, int, bytea) 
 
 create function private.verify_rest(chain core.audit_chains) returns private.audit_fault
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   last  core.audit_links;

@@ -96,8 +96,12 @@ comment on column core.booking_rows.flags is 'What made the month look implausib
 create unique index booking_rows_live_month on core.booking_rows (partner_id, connection_id, period) where live;
 -- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.claim_months relies on it
 create unique index booking_rows_live_ean on core.booking_rows (ean_code, period) where live and ean_exclusive;
--- serves: why the register rejected a month
-create index booking_rows_rejected on core.booking_rows (partner_id, connection_id, period) where status = 'rejected';
+-- serves: why the register rejected a month, and deleting a connection
+create index booking_rows_connection on core.booking_rows (partner_id, connection_id, period);
+-- serves: deleting a mandate
+create index booking_rows_mandate on core.booking_rows (partner_id, mandate_id);
+-- serves: deleting a delivery
+create index booking_rows_delivery on core.booking_rows (partner_id, delivery_id) where delivery_id is not null;
 -- serves: the rows of a booking
 create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
 select private.isolate('core.booking_rows', 'select');
@@ -124,6 +128,8 @@ comment on table core.credits is
   'What the register granted of a row: the accepted kWh, none where it rejected the row, and their ERE, cut to six decimals once and for all. A reversed one is kept. Kept seven years.';
 -- serves: the credit of a row, of which one at a time stands
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
+-- serves: deleting a row
+create index credits_row on core.credits (partner_id, row_id);
 select private.isolate('core.credits', 'select');
 select private.keep_to_owner('core.credits');
 

@@ -138,6 +138,7 @@ begin
   end if;
   perform private.settle_difference(booking);
   if credited > 0 then
+    perform private.sum_booking(booking.partner_id, booking.id);
     perform private.audit('booking.credited', booking.id, jsonb_build_object('rows', credited));
   end if;
   return credited;
@@ -177,6 +178,7 @@ begin
    where d.partner_id = line.partner_id and d.connection_id = line.connection_id and d.period = line.period;
   perform private.reverse_postings(line.partner_id, array(
     select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));
+  perform private.sum_booking(line.partner_id, line.booking_id);
   perform private.audit('credit.reversed', line.id, jsonb_build_object('accepted_kwh', credit.accepted_kwh));
   -- it waits for the register again, and is locked as it was then
   perform private.emit_months(line.partner_id, 'account.months_locked', array[line.id]);

@@ -128,6 +128,7 @@ begin
   end if;
   perform private.post(tenant, postings);
   update core.bookings b set status = 'submitted', submitted_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  perform private.sum_booking(tenant, booking.id);
   perform private.audit('booking.submitted', booking.id, jsonb_build_object('rows', cardinality(postings)));
   perform private.emit_months(tenant, 'account.months_locked', array(select r.id from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id));
   return cardinality(postings);
@@ -169,6 +170,7 @@ begin
   perform private.reverse_postings(tenant, array(select 'row:' || r.id || ':submitted' from unnest(taken) r));
   perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
   update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  perform private.sum_booking(tenant, booking.id);
   perform private.audit('booking.withdrawn', booking.id, jsonb_strip_nulls(jsonb_build_object('rows', cardinality(taken), 'reason', reason)));
   perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
   return true;

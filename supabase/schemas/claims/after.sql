@@ -127,7 +127,7 @@ begin
   return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, repeat_hash, mail}. '
+  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, proved_by, repeat_hash, mail}. '
   'The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
@@ -158,5 +158,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash, key}. Open months are judged again; locked ones and the registration stay.';
+  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash, key, proved_by}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');

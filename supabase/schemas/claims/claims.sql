@@ -33,7 +33,7 @@ begin
   if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null or not private.claimant_stands(draft) then
     draft := null;
   end if;
-  perform private.act_for_partner(draft.partner_id);
+  perform private.act_for_tenant(draft.partner_id);
   if current_setting('app.caller_kind') = 'sandbox' then
     perform private.only_in_sandbox();
   else

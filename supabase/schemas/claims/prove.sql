@@ -14,7 +14,8 @@ begin
   elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
     return json_build_object('ok', true);  -- this code was sent already
   end if;
-  if not private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash')) then
+  if not private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'),
+           counted => case when request ->> 'proved_by' = 'code' then private.own_code_fits('claim_code', draft.email, request #>> '{mail,key}') end) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   update core.drafts d
@@ -23,7 +24,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?}. With stage (invited, claimed) only while the claim is there.';
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has codes of its own.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
 create function private.claim_code_refusal(draft core.drafts, request jsonb) returns text
@@ -31,14 +32,15 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  refused constant text := private.judge_guess(draft.email, 'claim', draft.code_hash, draft.code_expires_at, draft.code_attempts, request);
+  refused constant text := private.judge_guess(draft.email, 'claim', draft.code_hash, draft.code_expires_at, draft.code_attempts,
+    request || case when request ->> 'proved_by' = 'code' then jsonb_build_object('email', draft.email, 'device_hash', '') else '{}' end);
 begin
   if refused = 'wrong_code' then
     update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
   end if;
   return refused;
 end $$;
-comment on function private.claim_code_refusal(core.drafts, jsonb) is 'Why a one-time code, {code_hash, key}, is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
+comment on function private.claim_code_refusal(core.drafts, jsonb) is 'Why a one-time code, {code_hash, key, proved_by?}, is refused, or null; a wrong one is counted, so the refusal has to be an answer. Guesses of a browser that proved the address by a code are counted apart.';
 grant execute on function private.claim_code_refusal(core.drafts, jsonb) to api_owner;
 
 create function private.is_second_click(draft core.drafts, repeat_hash text) returns boolean

@@ -2,7 +2,7 @@
 
 create function private.yearly_overview(account core.accounts, year int) returns json
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 begin
   return (

@@ -52,7 +52,7 @@ comment on function private.customer_name(core.accounts) is 'Who is paid: the si
 
 create function private.statement_content(document core.documents) returns json
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   with line as materialized (
     select l.partner_id, l.id, p.id as part_id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4

@@ -32,8 +32,7 @@ grant execute on function private.drafts_made() to api_owner;
 
 create function private.known_addresses(emails text[], tenant uuid, key text, others boolean) returns table (email text, reason text)
 language plpgsql stable security definer
--- looked up by address, also by a plan that was made while there were few drafts: kept, it held each of them against each address
-set search_path = '' set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off
+set search_path = ''
 as $$
 begin
   return query
@@ -53,12 +52,11 @@ begin
   select e.email,
          case when o.own then 'already_drafted'
               when p.email is not null then 'existing_user'
-              when s.email_hash is not null then 'suppressed'
+              when others and private.opted_out(e.email, key) then 'suppressed'
               when o.foreign then 'conflict' end
     from unnest(emails) as e (email)
     left join open o on o.email = e.email
-    left join people p on p.email = e.email
-    left join core.suppressions s on others and s.email_hash = private.email_hash(e.email, key);
+    left join people p on p.email = e.email;
 end $$;
 comment on function private.known_addresses(text[], uuid, text, boolean) is
   'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose. Without others it reads the partner''s own drafts alone.';
@@ -154,7 +152,7 @@ create type private.settled_row as (id uuid, row private.draft_row, outcome text
 
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_generic_plan'
+set search_path = ''
 as $$
 begin
   return query
@@ -181,7 +179,7 @@ grant execute on function private.settle_rows(jsonb, uuid, text, bigint, boolean
 
 create function private.import_drafts(input jsonb) returns json
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_generic_plan'
+set search_path = ''
 as $$
 declare
   tenant       uuid;
@@ -276,14 +274,15 @@ begin
     perform private.enqueue_mails(input -> 'mails' -> coalesce((private.own_partner()).locale, 'nl'), letters);
   end if;
   if not dry_run and (answer ->> 'added')::int > 0 then
-    perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'source', input -> 'source'));
-  elsif dry_run and others and cardinality(emails) > 0 then
+    perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'rows', cardinality(emails), 'source', input -> 'source'));
+  elsif others and cardinality(emails) > 0 then
+    -- also an import of which no row became a draft: it told as much as a dry run
     perform private.audit('drafts.previewed', null, jsonb_build_object('rows', cardinality(emails), 'source', input -> 'source'));
   end if;
   return answer;
 end $$;
 comment on function private.import_drafts(jsonb) is
-  'Makes drafts of the partner of this transaction: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, mails: {nl, en} | null}, to what the import answers. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores no draft. With consent it also tells what depends on people of other tenants, and leaves a row in the audit log.';
+  'Makes drafts of the partner of this transaction: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, mails: {nl, en} | null}, to what the import answers. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores no draft. With consent it also tells what depends on people of other tenants, and leaves a row in the audit log; so does an import of which no row becomes a draft.';
 grant execute on function private.import_drafts(jsonb) to api_owner;
 
 create function api.import_drafts(caller jsonb, input jsonb) returns json

@@ -77,7 +77,7 @@ begin
           order by w.created_at limit size for update skip locked)
       returning d as draft
     ), wanted as materialized (
-      select due.draft, row_number() over () as n from due where not private.is_suppressed(private.email_hash((due.draft).email, links ->> 'key'))
+      select due.draft, row_number() over () as n from due where not private.opted_out((due.draft).email, links ->> 'key')
     ), fits as materialized (
       -- of all partners at once: counted in one order, so that two statements cannot wait for each other
       select f.n from private.mails_that_fit('claim_reminder', array(select (w.draft).email from wanted w order by w.n), links ->> 'key') f (n)

@@ -1,5 +1,5 @@
--- Links and hashes under the claim key: the claim link, opting out, the sign-in links that a partner asks for.
--- `links` is {key, pages_url}: the claim key (hex), which the database never stores, and the root of the pages.
+-- Links and hashes under keys: the claim link, opting out, the sign-in links that a partner asks for.
+-- `links` is {key, pages_url}: the keys, as private.keys_for reads them, and the root of the pages.
 
 create table core.draft_links (
   partner_id uuid        not null,
@@ -17,11 +17,11 @@ create table core.draft_links (
 );
 comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
 comment on column core.draft_links.used_by is 'The browser that used it, by its secret with the token, as SHA-256: it may click twice.';
--- serves: voiding the older link of a draft
-create index draft_links_draft on core.draft_links (partner_id, draft_id) where used_at is null;
+-- serves: voiding the older link of a draft, and deleting a draft
+create index draft_links_draft on core.draft_links (partner_id, draft_id);
 select private.isolate('core.draft_links', 'select, insert, update');
 create policy "an owner reaches only their own rows" on core.draft_links as restrictive to api_owner
-  using ((select private.owner_id()) is null
+  using ((select private.reach()) is null
          or exists (select from core.drafts d where d.partner_id = draft_links.partner_id and d.id = draft_links.draft_id));
 
 -- These are written into the queries that ask for them, five hundred times in an import. The casts to text are part of it: what joins a
@@ -29,14 +29,14 @@ create policy "an owner reaches only their own rows" on core.draft_links as rest
 
 create function private.claim_token(draft uuid, key text) returns text
 language sql immutable
-return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft::text, key));
+return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft::text, (private.keys_for('claim', key))[1]));
 comment on function private.claim_token(uuid, text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
 grant execute on function private.claim_token(uuid, text) to api_owner;
 
 create function private.email_hash(email text, key text) returns bytea
 language sql immutable
-return private.claim_mac('email:' || lower(email), key);
-comment on function private.email_hash(text, text) is 'An address as the opt-out list and unsubscribe links know it.';
+return private.claim_mac('email:' || lower(email), (private.keys_for('opt_out', key))[1]);
+comment on function private.email_hash(text, text) is 'An address as new unsubscribe links know it, and the opt-out list by these.';
 grant execute on function private.email_hash(text, text) to api_owner;
 
 create function private.unsubscribe_token(email text, key text) returns text
@@ -46,7 +46,7 @@ as $$
 declare
   hash constant text := encode(private.email_hash(email, key), 'hex');
 begin
-  return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, key));
+  return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, (private.keys_for('opt_out', key))[1]));
 end $$;
 comment on function private.unsubscribe_token(text, text) is
   'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
@@ -103,7 +103,7 @@ begin
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
   values (draft.partner_id, draft.id, private.claim_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
-  wanted := input -> 'mails' <> 'null' and not private.is_suppressed(private.email_hash(draft.email, input #>> '{links,key}'));
+  wanted := input -> 'mails' <> 'null' and not private.opted_out(draft.email, input #>> '{links,key}');
   if wanted then
     email_sent := 0 = private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,

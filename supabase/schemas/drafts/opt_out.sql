@@ -22,13 +22,36 @@ as $$ begin return exists (select from core.suppressions s where s.email_hash = 
 comment on function private.is_suppressed(bytea) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
 grant execute on function private.is_suppressed(bytea) to api_owner;
 
+create function private.email_hashes(email text, key text) returns bytea[]
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  hashes bytea[] := '{}';
+  each   text;
+begin
+  foreach each in array private.keys_for('opt_out', key) loop
+    hashes := hashes || private.claim_mac('email:' || lower(email), each);
+  end loop;
+  return hashes;
+end $$;
+comment on function private.email_hashes(text, text) is 'An address as the opt-out list may know it: under every key that opt-outs were ever stored under.';
+grant execute on function private.email_hashes(text, text) to api_owner;
+
+create function private.opted_out(email text, key text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$ begin return exists (select from core.suppressions s where s.email_hash = any (private.email_hashes(email, key))); end $$;
+comment on function private.opted_out(text, text) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
+grant execute on function private.opted_out(text, text) to api_owner;
+
 create function private.forget_opt_outs(emails text[], key text) returns void
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
   perform private.only_in_sandbox();
-  delete from core.suppressions s where s.email_hash = any (array(select private.email_hash(e, key) from unnest(emails) e));
+  delete from core.suppressions s where s.email_hash = any (array(select unnest(private.email_hashes(e, key)) from unnest(emails) e));
 end $$;
 comment on function private.forget_opt_outs(text[], text) is
   'Takes addresses off the opt-out list, where nobody is written to: on the sandbox, which a reset makes as new. Definer, because no tenant owns the list.';

@@ -51,7 +51,7 @@ comment on function private.customer_data(jsonb) is 'What of an event a partner 
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   log record;

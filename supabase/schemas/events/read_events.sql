@@ -117,7 +117,7 @@ grant execute on function private.is_shown(core.events, boolean) to api_owner;
 
 create function api.list_events(caller jsonb, query jsonb) returns json
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   size    constant int := (query ->> 'limit')::int;

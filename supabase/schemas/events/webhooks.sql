@@ -339,7 +339,7 @@ grant execute on function private.pinged(uuid, uuid) to api_owner;
 
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   since bigint;

@@ -4,12 +4,14 @@ create table core.figures (
   partner_id    uuid        not null,
   delivery_year int         not null,
   published_at  timestamptz not null default private.now(),
+  price         numeric,
   constraint figures_pkey primary key (partner_id, delivery_year),
   constraint figures_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint figures_factor_fkey foreign key (delivery_year) references core.ere_factors (delivery_year)
 );
 comment on table core.figures is
   'A delivery year whose figures are published to a tenant: from then on positions say what it yields. Kept for good.';
+comment on column core.figures.price is 'private.average_price of the year, kept when a sale of it is recorded or taken back.';
 select private.isolate('core.figures', 'select');
 
 create function private.average_price(tenant uuid, year int) returns numeric
@@ -34,13 +36,14 @@ comment on function private.average_price(uuid, int) is
 grant execute on function private.average_price(uuid, int) to api_owner;
 
 create view core.earned_months with (security_invoker = true) as
-select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r.fee_pct, r.partner_share_pct,
+select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r.booking_id, r.account_id, r.owner_id, r.fee_pct, r.partner_share_pct,
        coalesce(k.accepted_kwh, m.total_kwh) as kwh, coalesce(k.accepted_kwh, m.total_kwh) * m.ere_per_kwh as ere,
        coalesce(k.ere, 0) as registered_ere, coalesce(s.ere, 0) as sold_ere, coalesce(s.gross, 0) as gross, coalesce(s.net, 0) as net,
        s.sold_on, greatest(m.received_at, k.credited_at, s.changed_at) as changed_at
   from core.counted_months m
   left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
-  left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+  -- by its key, also right after the credits were written, when the planner still believes that there are none
+  left join lateral (select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) k on true
   left join lateral (
     select sum(a.ere) filter (where a.reversal_id is null) as ere, sum(a.gross) filter (where a.reversal_id is null) as gross,
            sum(a.net) filter (where a.reversal_id is null) as net, min(s.sold_on) filter (where a.reversal_id is null) as sold_on,
@@ -53,42 +56,107 @@ comment on view core.earned_months is
   'What came of each month that counts: the kWh that the register accepted, or that it has still to accept, their ERE (exact), and what of it is credited and sold. Euro.';
 grant select on core.earned_months to api_owner;
 
-create function private.position_figures(accounts uuid[], years int[]) returns json[]
-language plpgsql stable
--- planned once: to plan it takes ten times what it takes to run for one account; by keys alone, whatever the tables held when it was planned
-set search_path = '' set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off
+create table core.account_bookings (
+  partner_id     uuid           not null,
+  account_id     uuid           not null,
+  booking_id     uuid           not null,
+  owner_id       uuid           not null,
+  delivery_year  int            not null,
+  kwh            numeric(18, 3) not null,
+  ere            numeric        not null,
+  registered_ere numeric(18, 6) not null,
+  sold_ere       numeric(18, 6) not null,
+  gross          numeric(14, 2) not null,
+  net            numeric(14, 2) not null,
+  lowest_fee     numeric(5, 2)  not null,
+  highest_fee    numeric(5, 2)  not null,
+  changed_at     timestamptz    not null,
+  constraint account_bookings_pkey primary key (partner_id, account_id, booking_id),
+  constraint account_bookings_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id)
+);
+comment on table core.account_bookings is
+  'What core.booking_sums says of each account of a booking, kept by the step that changes it, so that a position does not add up a year. Kept as long as the booking.';
+-- serves: the sums of a booking
+create index account_bookings_booking on core.account_bookings (partner_id, booking_id);
+select private.isolate('core.account_bookings', 'select');
+select private.keep_to_owner('core.account_bookings');
+
+create view core.booking_sums with (security_invoker = true) as
+select m.partner_id, m.account_id, m.booking_id, m.owner_id, extract(year from min(m.period))::int as delivery_year, sum(m.kwh) as kwh, sum(m.ere) as ere,
+       sum(m.registered_ere) as registered_ere, sum(m.sold_ere) as sold_ere, sum(m.gross) as gross, sum(m.net) as net,
+       min(m.fee_pct) as lowest_fee, max(m.fee_pct) as highest_fee, max(m.changed_at) as changed_at
+  from core.earned_months m
+ where m.booking_id is not null
+ group by m.partner_id, m.account_id, m.booking_id, m.owner_id;
+comment on view core.booking_sums is 'The sums of each account in each booking: kWh, ERE (exact), ERE credited and sold, euro, and the lowest and highest fee.';
+grant select on core.booking_sums to api_owner;
+
+create function private.sum_booking(tenant uuid, booking uuid) returns void
+language plpgsql
+-- by keys alone, from the rows of the booking on: tables that were empty a moment ago look as if they were read whole at no cost
+set search_path = '' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
-declare
-  tenant constant uuid := private.partner_id();
 begin
-  return array(
-    with published as materialized (
-      select f.delivery_year, f.published_at, k.renewable_share, k.ere_per_kwh, private.average_price(tenant, f.delivery_year) as price
-        from core.figures f join core.ere_factors k on k.delivery_year = f.delivery_year
-       where f.partner_id = tenant and f.delivery_year = any (years)
-    ), earned as (
-      select c.account_id, extract(year from m.period)::int as year, sum(m.kwh) as kwh, sum(m.ere) as estimated, sum(m.registered_ere) as registered,
-             sum(m.sold_ere) as sold, sum(m.gross) as gross, sum(m.net) as net, max(m.changed_at) as changed_at,
-             case when min(m.fee_pct) = max(m.fee_pct) then min(m.fee_pct) end as fee_pct
-        from core.connections c
-        join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-       where c.partner_id = tenant and c.account_id = any (accounts) and extract(year from m.period) = any (years)
-       group by c.account_id, extract(year from m.period)
-    ), latest as (
-      select distinct on (e.account_id) e.* from earned e order by e.account_id, e.year desc
-    )
-    select row_to_json(f)
-      from unnest(accounts) with ordinality as w (account_id, place)
-      left join latest l on l.account_id = w.account_id
-      join published p on p.delivery_year = coalesce(l.year, years[1])
-      cross join lateral (
-        select p.delivery_year, coalesce(l.kwh, 0) as kwh_counted, p.renewable_share, p.ere_per_kwh, coalesce(round(l.estimated, 2), 0) as ere_estimated,
-               coalesce(round(l.registered, 2), 0) as ere_registered, coalesce(round(l.sold, 2), 0) as ere_sold,
-               coalesce(round(l.registered - l.sold, 2), 0) as reserved_ere, p.price as price_per_ere_eur,
-               coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur, 'EUR' as currency,
-               private.iso(greatest(p.published_at, l.changed_at)) as updated_at) f
-     order by w.place);
+  delete from core.account_bookings s where s.partner_id = tenant and s.booking_id = booking;
+  insert into core.account_bookings select * from core.booking_sums s where s.partner_id = tenant and s.booking_id = booking;
 end $$;
-comment on function private.position_figures(uuid[], int[]) is
-  'What accounts of this tenant earn, in their order, each of the latest of these published years (newest first) in which it has months that count, else of the first: the object ere of GET /v1/ere-positions. kWh as accepted where they are credited; ERE with two decimals; the price with six.';
-grant execute on function private.position_figures(uuid[], int[]) to api_owner;
+comment on function private.sum_booking(uuid, uuid) is 'Adds up a booking again, its row locked: the last step of whatever changes it.';
+
+create function private.price_figures(tenant uuid, year int) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- whoever comes second sees what the first did: a sale the figures, and figures the sale
+  perform pg_advisory_xact_lock(hashtextextended('figures of ' || tenant || ' ' || year, 0));
+  update core.figures f set price = private.average_price(tenant, year) where f.partner_id = tenant and f.delivery_year = year;
+end $$;
+comment on function private.price_figures(uuid, int) is 'Keeps the average price of a year beside its figures, where they are published.';
+
+create function private.publish_figures(tenant uuid, year int) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into core.figures (partner_id, delivery_year) values (tenant, year) on conflict on constraint figures_pkey do nothing;
+  if not found then
+    return false;
+  end if;
+  perform private.price_figures(tenant, year), private.emit_published(tenant, year);
+  return true;
+end $$;
+comment on function private.publish_figures(uuid, int) is 'From now on positions of a tenant say what a year yields. False: they did already.';
+
+create function private.position_ere(tenant uuid, account uuid, years int[]) returns table (ere json)
+language sql stable
+begin atomic
+  with earned as (
+    select s.delivery_year as year, s.kwh, s.ere, s.registered_ere, s.sold_ere, s.gross, s.net, s.lowest_fee, s.highest_fee, s.changed_at
+      from core.account_bookings s
+     where s.partner_id = tenant and s.account_id = account and s.delivery_year = any (years)
+    union all
+    select extract(year from m.period)::int as year, m.total_kwh, m.ere, 0, 0, 0, 0, null::numeric as lowest_fee, null::numeric as highest_fee, m.received_at
+      from core.connections c
+      join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+     where c.partner_id = tenant and c.account_id = account and m.status = 'staged' and extract(year from m.period)::int = any (years)
+  ), latest as (
+    select e.year, sum(e.kwh) as kwh, sum(e.ere) as ere, sum(e.registered_ere) as registered, sum(e.sold_ere) as sold, sum(e.gross) as gross,
+           sum(e.net) as net, case when min(e.lowest_fee) = max(e.highest_fee) then min(e.lowest_fee) end as fee_pct, max(e.changed_at) as changed_at
+      from earned e group by e.year order by e.year desc limit 1
+  )
+  select row_to_json(f)
+    from (select 1) one
+    left join latest l on true
+    join core.figures p on p.partner_id = tenant and p.delivery_year = coalesce(l.year, years[1])
+    join core.ere_factors k on k.delivery_year = p.delivery_year
+    cross join lateral (
+      select p.delivery_year, coalesce(l.kwh, 0) as kwh_counted, k.renewable_share, k.ere_per_kwh, coalesce(round(l.ere, 2), 0) as ere_estimated,
+             coalesce(round(l.registered, 2), 0) as ere_registered, coalesce(round(l.sold, 2), 0) as ere_sold,
+             coalesce(round(l.registered - l.sold, 2), 0) as reserved_ere, p.price as price_per_ere_eur,
+             coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur, 'EUR' as currency,
+             private.iso(greatest(p.published_at, l.changed_at)) as updated_at) f
+   where cardinality(years) > 0;
+end;
+comment on function private.position_ere(uuid, uuid, int[]) is
+  'What an account earns in the latest of these published years (newest first) in which it has months that count, else in the first: the object ere of GET /v1/ere-positions, no row where no year is published. kWh as accepted where they are credited; ERE with two decimals; the price with six. Planned as part of the statement that calls it.';
+grant execute on function private.position_ere(uuid, uuid, int[]) to api_owner;

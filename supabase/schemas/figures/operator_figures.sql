@@ -7,7 +7,7 @@ as $$
   select json_build_object(
     'partner_slug', (select p.slug from core.partners p where p.id = figures.partner_id), 'delivery_year', figures.delivery_year,
     'renewable_share', f.renewable_share, 'ere_per_kwh', f.ere_per_kwh,
-    'price_per_ere_eur', private.average_price(figures.partner_id, figures.delivery_year), 'published_at', private.iso(figures.published_at))
+    'price_per_ere_eur', figures.price, 'published_at', private.iso(figures.published_at))
   from core.ere_factors f where f.delivery_year = figures.delivery_year
 $$;
 
@@ -26,15 +26,12 @@ begin
   if not exists (select from core.ere_factors f where f.delivery_year = year) then
     perform private.refuse('factor_missing', json_build_object('delivery_year', year));
   end if;
-  for tenant in
-    insert into core.figures (partner_id, delivery_year)
-    select p.id, year from core.partners p where chosen is null or p.id = chosen order by p.id
-    on conflict on constraint figures_pkey do nothing
-    returning partner_id
-  loop
-    made := true;
-    perform private.act_for_partner(tenant), private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));
-    perform private.emit_published(tenant, year);
+  for tenant in select p.id from core.partners p where chosen is null or p.id = chosen order by p.id loop
+    perform private.act_for_partner(tenant);
+    if private.publish_figures(tenant, year) then
+      made := true;
+      perform private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));
+    end if;
   end loop;
   return json_build_object('changed', made, 'figures', (
     select json_agg(private.figures_row(g) order by p.slug)

@@ -31,6 +31,8 @@ begin
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
   ignored := set_config('app.owner_id',    case when kind = 'cpo' then client else person end, true);
+  -- whoever comes by a link sees all of a tenant only from private.act_for_tenant on
+  ignored := set_config('app.breadth',     case when kind in ('partner', 'worker') then 'tenant' else '' end, true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
   ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
@@ -48,15 +50,26 @@ comment on function private.act_for_partner(uuid) is
   'Narrows the transaction to the tenant a link or a job was found to belong to.';
 grant execute on function private.act_for_partner(uuid) to api_owner;
 
+create function private.act_for_tenant(partner uuid) returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform private.act_for_partner(partner), set_config('app.breadth', case when partner = private.house() then '' else 'tenant' end, true);
+end $$;
+comment on function private.act_for_tenant(uuid) is
+  'As private.act_for_partner, and whoever has no owner reaches all of that tenant. Nobody who comes by a link reaches all of the house.';
+grant execute on function private.act_for_tenant(uuid) to api_owner;
+
 create function private.act_for_person(partner uuid, person uuid) returns void
 language sql
 set search_path = ''
 as $$
   select private.act_for_partner(partner), set_config('app.user_id', coalesce(person::text, ''), true),
-         set_config('app.owner_id', coalesce(person::text, ''), true)
+         set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.breadth', '', true)
 $$;
 comment on function private.act_for_person(uuid, uuid) is
-  'Moves the transaction to what is a person''s own within a tenant; to all of the tenant''s where it is nobody''s in particular.';
+  'Moves the transaction to what is a person''s own within a tenant; to nothing that has an owner where the person is null.';
 grant execute on function private.act_for_person(uuid, uuid) to api_owner;
 
 -- Read by the policies of every table: the bodies are parsed here, and the planner writes them into each query (0.2 us, where a function
@@ -84,8 +97,16 @@ create function private.owner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.owner_id', true), '')::uuid;
 comment on function private.owner_id() is
-  'Whose rows this transaction reaches within its tenant: a person''s or a CPO client''s. Null where a partner, the worker or the bearer of a link acts: the whole tenant''s.';
+  'The person or CPO client that this transaction acts for, who owns what it writes; null where a partner, the worker or the bearer of a link acts.';
 grant execute on function private.owner_id() to api_owner;
+
+create function private.reach() returns uuid
+language sql stable parallel safe
+return coalesce(private.owner_id(), case when current_setting('app.breadth', true) = 'tenant' then null
+                                         else uuid '00000000-0000-0000-0000-000000000000' end);
+comment on function private.reach() is
+  'Whose rows this transaction sees within its tenant: its owner''s. Null, which stands for everybody''s, only where the breadth says tenant; else the id that no owner has.';
+grant execute on function private.reach() to api_owner;
 
 create function private.manager_id() returns uuid
 language plpgsql stable

@@ -42,14 +42,14 @@ set search_path = ''
 as $$
 begin
   execute format('create policy "an owner reaches only their own rows" on %1$s as restrictive to api_owner '
-                 -- Without an owner every row is like itself. As a sub-select, because it is asked of every row, and once, because each
+                 -- Where the reach is null every row is like itself. As a sub-select, because it is asked of every row, and once, because each
                  -- costs a plan of its own. A case, of which the planner expects half the rows: of a comparison it would expect one
                  -- in two hundred, and join ten thousand with nested loops.
-                 'using (case when coalesce((select private.owner_id()), %2$I) is not distinct from %2$I then true else false end)',
+                 'using (case when coalesce((select private.reach()), %2$I) is not distinct from %2$I then true else false end)',
                  tenant_table, owner_column);
 end $$;
 comment on function private.keep_to_owner(regclass, name) is
-  'Stands beside each table whose rows belong to a person or a CPO client: within the tenant either reaches their own. Who belongs to neither reaches the tenant''s.';
+  'Stands beside each table whose rows belong to a person or a CPO client: within the tenant either reaches their own. Who is neither reaches nothing, unless their breadth is the tenant.';
 
 create function private.take_owner() returns trigger
 language plpgsql

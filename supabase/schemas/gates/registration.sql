@@ -2,7 +2,7 @@
 
 create function private.note_eligibility(tenant uuid, accounts uuid[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   turned private.occurrence[];

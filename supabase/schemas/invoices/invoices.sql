@@ -71,7 +71,7 @@ grant execute on function private.invoice_number(core.invoices) to api_owner;
 create function private.share_entries(partner uuid)
 returns table (ledger_partner_id uuid, entry_id bigint, quarter date, amount numeric, corrects uuid)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 begin
   return query
@@ -120,7 +120,7 @@ grant execute on function private.why_no_invoice(core.partners), private.dutch_v
 
 create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 begin
   invoice.issued_on := private.today();
@@ -203,7 +203,7 @@ comment on function private.issue_invoices(core.partners, date, text) is
 
 create function private.invoice_months(invoice core.invoices) returns json
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   with charged as materialized (
     select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id

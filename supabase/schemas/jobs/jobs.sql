@@ -20,7 +20,6 @@ begin
     'events_swept', private.sweep_events(),
     'webhook_attempts_swept', private.sweep_webhook_attempts(),
     'job_runs_swept', private.sweep_job_runs(),
-    'sums_folded', private.fold_partner_sums(),
     'mail_counts_swept', private.sweep_mail_counts(),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep_rate_limits());

@@ -137,7 +137,57 @@ as $$
              case when p.stands then row(p.net, p.partner_share, p.fee - p.partner_share) else row(0.00, 0.00, 0.00) end as is_wrong) k
 $$;
 
-create function private.check_ledger(tenant uuid)
+create function private.check_owed(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with ledger as materialized (
+    select b.kind, b.owner, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'EUR'
+  ), got as (
+    select k.kind, k.owner, k.amount
+      from core.allocations a
+     cross join lateral (values ('customer', a.account_id, a.net), ('partner', coalesce(a.share_partner_id, private.house()), a.partner_share),
+                                ('service', private.house(), a.fee - a.partner_share)) k (kind, owner, amount)
+     where a.partner_id = tenant and a.reversal_id is null
+    union all
+    select k.kind, k.owner, k.amount
+      from core.invoices i
+     cross join lateral (values ('vat', i.partner_id, i.vat), ('input_vat', private.house(), -i.vat)) k (kind, owner, amount)
+     where i.partner_id = tenant
+    union all
+    select p.kind, p.payee_id, -p.amount
+      from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     where p.ledger_partner_id = tenant and l.status in ('pending', 'paid')
+  ), account as (
+    select coalesce(b.owner, g.owner) as owner, coalesce(g.amount, 0) as amount, coalesce(b.balance, 0) as balance
+      from (select * from ledger where kind in ('customer', 'partner', 'service', 'vat', 'input_vat')) b
+      full join (select g.kind, g.owner, sum(g.amount) as amount from got g group by g.kind, g.owner) g on g.kind = b.kind and g.owner = b.owner
+     -- of what retention deleted nobody can add up what was earned and paid
+     where not exists (select from ledger where kind = 'closed')
+  )
+  select 'what is owed was earned, and not paid yet', coalesce(sum(a.amount), 0), coalesce(sum(a.balance), 0),
+         count(*) filter (where a.amount <> a.balance), min('owner ' || a.owner) filter (where a.amount <> a.balance)
+    from account a
+$$;
+
+create function private.check_sums(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = '' set enable_nestloop = off
+as $$
+  select 'sums of bookings are those of their rows', coalesce(sum(s.kwh), 0), coalesce(sum(k.kwh), 0),
+         count(*) filter (where s is distinct from k), min('booking ' || coalesce(s.booking_id, k.booking_id)) filter (where s is distinct from k)
+    from (select * from core.booking_sums where partner_id = tenant) s
+    full join (select * from core.account_bookings where partner_id = tenant) k on k.booking_id = s.booking_id and k.account_id = s.account_id
+  union all
+  select 'prices of figures are those of their sales', coalesce(sum(p.price), 0), coalesce(sum(f.price), 0),
+         count(*) filter (where f.price is distinct from p.price), min('year ' || f.delivery_year) filter (where f.price is distinct from p.price)
+    from core.figures f cross join lateral (select private.average_price(tenant, f.delivery_year) as price) p
+   where f.partner_id = tenant
+$$;
+
+create function private.check_books(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
 set search_path = ''
@@ -146,8 +196,19 @@ as $$
   union all select * from private.check_kwh(tenant)
   union all select * from private.check_ere(tenant)
   union all select * from private.check_money(tenant)
+  union all select * from private.check_owed(tenant)
+  union all select * from private.check_sums(tenant)
   union all select * from private.check_payouts(tenant)
   union all select * from private.check_invoices(tenant)
+$$;
+comment on function private.check_books(uuid) is 'What must hold of a tenant''s ledger, months, bookings, sales and payouts.';
+
+create function private.check_ledger(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  select * from private.check_books(tenant)
   union all select * from private.check_partner_sums(tenant)
 $$;
 comment on function private.check_ledger(uuid) is

@@ -10,7 +10,7 @@ create unlogged table core.mail_counts (
   constraint mail_counts_pkey primary key (subject, day)
 ) with (fillfactor = 50);
 comment on table core.mail_counts is
-  'Mails of a Dutch day to an address (its hash), of one connection, or asked for by one browser or network. Deleted by the first run of jobs on the next day. Unlogged: after a crash the day begins again.';
+  'Mails of a Dutch day to an address (its hash), of one connection, about the endpoints of one log, or asked for by one browser or network. Deleted by the first run of jobs on the next day. Unlogged: after a crash the day begins again.';
 comment on column core.mail_counts.kinds is 'How many of each kind, as private.counted_kind names them.';
 comment on column core.mail_counts.granted is 'How many the statement that wrote this row last was granted.';
 alter table core.mail_counts enable row level security;
@@ -35,8 +35,15 @@ language plpgsql immutable security definer
 set search_path = ''
 as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
 comment on function private.claim_mac(text, text) is
-  'HMAC-SHA-256 under the claim key. Definer, because api_owner has no business in the schema of the extensions.';
+  'HMAC-SHA-256 under a key in hex. Definer, because api_owner has no business in the schema of the extensions.';
 grant execute on function private.claim_mac(text, text) to api_owner;
+
+create function private.keys_for(purpose text, keys text) returns text[]
+language sql immutable
+return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');
+comment on function private.keys_for(text, text) is
+  'The keys of one purpose (claim, mail, opt_out, customer), in hex, of what sqlKeys in packages/shared/src/auth/keys.ts hands over: the first makes, all of them verify. A text that is no object is the one key of its caller. The database stores none of them.';
+grant execute on function private.keys_for(text, text) to api_owner;
 
 -- In the next two, written into the queries that ask for them, no regular expression: an import asks for five hundred.
 
@@ -45,18 +52,18 @@ language sql immutable
 -- the providers where most people are and where anybody makes addresses of one mailbox; elsewhere a+b may be somebody else
 return case
   when lower(split_part(email, '@', 2)) in ('gmail.com', 'googlemail.com') then replace(split_part(split_part(lower(email), '@', 1), '+', 1), '.', '') || '@gmail.com'
-  when lower(split_part(email, '@', 2)) in ('proton.me', 'protonmail.com', 'pm.me') then replace(split_part(split_part(lower(email), '@', 1), '+', 1), '.', '') || '@proton.me'
+  when lower(split_part(email, '@', 2)) in ('proton.me', 'protonmail.com', 'pm.me') then translate(split_part(split_part(lower(email), '@', 1), '+', 1), '.-_', '') || '@proton.me'
   when lower(split_part(email, '@', 2)) in ('icloud.com', 'me.com', 'mac.com') then split_part(split_part(lower(email), '@', 1), '+', 1) || '@icloud.com'
   -- of any country
   when split_part(lower(split_part(email, '@', 2)), '.', 1) in ('outlook', 'hotmail', 'live', 'msn', 'fastmail')
     then split_part(split_part(lower(email), '@', 1), '+', 1) || '@' || split_part(lower(email), '@', 2)
   else lower(email) end;
-comment on function private.counted_address(text) is 'The mailbox of an address, for limits only: tags, and dots where the provider ignores them, make no other one.';
+comment on function private.counted_address(text) is 'The mailbox of an address, for limits only: tags, and dots (of Proton also - and _) where the provider ignores them, make no other one.';
 grant execute on function private.counted_address(text) to api_owner;
 
 create function private.mail_subject(email text, key text) returns text
 language sql immutable
-return 'mail:' || encode(private.claim_mac('email:' || private.counted_address(email), key), 'hex');
+return 'mail:' || encode(private.claim_mac('email:' || private.counted_address(email), (private.keys_for('mail', key))[1]), 'hex');
 comment on function private.mail_subject(text, text) is 'An address as limits know it, without naming it.';
 grant execute on function private.mail_subject(text, text) to api_owner;
 
@@ -156,6 +163,17 @@ end $$;
 comment on function private.sign_in_mail(jsonb) is
   'Counts a sign-in code that somebody asks for, {email, address_hash, device_hash, mail}: fits, refused, or dropped without a word. By the browser where it signed in to this account before, else by the network and the address, known here or not. Definer, because limits belong to no tenant.';
 grant execute on function private.sign_in_mail(jsonb) to api_owner;
+
+create function private.own_code_fits(kind text, address text, key text) returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  return private.is_sandbox() or exists (select from private.take_mails(array[private.mail_subject(address, key) || '@own'], kind, 'mail_kind', 'mail_kind'));
+end $$;
+comment on function private.own_code_fits(text, text, text) is
+  'Counts a code of a kind for a browser that has proved the address, apart from all other mail of it: what strangers and partners have mailed keeps nobody from withdrawing a mandate or changing an account number.';
+grant execute on function private.own_code_fits(text, text, text) to api_owner;
 
 create function private.mail_rate() returns jsonb
 language sql stable

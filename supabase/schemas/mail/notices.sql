@@ -23,11 +23,13 @@ comment on table core.notices is
   'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
 comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
 comment on column core.notices.details is
-  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}.';
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}, without the number where it is told at the end of the day.';
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told
 create index notices_account on core.notices (partner_id, account_id);
+-- serves: deleting a connection
+create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
 select private.isolate('core.notices', 'select, insert');
 select private.belong_with('core.notices', 'core.accounts', 'account_id');
 
@@ -66,6 +68,8 @@ begin
   if notice.kind = 'something_missing' then
     select private.still_missing(a) into missing from core.accounts a where a.partner_id = notice.partner_id and a.id = notice.account_id;
     return case when cardinality(missing) > 0 then jsonb_build_object('missing', missing) end;
+  elsif notice.kind = 'payout_iban_changed' and not notice.details ? 'iban_last4' then
+    return (select jsonb_build_object('iban_last4', a.iban_last4) from core.accounts a where a.partner_id = notice.partner_id and a.id = notice.account_id);
   elsif notice.kind = 'mandate_ending' and private.signed_until(notice.connection_id) is distinct from (notice.details ->> 'valid_until')::date
      or notice.kind = 'mandate_ended' and private.signed_until(notice.connection_id) is not null then
     return null;

@@ -17,11 +17,6 @@ as $$
     'done_at', private.iso(mail.done_at))
 $$;
 
-create function private.masked(subject text) returns text
-language sql immutable
-return regexp_replace(subject, '^\d{6}(?!\d)', '••••••');
-comment on function private.masked(text) is 'A subject without the code in front of it, which stands there for a phone to show.';
-
 create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
 language plpgsql stable
 set search_path = ''

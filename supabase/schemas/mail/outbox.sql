@@ -87,18 +87,6 @@ comment on function private.mark_values(text[], jsonb) is
   'The fields of these names, as format() puts them where their marks were, as they are and for HTML. A mark inside a field stays text; a mark without a field stays.';
 grant execute on function private.mark_values(text[], jsonb) to api_owner;
 
-create function private.fill_marks(template text, fields jsonb, escape boolean) returns text
-language plpgsql immutable
-set search_path = ''
-as $$
-declare
-  names constant text[] := private.mark_names(template);
-begin
-  return (select format(private.as_format(template, names), variadic case when escape then v.escaped else v.plain end) from private.mark_values(names, fields) v);
-end $$;
-comment on function private.fill_marks(text, jsonb, boolean) is 'The template with each {{name}} replaced by the field of that name. A mark inside a field is not replaced; what is put into HTML is escaped.';
-grant execute on function private.fill_marks(text, jsonb, boolean) to api_owner;
-
 create function private.head_of(sender jsonb) returns text
 language sql stable
 begin atomic
@@ -112,7 +100,7 @@ grant execute on function private.head_of(jsonb) to api_owner;
 
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_generic_plan'
+set search_path = ''
 as $$
 declare
   template constant text    := case when mail ? 'sender' then replace(mail ->> 'html', '{{sender}}', private.head_of(mail -> 'sender')) else mail ->> 'html' end;
@@ -150,7 +138,7 @@ begin
   if found and not captured then
     perform private.kick();
   end if;
-  return coalesce(jsonb_array_length(letters) - cardinality(fits), 0);
+  return (select count(*) from rows from (jsonb_to_recordset(letters) as (counted boolean)) with ordinality as l (counted, place) where not coalesce(l.counted, l.place = any (fits), true));
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
   'enqueue_mail for many: one composed mail, and letters of one kind [{recipient, cause, fields, to_nobody, connection, counted}]; its defaults stand in for fields that are null; {{sender}} in its HTML is what private.head_of makes of its sender. The fields reply_to and unsubscribe_url also become the mail''s headers. What does not fit the limits of its address, by private.mails_that_fit, is dropped, and how many were is returned. counted says that the caller has asked, and whether it fits.';
@@ -225,6 +213,11 @@ end $$;
 comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}: for a worker that has no mail server, so that it can say so.';
 select private.expose('api.count_waiting_mail(jsonb)', 'edge_slow');
 
+create function private.masked(subject text) returns text
+language sql immutable
+return regexp_replace(subject, '^\d{6}(?!\d)', '••••••');
+comment on function private.masked(text) is 'A subject without the code in front of it, which stands there for a phone to show.';
+
 create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
 language sql security definer
 set search_path = ''
@@ -235,6 +228,7 @@ as $$
          last_error = left(failure, 200),
          -- 1, 2, 4 … 256 minutes: a mail server may be down for most of a day
          next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
+         subject = case when failure is null then private.masked(m.subject) else m.subject end,
          html = case when failure is null then '' else m.html end,
          text = case when failure is null then '' else m.text end,
          links = case when failure is null then '{}' else m.links end,
@@ -242,7 +236,7 @@ as $$
    where m.partner_id = tenant and m.id = mail and m.status = 'queued'
 $$;
 comment on function private.settle_mail(uuid, uuid, text, boolean) is
-  'Wipes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
+  'Wipes what was sent, the code in its subject too: it held live links and codes. Definer: the worker sends the mail of every tenant.';
 grant execute on function private.settle_mail(uuid, uuid, text, boolean) to api_owner;
 
 create function api.settle_mail(caller jsonb, results jsonb) returns json

@@ -3,7 +3,7 @@
 
 create function private.emit_ended(tenant uuid, ended uuid[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 begin
   perform private.emit_all(tenant, 'mandate.expired', array(
@@ -19,7 +19,7 @@ comment on function private.emit_ended(uuid, uuid[]) is 'Writes the events of co
 
 create function private.expire_mandates() returns bigint
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   expired core.mandates[];

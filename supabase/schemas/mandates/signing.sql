@@ -16,7 +16,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   link := private.link_by_token(request ->> 'token_hash');
-  perform private.act_for_partner(link.partner_id), set_config('app.caller_kind', 'signatory', true);
+  perform private.act_for_tenant(link.partner_id), set_config('app.caller_kind', 'signatory', true);
   return link;
 end $$;
 comment on function private.enter_link(jsonb, jsonb) is 'Makes the bearer of a link the caller, within the link''s tenant.';

@@ -30,7 +30,6 @@ as $$
 declare
   years     int[];
   found     uuid[];
-  figures   json[];
   positions json;
 begin
   perform private.act_as(caller, 'cpo');
@@ -40,27 +39,22 @@ begin
      order by f.delivery_year desc);
   if query ->> 'cpo_external_ref' is null then
     found := private.account_page(query);
-    if years <> '{}' then
-      figures := private.position_figures(found[:(query ->> 'limit')::int], years);
-    end if;
     positions := (
       select json_agg(row_to_json(r) order by p.created_at desc, p.account_id desc)
         from core.ere_positions p
+        left join lateral private.position_ere(p.partner_id, p.account_id, years) e on true
         cross join lateral (
           select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
-                 p.total_kwh_delivered, figures[array_position(found, p.account_id)] as ere) r
+                 p.total_kwh_delivered, e.ere) r
        where p.partner_id = private.partner_id() and p.account_id = any (found[:(query ->> 'limit')::int]));
   else
-    if years <> '{}' then
-      figures := private.position_figures(array(
-        select a.id from core.accounts a where a.client_id = private.client_id() and a.cpo_external_ref = query ->> 'cpo_external_ref'), years);
-    end if;
     -- what integrators ask for most, without looking the account up first: 20 us of 280
     select array_agg(p.account_id), json_agg(row_to_json(r)) into found, positions
       from core.ere_positions p
+      left join lateral private.position_ere(p.partner_id, p.account_id, years) e on true
       cross join lateral (
         select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
-               p.total_kwh_delivered, figures[1] as ere) r
+               p.total_kwh_delivered, e.ere) r
      where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
   end if;
   return private.page_answer('positions', positions, found, query);

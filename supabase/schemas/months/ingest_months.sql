@@ -2,7 +2,7 @@
 
 create function private.lock_for_delivery(account uuid, wanted uuid) returns uuid
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_generic_plan'
+set search_path = ''
 as $$
 declare
   connection uuid;
@@ -27,7 +27,7 @@ grant execute on function private.lock_for_delivery(uuid, uuid) to api_owner;
 
 create function api.ingest_months(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_generic_plan'
+set search_path = ''
 as $$
 declare
   delivery   constant uuid := gen_random_uuid();

@@ -66,8 +66,7 @@ select private.belong_with('core.delivered_months', 'core.connections', 'connect
 
 create function private.require_delivery() returns trigger
 language plpgsql security definer
--- looked up by key, also by a plan that was made while there were few
-set search_path = '' set enable_seqscan = off
+set search_path = ''
 as $$
 begin
   if exists (

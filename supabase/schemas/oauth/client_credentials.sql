@@ -3,8 +3,7 @@
 create function private.authenticate_client(
   request jsonb, grant_type text, out client core.oauth_clients, out rate jsonb, out refusal json)
 language plpgsql security definer
--- by keys alone, as private.admit
-set search_path = '' set enable_seqscan = off
+set search_path = ''
 as $$
 declare
   subject  text;

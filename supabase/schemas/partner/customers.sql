@@ -2,8 +2,8 @@
 
 create function private.customer_key(partner uuid, key text) returns bytea
 language sql immutable
-return substr(private.claim_mac('customers:' || partner::text, key), 1, 16);
-comment on function private.customer_key(uuid, text) is 'The AES key under which a partner knows its customers.';
+return substr(private.claim_mac('customers:' || partner::text, (private.keys_for('customer', key))[1]), 1, 16);
+comment on function private.customer_key(uuid, text) is 'The AES key under which a partner is told its customers.';
 grant execute on function private.customer_key(uuid, text) to api_owner;
 
 create function private.encrypt_block(block bytea, key bytea) returns bytea
@@ -28,16 +28,29 @@ comment on function private.customer_ref(uuid, bytea) is
   'How a partner knows a customer: always the same, different for every partner, and without meaning to anybody else.';
 grant execute on function private.customer_ref(uuid, bytea) to api_owner;
 
-create function private.customer_named(ref text, customer_key bytea) returns uuid
-language plpgsql immutable
+create function private.customer_named(ref text, partner uuid, key text) returns uuid
+language plpgsql stable
 set search_path = ''
 as $$
+declare
+  each   text;
+  person uuid;
+  first  uuid;
 begin
-  return case when ref ~ '^cus_[0-9a-f]{32}$' then encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), customer_key), 'hex')::uuid end;
+  if ref ~ '^cus_[0-9a-f]{32}$' then
+    foreach each in array private.keys_for('customer', key) loop
+      person := encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), private.customer_key(partner, each)), 'hex')::uuid;
+      if exists (select from core.attributions a where a.partner_id = partner and a.user_id = person) then
+        return person;
+      end if;
+      first := coalesce(first, person);
+    end loop;
+  end if;
+  return first;
 end $$;
-comment on function private.customer_named(text, bytea) is
-  'Whom a reference of private.customer_ref means, null where it is none; one of another partner, or made up, is an id that nobody has.';
-grant execute on function private.customer_named(text, bytea) to api_owner;
+comment on function private.customer_named(text, uuid, text) is
+  'Whom a reference of private.customer_ref means, under any key that references are still taken of; null where it is none. One of another partner, or made up, is an id that nobody has.';
+grant execute on function private.customer_named(text, uuid, text) to api_owner;
 
 create function private.customer_borders(partner uuid, size int) returns jsonb
 language sql stable security definer

@@ -8,7 +8,7 @@ as $$
     'partner', private.partner_settings(partner),
     'counts', json_build_object(
       'cpo_accounts', (select coalesce(sum(k.accounts), 0) from core.account_counts k where k.partner_id = partner.id),
-      'customers', (select coalesce(sum(s.amount), 0) from core.partner_sums s where s.partner_id = partner.id and s.what = 'customers'),
+      'customers', (select count(*) from core.attributions k where k.partner_id = partner.id),
       'drafts', (select coalesce(json_object_agg(d.status, d.drafts order by d.status), '{}')
                    from private.drafts_by_status(partner.id) d where d.drafts > 0),
       'drafts_left', greatest(private.draft_cap() - (

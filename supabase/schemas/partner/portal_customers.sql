@@ -8,7 +8,7 @@ grant execute on function private.customers_examined() to api_owner;
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   -- more than these are no less work to look up than the newest are to read
@@ -55,20 +55,19 @@ declare
   looks_for jsonb        := jsonb_strip_nulls(query -> 'for');
   size      constant int := (query ->> 'limit')::int;
   partner   core.partners;
-  key       bytea;
+  key       constant text := query ->> 'key';
   examined  int;
   ids       uuid[];
   found     json;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
-  key := private.customer_key(partner.id, query ->> 'key');
-  if private.customer_named(looks_for ->> 'text', key) is not null then
-    ids := array[private.customer_named(looks_for ->> 'text', key)];
+  ids := array[private.customer_named(looks_for ->> 'text', partner.id, key)];
+  if ids[1] is not null then
     looks_for := looks_for - 'text';
   else
     examined := case when looks_for - 'month' = '{}' then size + 1 else private.customers_examined() end;
-    ids := private.customer_candidates(partner.id, looks_for, private.customer_named(query ->> 'after', key), examined);
+    ids := private.customer_candidates(partner.id, looks_for, private.customer_named(query ->> 'after', partner.id, key), examined);
   end if;
   found := private.customer_page(partner, private.is_partner_itself(),
                                  jsonb_build_object('ids', ids, 'for', looks_for, 'limit', size + 1, 'key', query -> 'key'));
@@ -77,7 +76,7 @@ begin
     'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
                     from json_array_elements(found) with ordinality as f (customer, place) where f.place <= size),
     'more_after', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
-                 when cardinality(ids) = examined then private.customer_ref(ids[examined], key) end);
+                 when cardinality(ids) = examined then private.customer_ref(ids[examined], private.customer_key(partner.id, key)) end);
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, more_after}, customers as GET /partner/customers. more_after is after whom to go on, null behind the last; a page may have fewer than its limit before that.';
@@ -94,7 +93,7 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
-  person := private.customer_named(query ->> 'customer_ref', private.customer_key(partner.id, query ->> 'key'));
+  person := private.customer_named(query ->> 'customer_ref', partner.id, query ->> 'key');
   customer := private.customer_page(partner, private.is_partner_itself(), jsonb_build_object('ids', array[person], 'key', query -> 'key'))::jsonb -> 0;
   if customer is null then
     perform private.refuse('customer_not_found');

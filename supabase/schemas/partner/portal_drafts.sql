@@ -32,7 +32,7 @@ grant execute on function private.needs_attention(core.drafts) to api_owner;
 
 create function api.read_portal_drafts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   size  constant int  := (query ->> 'limit')::int;
@@ -82,7 +82,7 @@ begin
                                                                from unnest(array['claim_reminder:', 'claim_resent:']) k (kind), generate_series(1, 3) n));
   return jsonb_build_object(
     'state', case when private.draft_status(draft) not in ('invited', 'claimed') then 'not_claimable'
-                  when private.is_suppressed(private.email_hash(draft.email, key)) then 'opted_out'
+                  when private.opted_out(draft.email, key) then 'opted_out'
                   when mails.by_hand >= 3 then 'enough'
                   when mails.last_at > private.now() - interval '1 day' then 'too_soon'
                   when not exists (select from private.mails_that_fit('invitation', array[draft.email], key, dry => true)) then 'mail_limit'

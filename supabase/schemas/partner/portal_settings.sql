@@ -25,7 +25,7 @@ select private.expose('api.read_portal_settings(jsonb)');
 create function private.partner_log(before bigint, size int)
 returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 begin
   return query

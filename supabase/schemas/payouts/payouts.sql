@@ -78,6 +78,8 @@ comment on column core.payout_lines.released_at is 'A line that failed holds bac
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the lines of a batch
 create index payout_lines_batch on core.payout_lines (batch_id);
+-- serves: deleting an account
+create index payout_lines_account on core.payout_lines (partner_id, account_id) where account_id is not null;
 select private.isolate('core.payout_lines', 'select');
 select private.keep_to_owner('core.payout_lines');
 
@@ -109,6 +111,8 @@ comment on column core.payout_parts.forgotten is 'EUR of sales that retention de
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of an account of the ledger
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
+-- serves: deleting an account
+create index payout_parts_account on core.payout_parts (partner_id, account_id) where account_id is not null;
 select private.isolate('core.payout_parts', 'select');
 select private.keep_to_owner('core.payout_parts');
 

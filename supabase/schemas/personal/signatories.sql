@@ -64,7 +64,7 @@ begin
   if signed.id is null then
     perform private.refuse('account_not_found');
   end if;
-  perform private.act_for_person(signed.partner_id, null), set_config('app.caller_kind', 'signatory', true);
+  perform private.act_for_person(signed.partner_id, null), private.act_for_tenant(signed.partner_id), set_config('app.caller_kind', 'signatory', true);
   return signed;
 end $$;
 comment on function private.enter_signed_account(uuid) is
@@ -105,7 +105,8 @@ begin
     perform private.refuse('account_not_found');
   end if;
   if not private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
-                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id))) then
+                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id)),
+                              counted => private.own_code_fits('account_code', address, request #>> '{mail,key}')) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_account_code(request, address);
@@ -286,7 +287,8 @@ declare
 begin
   select * into entered from private.enter_signed_mandate(caller, request);
   if not private.enqueue_mail(request -> 'mail', entered.address, 'account_code:' || (request ->> 'code_hash'),
-                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id))) then
+                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id)),
+                              counted => private.own_code_fits('account_code', entered.address, request #>> '{mail,key}')) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_account_code(request, entered.address);

@@ -8,7 +8,7 @@ as $$
     from core.attributions t
     join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
    where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
-     and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.customer_key(t.partner_id, key)) else a.id = private.as_uuid(named) end
+     and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.partner_id(), key) else a.id = private.as_uuid(named) end
    order by a.created_at, a.id limit 1
 $$;
 comment on function private.own_customer(text, text) is

@@ -14,7 +14,7 @@ comment on function private.lock_bookings_of(uuid, uuid[]) is 'Locks the booking
 
 create function private.erase_entries(tenant uuid, causes text[], accounts uuid[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 begin
   delete from core.ledger_entries e using unnest(causes) c (cause)
@@ -28,7 +28,7 @@ comment on function private.erase_entries(uuid, text[], uuid[]) is
 
 create function private.erase_payouts(tenant uuid, accounts uuid[], partners uuid[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   gone   core.payout_lines[];
@@ -64,7 +64,7 @@ comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
 
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   gone     uuid[];
@@ -105,6 +105,7 @@ begin
   delete from core.credits c where c.partner_id = tenant and c.row_id = any (gone);
   delete from core.booking_rows r where r.partner_id = tenant and r.id = any (gone);
   foreach booking in array touched loop
+    perform private.sum_booking(tenant, booking.id), private.price_figures(tenant, extract(year from booking.quarter)::int);
     if exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id) then
       perform private.settle_difference(booking);
     else
@@ -118,7 +119,7 @@ comment on function private.erase_bookings(uuid, uuid[]) is
 
 create function private.erase_books(partner uuid) returns void
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   accounts    constant uuid[] := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for update);

@@ -51,7 +51,9 @@ begin
   -- of several drafts with one reference the newest that can be claimed
   select d.* into draft from core.drafts d
    where d.partner_id = private.partner_id() and (d.id = private.as_uuid(named) or d.external_ref = named)
-   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1;
+   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
+     -- a reset that deletes the draft ends first: what is read below would miss the login and call the draft unclaimable
+     for key share;
   if draft.id is null then
     perform private.refuse('draft_not_found');
   elsif jsonb_typeof(input -> 'profile') = 'object' then

@@ -2,7 +2,7 @@
 
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   house     constant uuid := private.house();
@@ -33,7 +33,7 @@ comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   house       constant uuid := private.house();
@@ -94,6 +94,8 @@ begin
   with ended as (delete from core.attributions a where a.partner_id = partner and a.user_id = any (people) returning 1)
   select count(*) into customers from ended;
   delete from core.ended_attributions a where a.partner_id = partner and (everything or a.user_id = any (people));
+  -- a code that waits would make a login that nobody knows to be this partner's
+  delete from core.sign_in_codes c using auth.users u where u.id = any (logins) and c.email = u.email;
   delete from auth.users u where u.id = any (logins);
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is

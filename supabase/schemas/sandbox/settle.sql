@@ -46,7 +46,7 @@ comment on function private.settle_accounts(uuid, uuid[], date, numeric) is
 
 create function private.settled_quarter(partner uuid, accounts uuid[], quarter date) returns json
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
 declare
   tenants constant uuid[] := array[partner, private.house()];
@@ -109,7 +109,7 @@ comment on function private.settled_at_once() is
 
 create function private.due_accounts(tenants uuid[], accounts uuid[], quarter date) returns uuid[]
 language sql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set search_path = ''
 as $$
   select array(
     select distinct j.account_id
@@ -150,12 +150,7 @@ begin
   perform private.settle_accounts(house, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
   perform private.pay_accounts(partner, people || accounts);
   perform private.act_for_partner(partner);
-  insert into core.figures (partner_id, delivery_year)
-  select partner, f.delivery_year from core.ere_factors f where f.delivery_year = extract(year from quarter)
-  on conflict on constraint figures_pkey do nothing;
-  if found then
-    perform private.emit_published(partner, extract(year from quarter)::int);
-  end if;
+  perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
 end $$;

@@ -103,7 +103,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   select * into entered from private.enter_invitation(request ->> 'token_hash');
-  perform private.act_for_partner(entered.partner_id);
+  perform private.act_for_tenant(entered.partner_id);
   select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
   if invitation.id is null or private.invitation_state(invitation) <> 'open' then
     perform private.refuse('link_not_open');
@@ -122,7 +122,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone'), private.count_visit(request);
   select * into entered from private.enter_invitation(request ->> 'token_hash');
-  perform private.act_for_partner(entered.partner_id);
+  perform private.act_for_tenant(entered.partner_id);
   return coalesce((
     select json_build_object('state', private.invitation_state(i), 'email', i.email, 'partner_name', private.partner_display_name(p),
                              'code_sent', coalesce(i.code_expires_at > private.now(), false))

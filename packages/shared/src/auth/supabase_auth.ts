@@ -1,66 +1,71 @@
+import type { AuthError, GoTrueClient } from "@supabase/supabase-js";
 import { ConfigurationError } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
-/**
- * The five calls of Supabase Auth that we make, by its HTTP API. Its client is made for browsers: of its 120 KB almost all keeps, refreshes
- * and shares a session, of which nothing is wanted here.
- */
-
-/** After so long an answer is not waited for any more. */
+/** How long we wait for an answer. */
 const PATIENCE_MS = 8_000;
 
-/** Why Supabase Auth did not do what it was asked to. */
-class AuthError extends Error {
-  override name = "AuthError";
-  /** Of the answer; 0 where none came that can be read. */
-  readonly status: number;
-  /** What is wrong, such as `invalid_credentials`. */
-  readonly code: string | undefined;
+/** The variable that holds the key of a call. */
+type Key = "PUBLISHABLE_KEY" | "SUPABASE_SECRET_KEY";
 
-  constructor(status: number, code?: string, cause?: unknown) {
-    super(code ?? `status ${status}`, { cause });
-    this.status = status;
-    this.code = code;
-  }
+/** A refusal that nobody expected. It leaves out the message of Supabase Auth, which can quote an address. */
+class AuthRefusal extends Error {
+  override name = "AuthRefusal";
 }
 
-type Asked = { body?: object; jwt?: string };
+/**
+ * Makes one call of Supabase Auth.
+ * @param read takes the result from the data; undefined where the data cannot be Supabase Auth's
+ * @param expected the result for each error code that says something about the person
+ * @throws {ApiError} `too_many_requests`; `service_unavailable` where no answer comes, and for every other error code
+ * @throws {ConfigurationError} where Supabase Auth does not know our key
+ */
+async function ask<Answer extends { data: unknown; error: AuthError | null }, Result>(
+  environment: Environment,
+  key: Key,
+  call: (auth: GoTrueClient) => Promise<Answer>,
+  read: (data: Answer["data"]) => Result | undefined,
+  expected: Record<string, Result>,
+): Promise<Result> {
+  const apikey = key === "PUBLISHABLE_KEY" ? publishableKey(environment) : secretKey(environment);
+  const { GoTrueClient } = await import("@supabase/supabase-js");
+  let lost: unknown;
+  // one client a call: the session that it keeps in memory goes with it
+  const auth = new GoTrueClient({
+    url: `${environment.config.SUPABASE_URL}/auth/v1`,
+    headers: { apikey, Authorization: `Bearer ${apikey}` },
+    persistSession: false,
+    autoRefreshToken: false,
+    detectSessionInUrl: false,
+    skipAutoInitialize: true,
+    // a redirect would take the key along: to another origin fetch leaves out Authorization, and nothing else
+    fetch: (input, init) =>
+      fetch(input, { ...init, redirect: "error", signal: AbortSignal.timeout(PATIENCE_MS) }).catch((cause) => {
+        // the client would print what fetch throws, and lose it
+        lost = cause;
+        return new Response(null, { status: 503 });
+      }),
+  });
 
-/** @param key one of the project's, by which Auth knows the project and what may be asked. @throws {AuthError} */
-async function ask(
-  { config }: Environment,
-  key: string,
-  path: string,
-  { body, jwt = key }: Asked,
-): Promise<Record<string, unknown>> {
-  let status: number;
-  let answer: Record<string, unknown>;
+  let error: AuthError | null = null;
   try {
-    const response = await fetch(`${config.SUPABASE_URL}/auth/v1${path}`, {
-      method: "POST",
-      headers: {
-        apikey: key,
-        Authorization: `Bearer ${jwt}`,
-        "Content-Type": "application/json",
-        // from this version on an error says its code in `code`
-        "X-Supabase-Api-Version": "2024-01-01",
-      },
-      ...(body && { body: JSON.stringify(body) }),
-      // elsewhere the key would be sent along: of another origin fetch leaves out Authorization, and nothing else
-      redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    });
-    const text = await response.text();
-    // null is JSON too
-    answer = Object(text === "" ? {} : JSON.parse(text));
-    status = response.status;
+    const answer = await call(auth);
+    error = answer.error;
+    const result = error ? undefined : read(answer.data);
+    if (result !== undefined) return result;
   } catch (cause) {
-    throw new AuthError(0, undefined, cause);
+    // an answer of another shape: the client reads what is not there
+    lost = cause;
   }
-  if (status >= 200 && status < 300) return answer;
-  const code = [answer.error_code, answer.code].find((each) => typeof each === "string");
-  throw new AuthError(status, code as string | undefined);
+  // the client takes this code out of the error
+  const code = error?.name === "AuthSessionMissingError" ? "session_not_found" : error?.code;
+  if (code !== undefined && Object.hasOwn(expected, code)) return expected[code] as Result;
+  if (error?.status === 401 || code === "not_admin" || code === "bad_jwt")
+    throw new ConfigurationError(`${key}: Supabase Auth does not know it`);
+  const cause = lost ?? new AuthRefusal(`status ${error?.status}, code ${code}`);
+  if (error?.status === 429) throw new ApiError("too_many_requests", { retry_after_seconds: 60 }, cause);
+  throw new ApiError("service_unavailable", {}, cause);
 }
 
 /** @throws {ApiError} `service_unavailable` where there is none: nobody can claim, or sign in by mail. */
@@ -76,18 +81,19 @@ function publishableKey({ config }: Environment): string {
 }
 
 /** A session JWT of Supabase Auth, or why not. */
-export async function signInByPassword(
+export function signInByPassword(
   environment: Environment,
   email: string,
   password: string,
 ): Promise<string | "wrong" | "unconfirmed"> {
-  const key = publishableKey(environment);
-  try {
-    const session = await ask(environment, key, "/token?grant_type=password", { body: { email, password } });
-    return textOf(session, "access_token");
-  } catch (error) {
-    return refusalOf(error, "PUBLISHABLE_KEY").code === "email_not_confirmed" ? "unconfirmed" : "wrong";
-  }
+  return ask(
+    environment,
+    "PUBLISHABLE_KEY",
+    (auth) => auth.signInWithPassword({ email, password }),
+    ({ session }) => textOf(session?.access_token),
+    // Supabase Auth says that a login is banned before it looks at the password, so it must read like a wrong one
+    { invalid_credentials: "wrong", user_banned: "wrong", email_not_confirmed: "unconfirmed" },
+  );
 }
 
 /** A link of Supabase Auth replaces the one before it, so of two sign-ins at once one can lose its link to the other, and asks again. */
@@ -98,74 +104,55 @@ const LINKS = 3;
  * has a login: for another Supabase Auth would make one.
  */
 export async function signInByMail(environment: Environment, email: string): Promise<string | null> {
-  const key = secretKey(environment);
   for (let asked = 0; asked < LINKS; asked += 1) {
-    const token_hash = await linkTo(environment, key, email);
+    const token_hash = await ask(
+      environment,
+      "SUPABASE_SECRET_KEY",
+      (auth) => auth.admin.generateLink({ type: "magiclink", email }),
+      ({ properties }) => textOf(properties?.hashed_token),
+      { user_not_found: null },
+    );
     if (token_hash === null) return null;
-    try {
+    const jwt = await ask(
+      environment,
+      "SUPABASE_SECRET_KEY",
       // "magiclink", not the newer "email": that would also take the token of a login made by the call above
-      const session = await ask(environment, key, "/verify", { body: { type: "magiclink", token_hash } });
-      return textOf(session, "access_token");
-    } catch (error) {
-      refusalOf(error, "SUPABASE_SECRET_KEY");
-    }
+      (auth) => auth.verifyOtp({ type: "magiclink", token_hash }),
+      ({ session }) => textOf(session?.access_token),
+      { otp_expired: "again", user_not_found: null, user_banned: null },
+    );
+    if (jwt !== "again") return jwt;
   }
   return null;
 }
 
-/** What signs the owner of an address in, once; null where it has no login. */
-async function linkTo(environment: Environment, key: string, email: string): Promise<string | null> {
-  try {
-    const link = await ask(environment, key, "/admin/generate_link", { body: { type: "magiclink", email } });
-    return textOf(link, "hashed_token");
-  } catch (error) {
-    refusalOf(error, "SUPABASE_SECRET_KEY");
-    return null;
-  }
-}
-
 /** Ends the session of a JWT, and no other of that person; one that has ended already is no error. */
 export async function signOut(environment: Environment, jwt: string): Promise<void> {
-  try {
-    await ask(environment, publishableKey(environment), "/logout?scope=local", { jwt });
-  } catch (error) {
-    refusalOf(error, "PUBLISHABLE_KEY");
-  }
+  await ask(environment, "PUBLISHABLE_KEY", (auth) => auth.admin.signOut(jwt, "local"), done, {
+    session_not_found: null,
+    user_not_found: null,
+    // of the JWT, which has expired
+    bad_jwt: null,
+  });
 }
 
 /**
  * Makes the login of an address that was proven, with a password that nobody knows. One that is there already is no error.
- * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it.
+ * @throws {ApiError} when Supabase Auth does not do it.
  */
 export async function makeUser(
   environment: Environment,
   user: { email: string; password: string; app_metadata: object },
 ): Promise<void> {
-  const body = { ...user, email_confirm: true };
-  await administer(environment, "/admin/users", { body }, ["email_exists", "user_already_exists"]);
+  await ask(
+    environment,
+    "SUPABASE_SECRET_KEY",
+    (auth) => auth.admin.createUser({ ...user, email_confirm: true }),
+    done,
+    { email_exists: null, user_already_exists: null },
+  );
 }
 
-async function administer(environment: Environment, path: string, asked: Asked, done: readonly string[]) {
-  try {
-    await ask(environment, secretKey(environment), path, asked);
-  } catch (error) {
-    if (!(error instanceof AuthError)) throw error;
-    if (!done.includes(error.code ?? "")) throw new ApiError("service_unavailable", {}, error);
-  }
-}
+const done = () => null;
 
-/** @throws {AuthError} where an answer that says that all went well is without it: it is none of Supabase Auth's. */
-function textOf(answer: Record<string, unknown>, field: string): string {
-  const text = answer[field];
-  if (typeof text === "string") return text;
-  throw new AuthError(0);
-}
-
-/** Why Supabase Auth refused what was sent; throws where it is busy, unreachable or does not know our key. */
-function refusalOf(error: unknown, key: string): AuthError {
-  if (!(error instanceof AuthError)) throw error;
-  if (error.status === 429) throw new ApiError("too_many_requests", { retry_after_seconds: 60 }, error);
-  if (error.status === 0 || error.status >= 500) throw new ApiError("service_unavailable", {}, error);
-  if (error.status === 401) throw new ConfigurationError(`${key}: Supabase Auth does not know it`);
-  return error;
-}
+const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 import { BoundedMap } from "#shared/foundation/bounded_map.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import { linkKeys } from "./keys.ts";
 
 /** Lifetime of an access token in seconds (specification section 8). */
 export const ACCESS_TOKEN_SECONDS = 3600;
@@ -193,7 +194,7 @@ export function hashAddress(environment: Environment, address: string): string {
   const remembered = hashedAddresses(environment);
   let hash = remembered.get(address);
   if (hash === undefined) {
-    hash = createHmac("sha256", environment.config.WORKER_SECRET).update(address).digest("base64url").slice(0, 22);
+    hash = createHmac("sha256", linkKeys(environment, "addresses")[0]).update(address).digest("base64url").slice(0, 22);
     remembered.set(address, hash);
   }
   return hash;

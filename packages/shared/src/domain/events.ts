@@ -11,8 +11,12 @@ import {
   type RegistrationStatus,
 } from "#shared/values/models.ts";
 
-const account = { account_id: z.guid(), cpo_external_ref: z.string().nullable() };
-const connection = { ...account, connection_id: z.guid() };
+const account = {
+  account_id: z.guid().meta({ description: "The account" }),
+  cpo_external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
+};
+const connection_id = z.guid().meta({ description: "The connection: one metering point (EAN) of an account" });
+const connection = { ...account, connection_id };
 const customer = {
   customer_ref: z.string().meta({ description: "As in GET /partner/customers" }),
   external_ref: z
@@ -20,16 +24,21 @@ const customer = {
     .nullable()
     .meta({ description: "Your own reference; null where a person or application reads, or made the endpoint" }),
 };
-const draft = { draft_id: z.guid(), external_ref: customer.external_ref };
+const draft = { draft_id: z.guid().meta({ description: "The draft" }), external_ref: customer.external_ref };
+/** MD5 of partner and quarter, so no UUID by RFC 9562: validators that are generated from `format: uuid`, such as Zod's, refuse most. */
+export const payoutId = z.guid().meta({
+  description: "The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version",
+  override: { type: "string", format: undefined, pattern: undefined },
+});
 const payout = {
-  payout_id: z.guid(),
+  payout_id: payoutId,
   period: z.string().meta({ description: "The quarter of delivery", example: "2026-Q1" }),
 };
 const checklist = z.object({
-  mandate_signed: z.boolean(),
-  ean_validated: z.boolean(),
-  mid_charger_registered: z.boolean(),
-  iban_present: z.boolean(),
+  mandate_signed: z.boolean().meta({ description: "A mandate is signed and holds" }),
+  ean_validated: z.boolean().meta({ description: "The EAN belongs to the address" }),
+  mid_charger_registered: z.boolean().meta({ description: "A charger with a MID meter is registered" }),
+  iban_present: z.boolean().meta({ description: "There is an IBAN to pay to" }),
 });
 
 type Shape = Readonly<Record<string, z.ZodType>>;
@@ -38,7 +47,7 @@ type EventRow = { about: string; client: Shape | null; partner: Shape | null };
 
 const mandate = (about: string, status: z.infer<typeof MandateStatus>): EventRow => ({
   about,
-  client: { ...connection, mandate_status: z.literal(status) },
+  client: { ...connection, mandate_status: z.literal(status).meta({ description: "Where the mandate stands now" }) },
   partner: customer,
 });
 const months = (about: string, status: string): EventRow => ({
@@ -46,39 +55,57 @@ const months = (about: string, status: string): EventRow => ({
   client: {
     ...account,
     periods: z.array(calendarDate()).meta({ description: "The months, each by its first day" }),
-    status: z.literal(status),
+    status: z.literal(status).meta({ description: "Where these months stand now" }),
   },
   partner: null,
 });
-const registration = (about: string, status: z.infer<typeof RegistrationStatus>): EventRow => ({
-  about,
-  client: { ...connection, registration_status: z.literal(status) },
-  partner: { ...customer, registration_status: z.literal(status) },
-});
+const registration = (about: string, status: z.infer<typeof RegistrationStatus>): EventRow => {
+  const registration_status = z.literal(status).meta({ description: "Where the registration stands" });
+  return {
+    about,
+    client: { ...connection, registration_status },
+    partner: { ...customer, registration_status },
+  };
+};
 const ofDraft = (about: string, status: string): EventRow => ({
   about,
   client: null,
-  partner: { ...draft, status: z.literal(status) },
+  partner: { ...draft, status: z.literal(status).meta({ description: "Where the draft stands now" }) },
 });
 const sale = (about: string): EventRow => ({
   about,
-  client: { ...account, delivery_year: z.int() },
+  client: { ...account, delivery_year: z.int().meta({ description: "The year in which was charged" }) },
   partner: payout,
 });
-const payment = (about: string, status: string): EventRow => ({
-  about,
-  client: { ...account, status: z.literal(status) },
-  partner: { ...payout, status: z.literal(status) },
-});
-const webhook = { webhook_id: z.guid(), disabled_reason: z.string() };
-const charger = { charger_id: z.guid(), connection_id: z.guid(), mid_eligible: z.boolean().nullable() };
-const mid = { mid_eligible: z.boolean().optional() };
+const payment = (about: string, name: string): EventRow => {
+  const status = z.literal(name).meta({ description: "Where the payment stands now" });
+  return { about, client: { ...account, status }, partner: { ...payout, status } };
+};
+const webhook = {
+  webhook_id: z.guid().meta({ description: "The id of the endpoint" }),
+  disabled_reason: z.string().meta({ description: "Why nothing is sent there any more" }),
+};
+const MID = "Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged";
+const charger = {
+  charger_id: z.guid().meta({ description: "The charger" }),
+  connection_id,
+  mid_eligible: z.boolean().nullable().meta({ description: MID }),
+};
+const mid = {
+  mid_eligible: z.boolean().optional().meta({
+    description: "Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged",
+  }),
+};
 
 const table = {
   "account.created": { about: "A CPO created an account", client: connection, partner: null },
   "account.eligibility_changed": {
     about: "All four gates hold, or one of them does not any more",
-    client: { ...account, ere_eligible: z.boolean(), checklist },
+    client: {
+      ...account,
+      ere_eligible: z.boolean().meta({ description: "Whether all four gates hold" }),
+      checklist: checklist.meta({ description: "The four gates" }),
+    },
     partner: null,
   },
   "mandate.signed": mandate("The customer signed a mandate", "signed"),

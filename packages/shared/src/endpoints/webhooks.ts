@@ -14,7 +14,7 @@ import { instant, limit, orNull, uuid } from "#shared/values/fields.ts";
 import type { Bucket } from "#shared/values/rate_limits.ts";
 
 /** Whose endpoints they are. */
-export type WebhookSurface = {
+type WebhookSurface = {
   /** Part of the names of operations and schemas: nothing, or a word. */
   name: "" | "Client";
   /** Whose log it is, in a sentence. */
@@ -28,7 +28,7 @@ export type WebhookSurface = {
 };
 
 const webhook = {
-  id: z.guid(),
+  id: z.guid().meta({ description: "Its id, for good" }),
   url: z.string().meta({
     description: "Where events are sent, as URLs are normalised: lower-case host, no default port, encoded",
     example: "https://laadpunt-zuid.example.com/events",
@@ -42,7 +42,7 @@ const webhook = {
   disabled_reason: z.string().nullable().meta({
     description: "manager, client, operator, gone (it answered 410) or failing (five days without a success)",
   }),
-  created_at: instant(),
+  created_at: instant().meta({ description: "When it was made" }),
   delivered_to: z.int().meta({ description: "sequence of the last event that was sent, or waits to be sent again" }),
   failing_since: instant()
     .nullable()
@@ -96,7 +96,7 @@ const ReplayWebhook = z
   .object({
     from: place("The first event"),
     to: place("The last event; the newest that was sent where absent"),
-    failed: z.boolean().default(false),
+    failed: z.boolean().default(false).meta({ description: "The events that were given up" }),
   })
   .refine(({ from, failed }) => failed || from !== null, {
     path: ["from"],
@@ -105,14 +105,17 @@ const ReplayWebhook = z
   .meta({ id: "ReplayWebhook" });
 const ReplayedWebhook = z
   .object({
-    ok: z.literal(true),
+    ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
     from: z.int().nullable().meta({ description: "sequence of the first event; null with failed" }),
     to: z.int().nullable().meta({ description: "sequence of the last event; null with failed" }),
     events: z.int().meta({ description: "How many are sent again" }),
   })
   .meta({ id: "ReplayedWebhook" });
 const TestedWebhook = z
-  .object({ ok: z.boolean(), attempt: WebhookAttempt.nullable().meta({ description: "What came of the ping" }) })
+  .object({
+    ok: z.boolean().meta({ description: "Whether the receiver took the ping" }),
+    attempt: WebhookAttempt.nullable().meta({ description: "What came of the ping" }),
+  })
   .meta({ id: "TestedWebhook" });
 const Webhooks = z
   .object({ webhooks: z.array(Webhook).meta({ description: "Oldest first" }) })
@@ -120,6 +123,8 @@ const Webhooks = z
 const AttemptsOfWebhook = z
   .object({ attempts: z.array(WebhookAttempt).meta({ description: "Newest first" }) })
   .meta({ id: "AttemptsOfWebhook" });
+
+const PARAMS = { webhook_id: "The id of the endpoint" };
 
 /** The id in the path. A text that is no UUID is answered as an unknown endpoint. */
 const named = (param: (name: string) => string, fail: (code: "webhook_not_found") => never) =>
@@ -190,6 +195,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
     {
       id: `read${name}Webhook`,
       summary: "Read one endpoint",
+      params: PARAMS,
       ...read,
       sql: ["read_webhook"],
       response: Webhook,
@@ -203,6 +209,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       id: `read${name}WebhookAttempts`,
       summary: "Read what was sent to an endpoint and what came of it, newest first",
       description: "Kept for 30 days, without bodies.",
+      params: PARAMS,
       ...read,
       sql: ["read_webhook_attempts"],
       query: z.object({ limit: limit(20) }),
@@ -219,6 +226,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       description:
         "What is not named stays. It goes on from where it stood: what waits to be sent goes to the new address, whose failures are counted from none. " +
         "The secret stays; rotate it where the old receiver must not verify any more.",
+      params: PARAMS,
       ...write,
       sql: ["update_webhook"],
       body: z
@@ -246,9 +254,10 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
     {
       id: `revoke${name}Webhook`,
       summary: "Delete an endpoint, with what was still to be sent to it",
+      params: PARAMS,
       ...write,
       sql: ["revoke_webhook"],
-      response: z.object({ ok: z.literal(true) }),
+      response: z.object({ ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }) }),
       errors: ["webhook_not_found"],
     },
     ({ param, call, fail }) => call("revoke_webhook", { webhook_id: named(param, fail) }),
@@ -260,6 +269,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       summary: "Replace the secret of an endpoint; the new one is shown once",
       description:
         "For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.",
+      params: PARAMS,
       ...write,
       sql: ["rotate_webhook"],
       body: RotateWebhook,
@@ -282,6 +292,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
         summary: enable
           ? "Send to an endpoint again, from where it stood"
           : "Send nothing to an endpoint for now; nothing is lost",
+        params: PARAMS,
         ...write,
         sql: ["switch_webhook"],
         response: Webhook,
@@ -301,6 +312,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       description:
         "From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. " +
         "With `failed: true` it sends the events that were given up after the tenth attempt. Receivers that drop repeated ids drop these too.",
+      params: PARAMS,
       ...write,
       sql: ["replay_webhook"],
       body: ReplayWebhook,
@@ -320,6 +332,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       summary: "Send a ping to an endpoint and say what came of it",
       description:
         "A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it in time. The answer comes within 10 seconds: the receiver has 7 of them.",
+      params: PARAMS,
       ...write,
       sql: ["ping_webhook", "pinged_webhook"],
       response: TestedWebhook,

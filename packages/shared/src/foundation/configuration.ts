@@ -65,8 +65,6 @@ function json(text: string): unknown {
 type Fields = Record<string, unknown>;
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const isTexts = (value: unknown): value is Record<string, string> =>
-  isObject(value) && Object.values(value).every((each) => typeof each === "string");
 
 /** A private key, as a JWK. */
 type TokenKey = { kty: "EC"; crv: "P-256"; kid: string; x: string; y: string; d: string };
@@ -83,20 +81,28 @@ const tokenKeys: Rule<{ keys: TokenKey[] }> = (text) => {
   return { keys: held(keys.length > 0 && keys.every(isTokenKey), "must be a JWKS of private keys for ES256", keys) };
 };
 
-const BASE64 = /^(?:[0-9A-Za-z+/]{4})*(?:[0-9A-Za-z+/]{2}==|[0-9A-Za-z+/]{3}=)?$/;
+/** Keys by their names: `current` makes, all of them read. `before` reads claim links that are older than LINK_KEYS. */
+export type KeyRing = { current: string; keys: Record<string, string>; before?: string };
 
-/** The keys of stored IBANs, as JSON. @throws {ConfigurationError} what they must be. */
-export const readIbanKeys: Rule<{ current: string; keys: Record<string, string> }> = (text) => {
-  const { current, keys } = Object(json(text)) as Fields;
-  if (typeof current !== "string" || !isTexts(keys) || !Object.values(keys).every((key) => BASE64.test(key)))
-    throw new ConfigurationError("must have current and keys, in base64");
-  return held(Object.hasOwn(keys, current), "must name one of its keys as current", { current, keys });
+/** A ring of keys, as JSON. @throws {ConfigurationError} what it must be. */
+export const readKeyRing: Rule<KeyRing> = (text) => {
+  const ring = Object(json(text));
+  const keys = Object(ring.keys);
+  const first = keys[ring.current];
+  const all = [first, ring.before ?? first, ...Object.values(keys)];
+  return held(
+    all.every((key) => typeof key === "string" && /^[\w+/]{43}=$/.test(key)),
+    "must be 32-byte base64 keys, one current",
+    ring,
+  );
 };
+
+const secret = like(/^.{32,}$/s, "must have at least 32 characters");
 
 const texts: Rule<Record<string, string>> = (text) => {
   const value = json(text);
-  if (!isTexts(value)) throw new ConfigurationError("must be an object of texts");
-  return value;
+  const hold = isObject(value) && Object.values(value).every((each) => typeof each === "string");
+  return held(hold, "must be an object of texts", value as Record<string, string>);
 };
 
 /** What the keys and tokens of a deployment begin with. */
@@ -110,8 +116,13 @@ const REQUIRED = {
   EDGE_DATABASE_URL: some,
   EDGE_SLOW_DATABASE_URL: some,
   TOKEN_KEYS: tokenKeys,
-  IBAN_KEYS: readIbanKeys,
-  WORKER_SECRET: like(/^.{32,}$/s, "must have at least 32 characters"),
+  IBAN_KEYS: readKeyRing,
+  LINK_KEYS: readKeyRing,
+  OPT_OUT_KEYS: readKeyRing,
+  CUSTOMER_REF_KEYS: readKeyRing,
+  WORKER_SECRET: secret,
+  METRICS_SECRET: secret,
+  GATEWAY_SECRET: secret,
   CLIENT_ADDRESS: addressSource,
   SUPABASE_URL: url,
   KEY_PREFIX: like(KEY_PREFIX, "must be 2 to 12 lower-case letters"),

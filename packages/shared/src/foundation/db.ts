@@ -65,8 +65,11 @@ export class TurnedAway extends Error {
 const RULE = "RULE1";
 /** Raised by admission, in the same way. */
 const ADMISSION = "RULE0";
-/** Safe to repeat at once: the transaction was rolled back whole. */
-const TRANSIENT = new Set(["40001", "40P01"]);
+/**
+ * Safe to repeat at once: Postgres rolled the transaction back. 42883, 42P01, 42703 and 0A000 mean that a migration replaced something
+ * while the statement ran.
+ */
+const TRANSIENT = new Set(["40001", "40P01", "42883", "42P01", "42703", "0A000"]);
 /** 08 connection, 28 a login that is refused, 53 out of resources, 57 shut down or cancelled, 55P03 waited too long for a lock. */
 const UNAVAILABLE = /^(08|28|53|57|55P03)/;
 /** A time limit of the role ended the statement; the connection is as good as before. */
@@ -109,6 +112,16 @@ function placesFor(most: number) {
       else free += 1;
     },
   };
+}
+
+/** Tries three times: after a deadlock with a migration, the second try can meet what the migration replaced. */
+async function repeated<T>(send: () => Promise<T>, tries = 3): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (tries === 1 || !TRANSIENT.has((error as { code?: string } | null)?.code ?? "")) throw error;
+    return repeated(send, tries - 1);
+  }
 }
 
 /** What private.kick() says while a statement runs: mail or events wait to be sent, as soon as it has committed. */
@@ -167,10 +180,7 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     try {
       if (!reads) await writes.enter();
       try {
-        const { rows } = await query<Row>(config, until).catch((error) => {
-          if (TRANSIENT.has(error?.code)) return query<Row>(config, until);
-          throw error;
-        });
+        const { rows } = await repeated(() => query<Row>(config, until));
         return rows[0] as Row; // a select without from has one
       } finally {
         if (!reads) writes.leave();

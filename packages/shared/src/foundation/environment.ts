@@ -1,3 +1,4 @@
+/// <reference path="../../../../node_modules/@supabase/functions-js/src/edge-runtime.d.ts" />
 import process from "node:process";
 import { type Configuration, readConfiguration } from "./configuration.ts";
 import { connect, type Db, QUICK, SLOW } from "./db.ts";
@@ -32,12 +33,9 @@ export function readEnvironment(variables: Record<string, string | undefined> = 
   };
 }
 
-/** What the platform (Supabase Edge Runtime) offers: a function that has answered is kept for what it still does. */
-type Platform = { EdgeRuntime?: { waitUntil: (work: Promise<unknown>) => void } };
-
-/** Elsewhere the process lives on by itself. */
+/** The platform keeps a function that has answered for what it still does. Elsewhere the process lives on by itself. */
 function waitUntil(work: Promise<unknown>): void {
-  (globalThis as Platform).EdgeRuntime?.waitUntil(work);
+  globalThis.EdgeRuntime?.waitUntil(work);
 }
 
 /** Long enough for a cold worker. What a kick did not reach, the schedule does. */

@@ -6,11 +6,16 @@ import { z } from "#shared/foundation/zod.ts";
  */
 export const ERROR_FIELDS = {
   issues: z
-    .array(z.object({ path: z.string().meta({ example: "person.full_name" }), message: z.string() }))
+    .array(
+      z.object({
+        path: z.string().meta({ description: "Which field, from the top of the body", example: "person.full_name" }),
+        message: z.string().meta({ description: "Its rule" }),
+      }),
+    )
     .meta({ description: "Each broken field rule" }),
-  required_scope: z.string().meta({ example: "cpo:accounts:read" }),
-  retry_after_seconds: z.int().meta({ example: 12 }),
-  message: z.string(),
+  required_scope: z.string().meta({ description: "The scope that the credential lacks", example: "cpo:accounts:read" }),
+  retry_after_seconds: z.int().meta({ description: "Seconds to wait, the same as Retry-After", example: 12 }),
+  message: z.string().meta({ description: "The same for the people at the screen" }),
   suggestions: z
     .array(z.unknown().meta({ override: { $ref: "#/components/schemas/CatalogCharger" } }))
     .meta({ description: "The brand's models with a MID meter" }),

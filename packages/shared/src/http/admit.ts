@@ -242,7 +242,7 @@ export async function readVisitor(
   if (!bearer) throw new ApiError("missing_or_invalid_token");
 
   if (rule.caller.kind === "worker") {
-    if (!sameSecret(bearer, environment.config.WORKER_SECRET)) throw new ApiError("missing_or_invalid_token");
+    if (!sameSecret(bearer, environment.config[rule.caller.secret])) throw new ApiError("missing_or_invalid_token");
     return Visitor.admitted(environment, rule, { kind: "worker", ...base });
   }
   return readBearer(rule, bearer, environment, requestId);

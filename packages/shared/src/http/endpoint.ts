@@ -20,7 +20,8 @@ export type CallerRule =
   | { kind: "session" }
   /** Nobody is admitted beforehand: the endpoint authenticates what is in the body, or is public. */
   | { kind: "anyone" }
-  | { kind: "worker" };
+  /** A machine of ours, by the secret of its own. */
+  | { kind: "worker"; secret: "WORKER_SECRET" | "METRICS_SECRET" | "GATEWAY_SECRET" };
 
 export type Context<Body, Query, Errors extends ErrorCode, Functions extends string> = {
   body: Body;
@@ -71,6 +72,8 @@ export type EndpointSpec<
   slow?: true;
   /** Who fetches what those functions may ask for first, by its kind. */
   next?: Fetchers;
+  /** What each parameter of the path is, by its name. */
+  params?: Readonly<Record<string, string>>;
   query?: Query;
   body?: Body;
   /** Loads what the rules of the body need and is too heavy to start with. */

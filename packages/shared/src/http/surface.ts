@@ -15,7 +15,7 @@ import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.t
 import { ruleText } from "./rules.ts";
 
 type Method = "GET" | "POST" | "DELETE";
-export type Route = `${Method} /${string}`;
+type Route = `${Method} /${string}`;
 
 /** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
 export type Surface = {

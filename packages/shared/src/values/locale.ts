@@ -7,7 +7,7 @@ export function isLocale(value: unknown): value is Locale {
 }
 
 /** The language of what nobody asked for in another one. */
-export const DEFAULT_LOCALE: Locale = "nl";
+const DEFAULT_LOCALE: Locale = "nl";
 
 /**
  * The language a page speaks: the one the reader asked for on it, then the one that somebody chose for this reader, then what

@@ -39,12 +39,16 @@ export const calendarDate = () => z.iso.date().meta({ example: "2026-01-01" });
 
 /** A page's own fields, beside its list. */
 export const pageFields = {
-  limit: z.int(),
-  offset: z.int(),
+  limit: z.int().meta({ description: "Items a page holds at most" }),
+  offset: z.int().meta({ description: "Items that were skipped" }),
   count: z.int().meta({ description: "Items on this page" }),
   has_more: z.boolean().meta({ description: "Whether another page exists" }),
 };
 
 export const CatalogCharger = z
-  .object({ catalog_charger_id: z.guid(), brand: z.string(), model: z.string() })
+  .object({
+    catalog_charger_id: z.guid().meta({ description: "The model's id" }),
+    brand: z.string().meta({ description: "The maker" }),
+    model: z.string().meta({ description: "The model" }),
+  })
   .meta({ id: "CatalogCharger", description: "A charger model with a MID meter" });

@@ -1,12 +1,15 @@
 /** What is done to texts, whoever judges them. */
 
 /**
- * Whether a text has no control characters, no half of a surrogate pair, and nothing unseen that makes it look like another text:
- * what turns its direction (U+202A to U+202E, U+2066 to U+2069) and spaces without width. Joiners stay: languages are written with
- * them. PostgreSQL stores neither NUL nor half of a pair.
+ * Signs that are not seen, break a line, or turn the direction of others: a text with one reads as another text. Joiners stay, and
+ * so do the marks U+200E and U+200F: languages are written with them.
  */
+export const UNSEEN =
+  /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+
+/** Whether a text has no such sign, and no half of a surrogate pair. PostgreSQL stores neither NUL nor half of a pair. */
 export function isPlain(text: string): boolean {
-  return !/[\u0000-\u001f\u007f\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\p{Surrogate}/u.test(text);
+  return text.isWellFormed() && !UNSEEN.test(text);
 }
 
 /**

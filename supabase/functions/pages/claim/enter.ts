@@ -33,7 +33,7 @@ export const showEnter: Handler<Name> = async (request) => {
     case "used":
       // this browser went through it, or was let in otherwise
       if (draft_id && readClaimSession(c, environment, draft_id))
-        return c.redirect(claimPath(c.var.root, environment, draft_id), 303);
+        return c.redirect(claimPath(c.var.root, environment, { draft_id }), 303);
       return visit.page(claimKindPage(visit.frame, "link_used"), DEAD);
     case "expired":
       return visit.page(claimKindPage(visit.frame, "link_expired"), DEAD);
@@ -58,5 +58,5 @@ export const useEnter: Handler<Name> = async (request) => {
   request.became("proven");
   const lang = request.c.req.query("lang");
   const { draft_id, stage } = answer;
-  return welcome(request, draft_id, { proved_by: "link", stage }, isLocale(lang) ? `?lang=${lang}` : "");
+  return welcome(request, { draft_id }, { proved_by: "link", stage }, isLocale(lang) ? `?lang=${lang}` : "");
 };

@@ -60,7 +60,7 @@ export type Answers = {
   serial_number: string | null;
 };
 
-export type Withdrawal = {
+type Withdrawal = {
   /** The last day that would still count; null where none would. */
   covered_until: string | null;
   /** The first day of the month that would be lost, and what was charged in it so far. */

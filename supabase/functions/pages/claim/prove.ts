@@ -55,7 +55,7 @@ export const prove: Handler<Name> = async (request) => {
   if (!refused) {
     visit.became("proven");
     const stage = claim.state === "active" ? "active" : "claimed";
-    return welcome(visit, flow.draft_id, { proved_by: "code", stage }, `?lang=${visit.locale}`);
+    return welcome(visit, flow, { proved_by: "code", stage }, `?lang=${visit.locale}`);
   }
   switch (refused.code) {
     case "claim_conflict":

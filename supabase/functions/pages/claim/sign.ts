@@ -76,7 +76,7 @@ export const sign = onFacts(async (visit) => {
   if (!refused) {
     visit.became("signed");
     // the code that signed proves the address too: what a sign-in link began has ended, this browser goes on
-    return welcome(visit, flow.draft_id, { proved_by: "code", stage: "active" }, `?lang=${locale}`);
+    return welcome(visit, flow, { proved_by: "code", stage: "active" }, `?lang=${locale}`);
   }
   switch (refused.code) {
     case "claim_conflict":
@@ -105,7 +105,7 @@ export const revoke = onClaim(holds, async (visit) => {
     visit.again(visit.frame.to("/revoke"), { code }, () => revokePage(visit.frame, visit.claim, code));
   const code = readCode(visit.form);
   if (code === null) return again(errors.code_missing);
-  const { refused } = await visit.attempt(visit.flow.revoke(code), REFUSALS.revoke);
+  const { refused } = await visit.attempt(visit.flow.revoke(code, visit.session?.proved_by), REFUSALS.revoke);
   if (refused && refused.code !== "claim_not_open") return again(errors[refused.code]);
   if (!refused) visit.became("revoked");
   return visit.go("");

@@ -78,7 +78,14 @@ export const saveStep = onClaim(
     if (changing && code === null) return again({ code: frame.words.code.errors.code_missing });
     const { answer: next, refused } = isLater(claim, name)
       ? await visit.attempt(
-          flow.complete(name, { ...read, code, browser: visit.browser }, locale, claim.brand ?? null).then(() => ""),
+          flow
+            .complete(
+              name,
+              { ...read, code, browser: visit.browser, proved_by: session?.proved_by },
+              locale,
+              claim.brand ?? null,
+            )
+            .then(() => ""),
           REFUSALS.complete,
         )
       : await visit.attempt(

@@ -94,7 +94,9 @@ export class ClaimVisit extends Visit<Name> {
 
   /** Mails a code, and leads on; `back` is where it is typed, should there be no more of them. */
   async mailCode(purpose: CodePurpose, then: Response, back: string): Promise<Response> {
-    const sending = this.flow.sendCode(purpose, this.locale, this.claim.brand ?? null);
+    const sending = this.flow.sendCode(purpose, this.locale, this.claim.brand ?? null, {
+      proved_by: this.session?.proved_by,
+    });
     const { refused } = await this.attempt(sending, REFUSALS.sendCode);
     if (refused) return refused.code === "too_many_codes" ? this.tooManyCodes(refused, back) : this.go("");
     this.became("sent");
@@ -104,8 +106,9 @@ export class ClaimVisit extends Visit<Name> {
 
 /** The flow of the claim that the path's token is of, or null when the token is none of ours: forged ones go no further. */
 export function flowOf({ c, environment }: Visit): ClaimFlow | null {
-  const draft_id = readClaimToken(environment, c.req.param("token") ?? "");
-  return draft_id ? new ClaimFlow(environment, c.var.request_id, draft_id) : null;
+  const token = c.req.param("token") ?? "";
+  const draft_id = readClaimToken(environment, token);
+  return draft_id ? new ClaimFlow(environment, c.var.request_id, draft_id, { token }) : null;
 }
 
 /** A page of a claim, whoever asks for it. */
@@ -149,7 +152,12 @@ export function isLater(claim: Claim, step: string | undefined): step is LaterSt
 }
 
 /** Begins the session of a draft whose address was proven, and leads to its pages. */
-export function welcome({ c, environment }: Visit, draft_id: string, how: ClaimProof, query = ""): Response {
-  beginClaimSession(c, environment, draft_id, how, c.var.root);
-  return c.redirect(claimPath(c.var.root, environment, draft_id) + query, 303);
+export function welcome(
+  { c, environment }: Visit,
+  claim: Parameters<typeof beginClaimSession>[2],
+  how: ClaimProof,
+  query = "",
+): Response {
+  beginClaimSession(c, environment, claim, how, c.var.root);
+  return c.redirect(claimPath(c.var.root, environment, claim) + query, 303);
 }

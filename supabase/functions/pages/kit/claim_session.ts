@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import type { ClaimProof, Stage } from "#shared/domain/claim/flow.ts";
-import { claimToken, mac } from "#shared/domain/claim/links.ts";
+import { claimTokens, keyOfMac, mac } from "#shared/domain/claim/links.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ENTER } from "./routes.ts";
 
@@ -27,36 +27,42 @@ export function readClaimSession(c: Context, environment: Environment, draft_id:
   const proved_by = PROOFS.find((each) => each === by);
   const stage = STAGES.find((each) => each === at);
   if (!proof || !proved_by || !stage) return null;
-  if (!sameSecret(proof, proofOf(environment, draft_id, expires, { proved_by, stage }, nonce))) return null;
+  const key = keyOfMac(environment, provedIn(draft_id, expires, { proved_by, stage }, nonce), proof);
+  if (!key) return null;
   if (Number(expires) * 1000 <= environment.now().getTime()) return null;
-  return { proved_by, stage, form_token: formTokenOf(environment, proof) };
+  // under the key of the session, so that a form that was open while keys rotate is still its own
+  return { proved_by, stage, form_token: mac(environment, `form:${proof}`, key).slice(0, 22) };
 }
 
+/** A draft, by the link that its customer came by: the newest, unless told. */
+type Claimed = { draft_id: string; token?: string };
+
 /** Where the pages of a draft begin. */
-export function claimPath(root: string, environment: Environment, draft_id: string): string {
-  return `${root}/claim/${claimToken(environment, draft_id)}`;
+export function claimPath(root: string, environment: Environment, { draft_id, token }: Claimed): string {
+  return `${root}/claim/${token ?? claimTokens(environment, draft_id)[0]}`;
 }
 
 /** Begins a session, on the pages of this claim alone; it ends with the browser, or after a day. A used link there knows it too. */
 export function beginClaimSession(
   c: Context,
   environment: Environment,
-  draft_id: string,
+  claim: Claimed,
   how: ClaimProof,
   root: string,
   seconds = SECONDS,
 ): void {
   const expires = String(Math.floor(environment.now().getTime() / 1000) + seconds);
   const nonce = newSecret(16);
-  const proof = proofOf(environment, draft_id, expires, how, nonce);
+  const proof = mac(environment, provedIn(claim.draft_id, expires, how, nonce));
   const value = [expires, how.proved_by, how.stage, nonce, proof].join(".");
-  for (const path of [root + ENTER, claimPath(root, environment, draft_id)])
+  for (const path of [root + ENTER, claimPath(root, environment, claim)])
     setCookie(c, NAME, value, attributesOf(environment, path));
 }
 
 /** Ends the session of a draft that this browser may have. */
 export function endClaimSession(c: Context, environment: Environment, draft_id: string, root: string): void {
-  for (const path of [root + ENTER, claimPath(root, environment, draft_id)])
+  const tokens = claimTokens(environment, draft_id);
+  for (const path of [root + ENTER, ...tokens.map((token) => claimPath(root, environment, { draft_id, token }))])
     deleteCookie(c, NAME, attributesOf(environment, path));
 }
 
@@ -73,16 +79,5 @@ export function isFormOf(session: ClaimSession, form_token: string | null): bool
   return sameSecret(form_token ?? "", session.form_token);
 }
 
-function proofOf(
-  environment: Environment,
-  draft_id: string,
-  expires: string,
-  { proved_by, stage }: ClaimProof,
-  nonce: string,
-): string {
-  return mac(environment, `session:${draft_id}:${expires}:${proved_by}:${stage}:${nonce}`);
-}
-
-function formTokenOf(environment: Environment, proof: string): string {
-  return mac(environment, `form:${proof}`).slice(0, 22);
-}
+const provedIn = (draft_id: string, expires: string, { proved_by, stage }: ClaimProof, nonce: string) =>
+  `session:${draft_id}:${expires}:${proved_by}:${stage}:${nonce}`;

@@ -1,7 +1,8 @@
-import { Buffer } from "node:buffer";
-import { createHmac, hkdfSync } from "node:crypto";
+import type { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
+import { linkKeys } from "#shared/auth/keys.ts";
 import { hashSecret, newSecret, sameSecret } from "#shared/auth/tokens.ts";
-import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 
 /**
  * A browser that signed in to an account before, after OWASP's "Slow Down Online Guessing Attacks with Device Cookies": it is counted
@@ -12,22 +13,20 @@ import { type Environment, oncePerEnvironment } from "#shared/foundation/environ
 /** As long as browsers keep a cookie (RFC 6265bis). */
 export const DEVICE_SECONDS = 400 * 24 * 3600;
 
-const keyOf = oncePerEnvironment(({ config }) =>
-  Buffer.from(hkdfSync("sha256", config.WORKER_SECRET, "", "device cookies", 32)),
-);
+const keysOf = (environment: Environment) => linkKeys(environment, "device cookies");
 
 /** The cookie of a browser in which the owner of `email` has just signed in. */
 export function newDevice(environment: Environment, email: string): string {
   const nonce = newSecret();
-  return `${nonce}.${proofOf(environment, email, nonce)}`;
+  return `${nonce}.${proofUnder(keysOf(environment)[0], email, nonce)}`;
 }
 
 /** The browser that a cookie makes known to an account, to count by; null where it is none of ours, or another account's. */
 export function deviceHash(environment: Environment, email: string, cookie = ""): string | null {
   const [nonce = "", proof = ""] = cookie.split(".");
-  return sameSecret(proof, proofOf(environment, email, nonce)) ? hashSecret(nonce) : null;
+  return keysOf(environment).some((key) => sameSecret(proof, proofUnder(key, email, nonce))) ? hashSecret(nonce) : null;
 }
 
-function proofOf(environment: Environment, email: string, nonce: string): string {
-  return createHmac("sha256", keyOf(environment)).update(`${nonce}:${email.toLowerCase()}`).digest("base64url");
+function proofUnder(key: Buffer, email: string, nonce: string): string {
+  return createHmac("sha256", key).update(`${nonce}:${email.toLowerCase()}`).digest("base64url");
 }

@@ -1,9 +1,10 @@
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { linkKeys } from "#shared/auth/keys.ts";
 import { newSecret } from "#shared/auth/tokens.ts";
-import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
 import type { Errors } from "./frame.ts";
 
 /**
@@ -32,9 +33,7 @@ const TAG = { authTagLength: 16 };
 
 type Left = { until: number; typed: [string, string][]; errors: Record<string, string> };
 
-const keyOf = oncePerEnvironment(({ config }) =>
-  Buffer.from(hkdfSync("sha256", config.WORKER_SECRET, "", "returned forms", 32)),
-);
+const keysOf = (environment: Environment) => linkKeys(environment, "returned forms");
 
 /** What is asked again, and not put in a cookie even encrypted; and what the page itself makes anew. */
 const NEVER_KEPT = ["password", "form_token"];
@@ -98,7 +97,7 @@ export function take(c: Context, environment: Environment, place: Place): Return
 /** Nonce, ciphertext and tag, apart by dots. It opens for its page and person alone. */
 function seal(environment: Environment, place: Place, text: string): string {
   const nonce = randomBytes(12);
-  const cipher = createCipheriv(ALGORITHM, keyOf(environment), nonce, TAG);
+  const cipher = createCipheriv(ALGORITHM, keysOf(environment)[0], nonce, TAG);
   cipher.setAAD(boundTo(place));
   const sealed = cipher.update(text, "utf8", "base64url") + cipher.final("base64url");
   return [nonce.toString("base64url"), sealed, cipher.getAuthTag().toString("base64url")].join(".");
@@ -110,15 +109,17 @@ function boundTo({ path, whose }: Place): Buffer {
 
 function open(environment: Environment, place: Place, value: string): Left | null {
   const [nonce = "", sealed = "", tag = ""] = value.split(".");
-  try {
-    const decipher = createDecipheriv(ALGORITHM, keyOf(environment), Buffer.from(nonce, "base64url"), TAG);
-    decipher.setAAD(boundTo(place));
-    decipher.setAuthTag(Buffer.from(tag, "base64url"));
-    // what opens is what we sealed
-    return JSON.parse(decipher.update(sealed, "base64url", "utf8") + decipher.final("utf8"));
-  } catch {
-    return null; // forged, or another page's, or another person's
-  }
+  for (const key of keysOf(environment))
+    try {
+      const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(nonce, "base64url"), TAG);
+      decipher.setAAD(boundTo(place));
+      decipher.setAuthTag(Buffer.from(tag, "base64url"));
+      // what opens is what we sealed
+      return JSON.parse(decipher.update(sealed, "base64url", "utf8") + decipher.final("utf8"));
+    } catch {
+      // under another key; or forged, another page's, another person's
+    }
+  return null;
 }
 
 function cookieOf({ config }: Environment, name: string, path: string) {

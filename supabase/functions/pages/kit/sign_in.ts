@@ -304,7 +304,7 @@ export function formTokenOf(secret: string): string {
   return hashSecret(`form:${secret}`);
 }
 
-export function isFormOf(secret: string | undefined, form_token: string | null): boolean {
+function isFormOf(secret: string | undefined, form_token: string | null): boolean {
   return secret !== undefined && secret !== "" && sameSecret(form_token ?? "", formTokenOf(secret));
 }
 

@@ -6,7 +6,7 @@ import { formToken } from "./sign_in_views.ts";
 import type { OwnFrame } from "./signed_in.ts";
 
 /** What an area calls its menu, and each section. */
-export type Menu<Section extends string> = { label: string } & Record<Section, string>;
+type Menu<Section extends string> = { label: string } & Record<Section, string>;
 
 /** A page of somebody who is signed in: the menu above it, and the way out below. */
 export function areaPage<Section extends string>(
@@ -32,7 +32,7 @@ ${formToken(frame.form_token)}
 }
 
 /** Numbers stand at the right, and text at the left. The cells of the first column name their rows. */
-export type Column = { name: string; text?: boolean };
+type Column = { name: string; text?: boolean };
 
 /** What stands in a column of a row; null where there is nothing. */
 export type TableCell = Html | string | null;

@@ -23,7 +23,7 @@ export function dataPage(frame: MijnFrame, { email }: Ending): Html {
 }
 
 /** Why the account was not ended. */
-export type EndRefusal = "recent" | "iban";
+type EndRefusal = "recent" | "iban";
 
 /** Before the account ends: what ends with it, what is still paid, and what must be kept until when. */
 export function endPage(frame: MijnFrame, { email, end }: Ending, refused: EndRefusal | null): Html {

@@ -4,7 +4,7 @@ import type { Signed } from "../kit/signature.ts";
 
 export type Month = { month: string; kwh: number; sessions: number; ere_credits: number };
 
-export type Quarter = {
+type Quarter = {
   quarter: string;
   kwh: number;
   ere_credits: number;

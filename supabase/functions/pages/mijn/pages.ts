@@ -118,9 +118,9 @@ const openClaim = withLogin(async (visit) => {
   if (refused) return visit.unknown();
   const { draft_id } = answer;
   const proof = { proved_by: "code", stage: "active" } as const;
-  beginClaimSession(c, environment, draft_id, proof, c.var.root, CLAIM_SECONDS);
+  beginClaimSession(c, environment, { draft_id }, proof, c.var.root, CLAIM_SECONDS);
   return c.redirect(
-    `${claimPath(c.var.root, environment, draft_id)}${page}?${new URLSearchParams({ lang: locale })}`,
+    `${claimPath(c.var.root, environment, { draft_id })}${page}?${new URLSearchParams({ lang: locale })}`,
     303,
   );
 });

@@ -6,16 +6,7 @@ import { OWN_SQL, PATH } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
 /** The pages that the menu leads to, under PATH. */
-export const SECTIONS = [
-  "",
-  "/charging",
-  "/earnings",
-  "/mandate",
-  "/chargers",
-  "/sharing",
-  "/tokens",
-  "/data",
-] as const;
+const SECTIONS = ["", "/charging", "/earnings", "/mandate", "/chargers", "/sharing", "/tokens", "/data"] as const;
 export type Section = (typeof SECTIONS)[number];
 
 type Name = (typeof OWN_SQL)[number];

@@ -59,6 +59,7 @@ export const en: PortalWords = {
     months_ere_title: "ERE of your customers by month",
     months_ere_description: (total) => `${total} ERE in total.`,
     chargers: "Chargers",
+    as_of: (moment: string) => `As of ${moment}.`,
     this_month: "Charged this month",
     total: "Charged in total",
     ere: "ERE",

@@ -9,6 +9,7 @@ export type Month = { month: string; kwh: number; ere_credits: number; active_cu
 
 /** As GET /partner/dashboard. */
 export type Figures = {
+  as_of: string;
   customers_total: number;
   customers_active: number;
   drafts: Record<"invited" | "claimed" | "expired" | "conflict" | "active", number>;
@@ -32,7 +33,6 @@ export type Attention = {
   cap_left: number;
 };
 
-/** Without figures where there are more customers than are summed at once, and nobody asked for them. */
 export type Start = { who: Who; figures: Figures; attention: Attention };
 
 export type Company = Record<

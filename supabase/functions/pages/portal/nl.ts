@@ -63,6 +63,7 @@ export const nl = {
     months_ere_title: "ERE van uw klanten per maand",
     months_ere_description: (total: string) => `In totaal ${total} ERE.`,
     chargers: "Laadpalen",
+    as_of: (moment: string) => `Stand van ${moment}.`,
     this_month: "Geladen deze maand",
     total: "Geladen in totaal",
     ere: "ERE",

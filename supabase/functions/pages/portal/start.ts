@@ -1,6 +1,6 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
-import { longMonth } from "../kit/document.ts";
+import { longMoment, longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
@@ -38,6 +38,7 @@ function allFigures(frame: PortalFrame, figures: Figures): Html {
 <div><dt>${words.ere}</dt><dd>${inNumbers(frame, figures.ere_estimated, 2)}<small>${words.ere_hint}</small></dd></div>
 <div><dt>${words.chargers}</dt><dd>${count(figures.chargers_total)}</dd></div>
 </dl>
+<p class="quiet">${words.as_of(longMoment(figures.as_of, frame.words))}</p>
 <section aria-labelledby="by-month"><h2 id="by-month">${words.months}</h2>
 ${figures.months.length === 0 ? html`<p>${words.no_months}</p>` : byMonth(frame, figures.months.slice(0, SHOWN).reverse())}</section>
 ${drafts(frame, figures)}`;

@@ -23,7 +23,10 @@ export type Stage = "invited" | "claimed" | "active";
 /** How a browser showed that the customer is in it: by a mailed code, or a partner's sign-in link; and where the claim was then. */
 export type ClaimProof = { proved_by: "code" | "link"; stage: Stage };
 
-/** How the session that acts was proved: an IBAN that came in behind a sign-in link is asked for anew by who has a code. */
+/**
+ * How the session that acts was proved. A session that was proved by a code is asked again for an IBAN that came in behind a sign-in
+ * link, and has codes and guesses of its own.
+ */
 type Proved = { proved_by?: ClaimProof["proved_by"] | undefined };
 
 /** What a mailed code is for: one that proves the address cannot sign, and neither changes where the money goes. */
@@ -58,14 +61,23 @@ type Signature = {
 export class ClaimFlow {
   readonly environment: Environment;
   readonly draft_id: string;
+  /** Of the link they came by, which may be of an older key: cookies and codes are bound to it. */
   readonly token: string;
   readonly #run: ReturnType<typeof callFor<(typeof CLAIM_SQL)[number]>>;
 
   /** `kind` is who acts, for the audit log: somebody with the link, or a sandbox helper that plays the customer. */
-  constructor(environment: Environment, request_id: string, draft_id: string, kind: "anyone" | "sandbox" = "anyone") {
+  constructor(
+    environment: Environment,
+    request_id: string,
+    draft_id: string,
+    {
+      kind = "anyone",
+      token = claimToken(environment, draft_id),
+    }: { kind?: "anyone" | "sandbox"; token?: string } = {},
+  ) {
     this.environment = environment;
     this.draft_id = draft_id;
-    this.token = claimToken(environment, draft_id);
+    this.token = token;
     const caller = { kind, host: environment.config.API_HOST, request_id };
     this.#run = callFor({ id: "a claim", sql: CLAIM_SQL, next: { login: makeLogin } }, environment, caller);
   }
@@ -84,13 +96,14 @@ export class ClaimFlow {
     purpose: CodePurpose,
     locale: Locale,
     brand: Brand | null,
-    { code = newCode(), stage = null }: { code?: string; stage?: Stage | null } = {},
+    { code = newCode(), stage = null, proved_by }: { code?: string; stage?: Stage | null } & Proved = {},
   ): Promise<unknown> {
     const { config } = this.environment;
     return this.#call("send_claim_code", {
       code_hash: this.#hashCode(code, purpose),
       mail: composeClaimCode({ config, locale, code, purpose, brand: brand ?? { name: config.SERVICE_NAME } }),
       stage,
+      proved_by,
     });
   }
 
@@ -114,7 +127,7 @@ export class ClaimFlow {
     const { config } = this.environment;
     const { full_name, partner_name } = facts;
     const document = this.document(facts, locale);
-    const link = `${config.PAGES_URL}/claim/${this.token}`;
+    const link = `${config.PAGES_URL}/claim/${claimToken(this.environment, this.draft_id)}`;
     return this.#call("sign_claim", {
       ...signature,
       facts,
@@ -135,7 +148,8 @@ export class ClaimFlow {
       missing = false,
       code,
       browser,
-    }: Kept & { missing?: boolean; code?: string | null; browser?: string | undefined },
+      proved_by,
+    }: Kept & { missing?: boolean; code?: string | null; browser?: string | undefined } & Proved,
     locale: Locale,
     brand: Brand | null,
   ): Promise<unknown> {
@@ -143,12 +157,12 @@ export class ClaimFlow {
     const sender = { config, locale, brand: brand ?? { name: config.SERVICE_NAME } };
     const mail = iban ? composeCustomerIbanChanged({ ...sender, iban_masked: `**** ${iban.last4}` }) : null;
     const hashes = code ? this.#hashesOf(code, "iban", browser) : {};
-    return this.#call("complete_claim", { step, answers, iban, missing, mail, ...hashes });
+    return this.#call("complete_claim", { step, answers, iban, missing, mail, proved_by, ...hashes });
   }
 
   /** Ends the mandate, which nothing undoes. */
-  revoke(code: string): Promise<unknown> {
-    return this.#call("revoke_claim", this.#hashesOf(code, "revoke", undefined));
+  revoke(code: string, proved_by?: Proved["proved_by"]): Promise<unknown> {
+    return this.#call("revoke_claim", { proved_by, ...this.#hashesOf(code, "revoke", undefined) });
   }
 
   /** A code as it is judged, and as the browser that sends it may send it once more. */

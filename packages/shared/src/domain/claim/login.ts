@@ -30,7 +30,7 @@ const UNDER_WAY_MS = 2_000;
 
 /**
  * Makes the login of an address whose owner has just proven it; what proved it is used up by the call after this one. Its password is random and kept by nobody: its owner signs in by a mailed code.
- * @throws {ApiError} `service_unavailable` when Supabase Auth does not do it, or the database may not secure a login; the code or link is not used up then.
+ * @throws {ApiError} when Supabase Auth does not make it, or the database may not secure a login; the code or link is not used up then.
  */
 export async function makeLogin(
   environment: Environment,

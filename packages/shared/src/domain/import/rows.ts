@@ -78,7 +78,7 @@ const DETAILS = {
   no_charger: "must be {brand, serial_number}",
   charger_parts: "needs a brand, and a serial_number of 1 to 64 characters",
 } as const;
-export type Wrong = { column: string; what: keyof typeof DETAILS };
+type Wrong = { column: string; what: keyof typeof DETAILS };
 
 const said = (wrong: Wrong) => ({ detail: `${wrong.column}: ${DETAILS[wrong.what]}`, wrong });
 
@@ -136,7 +136,7 @@ const READ = {
   serial_number: serialNumber(),
 };
 
-export type Rules = { named: boolean; reserved: (domain: string) => boolean };
+type Rules = { named: boolean; reserved: (domain: string) => boolean };
 
 /** Reads one row by itself. Never throws: what is wrong with it is in `reason` and `detail`. */
 export function readRow(sent: unknown, place: number, { named, reserved }: Rules): DraftRow {

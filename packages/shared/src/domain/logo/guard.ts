@@ -1,5 +1,5 @@
 /** What a PNG says of itself (W3C, PNG third edition), every claim checked that can be without inflating. */
-export type Layout = {
+type Layout = {
   width: number;
   height: number;
   /** Bits of a pixel. */

@@ -4,17 +4,17 @@ import { readLayout, rebuild } from "./guard.ts";
  * A partner's logo as it is kept: written by us, so that nothing of the file is in it but the picture. Width and height are those it
  * is shown at, in CSS pixels.
  */
-export type KeptLogo = { png: Uint8Array; width: number; height: number };
+type KeptLogo = { png: Uint8Array; width: number; height: number };
 
 /** Why a file is refused. */
-export type LogoRefusal = "not_png" | "too_heavy" | "too_wide" | "broken" | "too_detailed";
+type LogoRefusal = "not_png" | "too_heavy" | "too_wide" | "broken" | "too_detailed";
 
 /** Bytes of a file: 100 kB, however its reader counts them. */
 export const MAX_LOGO = 100 * 1024;
 /** Pixels on a side. */
-export const MAX_SIDE = 1000;
+const MAX_SIDE = 1000;
 /** Bytes that are kept. Colours from a palette, and what is interlaced, take more once they are written plainly. */
-export const MAX_KEPT_LOGO = 300 * 1024;
+const MAX_KEPT_LOGO = 300 * 1024;
 /** The frame that a logo is fitted in, on pages and in mail; a smaller one is not made larger. */
 const SHOWN = { width: 200, height: 48 } as const;
 

@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
+import { linkKeys } from "#shared/auth/keys.ts";
 import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
-import { claimKeyOf } from "#shared/domain/claim/links.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
@@ -56,7 +56,7 @@ export type Mail = {
 
 export type Sender = {
   config: Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PAGES_URL"> &
-    Partial<Pick<Configuration, "WORKER_SECRET">>;
+    Partial<Pick<Configuration, "LINK_KEYS">>;
   locale: Locale;
 };
 
@@ -200,7 +200,7 @@ export function composeManagerInvitation({ config, locale, link }: Sender & { li
 }
 
 /** What can happen to who manages a partner; alone where nobody does any more. */
-export type ManagersChange = "invited" | "joined" | "removed" | "left" | "alone";
+type ManagersChange = "invited" | "joined" | "removed" | "left" | "alone";
 
 /** To the others who manage a partner; `alone` to the operator. The database knows whom it is about, and who did it, else the service. */
 export function composeManagersChanged({ config, locale, change }: Sender & { change: ManagersChange }): Mail {
@@ -407,9 +407,12 @@ export function compose(template: Mail["template"], config: Sender["config"], lo
     // an invitation is composed before it is known whom it greets and whose colour it takes
     ...(content.unsubscribe ? { defaults: { full_name: MAIL_MESSAGES[locale].somebody, accent: ACCENT } } : {}),
     ...(content.reply_to ? { reply_to: content.reply_to } : {}),
-    ...(config.WORKER_SECRET ? { key: claimKeyOf(config.WORKER_SECRET) } : {}),
+    ...(config.LINK_KEYS ? { key: mailKey(config.LINK_KEYS) } : {}),
   };
 }
+
+const mailKey = (LINK_KEYS: Configuration["LINK_KEYS"]) =>
+  linkKeys({ config: { LINK_KEYS } }, "mail limits")[0].toString("hex");
 
 const nameOf = ({ SERVICE_NAME }: Sender["config"], { sender }: Content) => sender ?? SERVICE_NAME;
 

@@ -1,7 +1,7 @@
 import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 
-export type MandateSection = {
+type MandateSection = {
   heading: string;
   details: [label: string, value: string][];
   points: string[];

@@ -12,7 +12,7 @@ import type { PortalVisit } from "../visit.ts";
 export const MOST_ROWS = 5000;
 
 /** What somebody brought, as it is kept: a file, or the rows of a form. */
-export type Brought = { source: "csv" | "invite"; message: string | null } & ({ csv: string } | { rows: RawRow[] });
+type Brought = { source: "csv" | "invite"; message: string | null } & ({ csv: string } | { rows: RawRow[] });
 
 export type Cap = { rolling_days: number; rolling_cap: number; remaining: number };
 

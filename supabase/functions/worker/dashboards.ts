@@ -1,0 +1,26 @@
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+
+type DashboardResult = { recounted: number; failed: number };
+type Call = (name: "recount_dashboard", ...input: (object | null)[]) => Promise<string>;
+
+/** Counts the dashboards that readers asked for, one after another, and once a night those of all large partners. */
+export async function recountDashboards(
+  { log }: Environment,
+  call: Call,
+  deadline: number,
+  request_id: string,
+): Promise<DashboardResult> {
+  const result = { recounted: 0, failed: 0 };
+  try {
+    while (Date.now() < deadline) {
+      const { partner_id } = JSON.parse(await call("recount_dashboard")) as { partner_id: string | null };
+      if (!partner_id) break;
+      result.recounted += 1;
+    }
+  } catch (error) {
+    result.failed = 1;
+    log({ level: "error", event: "dashboard_recount_failed", request_id, ...describeCause(error) });
+  }
+  return result;
+}

@@ -1,0 +1,215 @@
+-- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered with its moment,
+-- and where it is older than a minute the worker is asked for a new one.
+
+create table core.dashboards (
+  partner_id uuid        not null,
+  as_of      timestamptz not null,
+  asked_at   timestamptz,
+  figures    json        not null,
+  constraint dashboards_pkey primary key (partner_id),
+  constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.dashboards is
+  'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts again when a reader asks, and every night. Sums, no personal data. As long as the partner.';
+comment on column core.dashboards.asked_at is 'When a reader last asked for a new count.';
+select private.isolate('core.dashboards', 'select');
+
+create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
+language sql stable
+set search_path = ''
+as $$
+  select k.status, count(d.id), k.place
+    from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) with ordinality as k (status, place)
+    left join core.drafts d on d.partner_id = drafts_by_status.partner and private.draft_status(d) = k.status
+   group by k.status, k.place
+$$;
+comment on function private.drafts_by_status(uuid) is 'How many drafts of a partner stand in each status as of now, in the order of the dashboard.';
+
+create function private.count_dashboard(partner uuid) returns json
+language plpgsql stable security definer
+-- planned for the partner at hand: few customers are looked up, many are joined
+set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
+as $$
+declare
+  house constant uuid := private.house();
+  today constant date := private.today();
+begin
+  return (
+    -- a connection with each of its mandates, newest first, so that all months are joined once
+    with connection as materialized (
+      select k.user_id, k.attached_month, c.id, m.valid_from, m.covered_until, m.fee_pct * m.partner_share_pct as agreed,
+             c.status = 'active' and m.status = 'signed' and today between m.valid_from and m.valid_until as holds,
+             row_number() over mandates = 1 as is_first,
+             -- where two mandates cover a month, the mandate signed last counts
+             range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from)
+               over (mandates rows between unbounded preceding and 1 preceding) as covered_by_newer
+        from core.attributions k
+        join core.accounts a on a.partner_id = house and a.user_id = k.user_id
+        join core.connections c on c.partner_id = house and c.account_id = a.id
+        left join core.mandates m on m.partner_id = house and m.connection_id = c.id and m.status <> 'declined'
+       where k.partner_id = count_dashboard.partner
+      window mandates as (partition by c.id order by m.signed_at desc, m.id)
+    ), delivered as materialized (
+      select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
+             sum(d.total_kwh) as kwh, count(*) filter (where d.total_kwh > 0) as charged
+        from connection c
+        join core.delivered_months d on d.partner_id = house and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+       cross join lateral (
+         select coalesce(d.period between c.valid_from and c.covered_until and (c.covered_by_newer @> d.period) is not true, false) as covers) v
+       group by d.period, c.is_first, d.locked, v.covers, 5
+    ), booked as (
+      -- a booked month earns by what its row says, any other by the mandate that covers it
+      select r.period, sum(coalesce(d.accepted_kwh, d.total_kwh) * r.fee_pct * r.partner_share_pct) as agreed_kwh
+        from core.booking_rows r
+        join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
+        join core.delivered_months d on d.partner_id = house and d.connection_id = r.connection_id and d.period = r.period and d.locked
+       where r.partner_id = house and r.live and r.share_partner_id = count_dashboard.partner
+       group by r.period
+    ), several as (
+      -- who charged at two connections in a month is one customer
+      select d.period, count(*) - count(distinct c.user_id) as too_many
+        from (select k.user_id from connection k where k.is_first group by k.user_id having count(*) > 1) k
+        join connection c on c.user_id = k.user_id and c.is_first
+        join core.delivered_months d on d.partner_id = house and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+             and d.total_kwh > 0
+       group by d.period
+    ), month as materialized (
+      select d.period, d.kwh, d.charged - coalesce(s.too_many, 0) as active, d.counted_kwh * coalesce(f.ere_per_kwh, 0) as ere,
+             (d.agreed_kwh + coalesce(b.agreed_kwh, 0)) * coalesce(f.ere_per_kwh, 0) as agreed_ere
+        from (select d.period, sum(d.kwh) filter (where d.is_first) as kwh, sum(d.charged) filter (where d.is_first) as charged,
+                     coalesce(sum(d.kwh) filter (where case when d.locked then d.is_first else d.covers end), 0) as counted_kwh,
+                     coalesce(sum(d.kwh * d.agreed), 0) as agreed_kwh
+                from delivered d group by d.period) d
+        left join booked b on b.period = d.period
+        left join several s on s.period = d.period
+        left join core.ere_factors f on f.delivery_year = extract(year from d.period)
+    ), sold as (
+      select coalesce(sum(a.ere * a.fee_pct * a.partner_share_pct), 0) as ere
+        from core.allocations a
+        join core.booking_rows r on r.partner_id = house and r.id = a.row_id and r.live
+        join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
+       where a.partner_id = house and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
+    )
+    select json_build_object(
+      'as_of', private.iso(private.now()),
+      'customers_total', (select count(*) from core.attributions k where k.partner_id = count_dashboard.partner),
+      'customers_active', (select count(distinct c.user_id) from connection c where c.holds),
+      'drafts', (select json_object_agg(d.status, d.drafts order by d.place) from private.drafts_by_status(count_dashboard.partner) d),
+      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = house and h.user_id = k.user_id and h.status = 'active'
+                          where k.partner_id = count_dashboard.partner),
+      'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from month m),
+      'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from month m where m.period = date_trunc('month', today)),
+      'ere_estimated', (select round(coalesce(sum(m.ere), 0), 2) from month m),
+      -- the partner's part, by percentages, of what is not sold yet
+      'partner_share_estimated_eur', (select trunc(greatest(coalesce(sum(m.agreed_ere), 0) - (select s.ere from sold s), 0) / 10000
+                                                   * coalesce(private.last_price(house), 0), 2) from month m),
+      'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
+                                                            'active_customers', m.active) order by m.period desc), '[]') from month m)));
+end $$;
+comment on function private.count_dashboard(uuid) is
+  'Counts a partner''s customers and drafts, from the month each customer was attached, in one statement. Definer, because people own what they have in the house; the sums disclose nothing about a customer that the list does not.';
+
+create function private.counted_at_once() returns int
+language sql immutable
+return 1000;
+comment on function private.counted_at_once() is 'A reader counts so many customers. Above that, only the worker counts.';
+
+create function private.partner_figures(partner core.partners) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  fresh constant timestamptz := private.now() - interval '60 seconds';
+  last  core.dashboards;
+begin
+  if (select count(*) from (select from core.attributions k where k.partner_id = partner.id limit private.counted_at_once() + 1) k) <= private.counted_at_once() then
+    return private.count_dashboard(partner.id);
+  end if;
+  select * into last from core.dashboards d where d.partner_id = partner.id;
+  if last.partner_id is null then
+    last.figures := private.count_dashboard(partner.id);
+    insert into core.dashboards (partner_id, as_of, figures) values (partner.id, private.now(), last.figures) on conflict do nothing;
+  elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
+    -- one reader of many asks, and none waits for it
+    update core.dashboards d set asked_at = private.now()
+     where d.partner_id = (select a.partner_id from core.dashboards a
+                            where a.partner_id = partner.id and a.as_of < fresh and (a.asked_at is null or a.asked_at < fresh) for update skip locked);
+    if found then
+      perform private.kick();
+    end if;
+  end if;
+  return last.figures;
+end $$;
+comment on function private.partner_figures(core.partners) is
+  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Definer, because dashboards are otherwise only read.';
+grant execute on function private.partner_figures(core.partners) to api_owner;
+
+create function api.get_dashboard(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.partner_figures(private.own_partner());
+end $$;
+comment on function api.get_dashboard(jsonb) is
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year; the share in euro is that of ERE that are not sold yet at the last average price, 0 until there is one.';
+select private.expose('api.get_dashboard(jsonb)');
+
+create function private.recount_dashboard() returns uuid
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  due uuid;
+begin
+  -- one count at a time
+  if not pg_try_advisory_xact_lock(hashtextextended('dashboards are counted', 0)) then
+    return null;
+  end if;
+  select d.partner_id into due from core.dashboards d
+   where d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today())
+   order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
+  update core.dashboards d set as_of = private.now(), figures = private.count_dashboard(due) where d.partner_id = due;
+  return due;
+end $$;
+comment on function private.recount_dashboard() is
+  'Counts the next dashboard that a reader asked for, or that was not counted since midnight; null where there is none, or somebody else counts. Definer: every tenant at once.';
+grant execute on function private.recount_dashboard() to api_owner;
+
+create function api.recount_dashboard(caller jsonb) returns json
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('partner_id', private.recount_dashboard());
+end $$;
+comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id}, null where none is.';
+select private.expose('api.recount_dashboard(jsonb)', 'edge_slow');
+
+create function private.check_partner_sums(tenant uuid)
+returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+language sql stable
+set search_path = ''
+as $$
+  with counted as (
+    select to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
+      from json_to_recordset(private.count_dashboard(tenant) -> 'months') as m (month text, kwh numeric, ere_credits numeric)
+  ), delivered as (
+    select d.period, round(sum(d.total_kwh), 2) as kwh, round(coalesce(sum(m.ere), 0), 2) as ere_credits
+      from core.attributions k
+      join core.accounts a on a.partner_id = private.house() and a.user_id = k.user_id
+      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period >= k.attached_month
+      left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
+     where k.partner_id = tenant and (d.status = 'staged' or d.locked)
+     group by d.period
+  )
+  select 'dashboards show what customers delivered', coalesce(sum(d.kwh), 0), coalesce(sum(c.kwh), 0),
+         count(*) filter (where k.is_wrong), min(to_char(period, '"month "YYYY-MM')) filter (where k.is_wrong)
+    from delivered d full join counted c using (period)
+   cross join lateral (select (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong) k
+$$;
+comment on function private.check_partner_sums(uuid) is
+  'Counts a partner''s dashboard and compares its months with the customers'' positions. Both read one snapshot, so neither shows a transaction that still runs.';
