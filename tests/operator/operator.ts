@@ -54,7 +54,12 @@ function keeping(): Open {
     const { host, port, database, user } = client;
     return {
       ...{ host, port, database, user },
-      query: client.query.bind(client) as pg.Client["query"],
+      query: (async (text: string, values: unknown[]) =>
+        client.query(text, values).catch((error) => {
+          // whatever is no refusal may have taken the connection along
+          if (error.severity !== "ERROR") connected.delete(client);
+          throw error;
+        })) as pg.Client["query"],
       async connect() {
         if (connected.has(client)) return client;
         await client.connect();
