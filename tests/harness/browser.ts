@@ -8,7 +8,9 @@ import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+/** The shell without a window first: it takes half the processor time for the same pages. */
+const PLACES = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const CHROMIUM = process.env.CHROMIUM_PATH ?? PLACES.find(existsSync) ?? "/usr/bin/chromium";
 
 /** Why there is no browser on this machine, or null: for `describe.skipIf`. */
 export const noBrowser = existsSync(CHROMIUM) ? null : `${CHROMIUM} does not exist; CHROMIUM_PATH may name another`;

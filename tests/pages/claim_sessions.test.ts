@@ -2,6 +2,7 @@
 // the mandate after that needs a code mailed at that moment (specification section 4.2, docs/security.md).
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { withoutIds } from "../harness/without_ids.ts";
 import { createPartnerWorld, draftRow as importedRow } from "../partner/partner_world.ts";
 import {
   answer,
@@ -83,7 +84,7 @@ describe("contract §4 a sign-in link of before the signature", () => {
       const before = await accountOf(draft);
       const page = await partner(draft.link);
       expect(heading(page.text)).toBe("Deze aanmelding is al afgerond");
-      expect(page.text).not.toMatch(/4300|0612345678|31612345678|Kade/);
+      expect(withoutIds(page.text)).not.toMatch(/4300|0612345678|31612345678|Kade/);
       for (const path of ["payout", "charger", "revoke", "document", "details"])
         expect((await partner(`${draft.link}/${path}`)).status, path).toBe(303);
       for (const [path, form] of [
@@ -125,7 +126,7 @@ describe("contract §4 a sign-in link of before the signature", () => {
     const customer = newBrowser(world);
     await prove(world, customer, draft);
     expect((await customer(draft.link)).location).toContain("/payout");
-    expect((await customer(`${draft.link}/payout`)).text).not.toContain("4567");
+    expect(withoutIds((await customer(`${draft.link}/payout`)).text)).not.toContain("4567");
     expect((await customer(`${draft.link}/mandate`)).status).toBe(303);
     expect((await fill(customer, draft, "payout", { iban: IBAN })).status).toBe(303);
     const form = await readyToSign(world, customer, draft);

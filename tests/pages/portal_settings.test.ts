@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { withoutIds } from "../harness/without_ids.ts";
 import { later, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading } from "./claimant.ts";
 import { createCustomerWorld } from "./customer.ts";
@@ -120,7 +121,7 @@ describe("contract §4 the settings in a partner's pages", () => {
     expect(status).toBe(200);
     expect(text).toContain("**** 6789");
     expect(text).toContain("maken wij er niets naar over tot 22 november 2026 om 13:00.");
-    expect(text).not.toMatch(/0123/);
+    expect(withoutIds(text)).not.toMatch(/0123/);
     expect(await mails()).toHaveLength(2);
     await world.travel(later(60));
     const again = await send("/settings/account", ACCOUNT);
@@ -275,7 +276,7 @@ describe("contract §4 the settings in a partner's pages", () => {
         "Adres voor inloglinks gewijzigd",
       ]),
     );
-    expect(text).not.toMatch(/4300|6789|ere_test_|NL91/);
+    expect(withoutIds(text)).not.toMatch(/4300|6789|ere_test_|NL91/);
     expect((await ask(portal(world, "/settings/log?lang=en"))).text).toContain("Company details changed: KvK number");
     expect((await stranger(portal(world, "/settings/log"))).text).not.toContain(manager.email);
   });
