@@ -1,4 +1,4 @@
-// Writes tests/TRACE.md from the titles of the tests: `npm run trace`. A test fails when the committed file is out of date.
+// Writes tests/TRACE.md from the titles of the tests: `npm run trace`. Git ignores the file.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
