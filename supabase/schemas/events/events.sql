@@ -78,10 +78,10 @@ begin
     -- the first of them by arrival: of what waited for another, and of one transaction, none comes before it
     with numbered as (
       update core.events e set sequence = head.sequence + n.place
-        from (select u.id, row_number() over (order by u.arrival) as place
+        from (select u.ctid, row_number() over (order by u.arrival) as place
                 from core.events u where u.partner_id = partner and u.owner_id = owner and u.sequence is null
                order by u.arrival limit private.events_at_once()) n
-       where e.partner_id = partner and e.id = n.id  -- by the key: said to be unnumbered too, it would be looked up among all that are
+       where e.ctid = n.ctid  -- where it lies, for nobody moves it meanwhile: by a key, old statistics may pick the index that fits least
       returning 1)
     update core.event_heads h set sequence = h.sequence + (select count(*) from numbered) where h.partner_id = partner and h.owner_id = owner;
   end if;
@@ -128,10 +128,10 @@ declare
 begin
   with gone as (
     delete from core.events e
-     where (e.partner_id, e.id) in (
-       select d.partner_id, d.id from core.events d
+     where e.ctid = any (array(
+       select d.ctid from core.events d
         where d.partner_id = head.partner_id and d.owner_id = head.owner_id and d.sequence is not null and d.created_at <= private.events_kept_since()
-        order by d.sequence limit most)
+        order by d.sequence limit most))
     returning e.sequence, e.id
   ), given_up as (
     delete from core.webhook_retries r
