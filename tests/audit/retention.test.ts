@@ -60,6 +60,13 @@ test("contract §3 nothing of 2026 is deleted until 1 January 2033, and what was
   expect(due).toMatchObject({ payouts: 2, bookings: 6, months: 0, deliveries: 3, mandates: 3 });
   expect(due.audit_log).toBeGreaterThan(0);
   expect(due.ledger).toBeGreaterThan(0);
+  // the worker, which asks nobody, deletes none of it
+  for (const kind of ["months", "deliveries", "ean_checks"])
+    expect((await world.row("select private.sweep($1) as rows", kind)).rows).toBe(0);
+  // of a partitioned table nothing would be deleted
+  const apart =
+    "select of_table from core.deletions join pg_class c on c.oid = ('core.' || of_table)::regclass where c.relkind <> 'r'";
+  expect((await world.database.admin.query(apart)).rows).toEqual([]);
   expect(await rowCounts(world, ...KEPT)).toEqual(before);
   await holds();
 });

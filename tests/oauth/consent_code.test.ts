@@ -321,7 +321,7 @@ describe("§4.5 a code that is not right", () => {
       const late = await visits[1]?.enterCode(codes[1] ?? "");
       expect([late?.status, late?.html.includes(EXPIRED)]).toEqual([422, true]);
       await timed.freeze("2026-11-20T09:10:01Z");
-      expect((await timed.row("select private.purge_oauth()::int as n")).n, "the used one too").toBe(2);
+      expect((await timed.row("select private.sweep('oauth')::int as n")).n, "the used one too").toBe(2);
       expect(await rowCounts(timed, "sign_in_codes")).toEqual({ sign_in_codes: 0 });
     } finally {
       await timed.close();

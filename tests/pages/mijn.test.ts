@@ -160,7 +160,7 @@ describe("contract §7 signing in to one's own pages", () => {
   test("the clean-up takes what has ended", async () => {
     await browserOf(world, paid);
     await world.travel("2026-11-21T12:00:00Z");
-    await world.row("select private.purge_oauth()");
+    await world.row("select private.sweep('oauth')");
     expect(await rowCounts(world, "page_sessions")).toEqual({ page_sessions: 0 });
     await world.travel("2026-11-20T12:00:00Z");
   });

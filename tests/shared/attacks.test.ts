@@ -570,6 +570,6 @@ test("telling who has a login by how long mailing a code takes: the same rows ar
     { status: "captured", length: rows[0].length },
     { status: "nobody", length: rows[0].length },
   ]);
-  await world.row("select private.purge_mail()");
+  await world.row("select private.sweep('mail')");
   expect(await world.row("select 1 from core.mail_outbox where status = 'nobody'"), "for a moment").toBeUndefined();
 });

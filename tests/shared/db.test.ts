@@ -438,7 +438,7 @@ describe("contract §1 rate limits", () => {
     await debit("token");
     await debit("cpo_read", 300);
     await world.freeze("2026-11-20T09:00:30Z");
-    await world.row("select private.sweep_rate_limits()");
+    await world.row("select private.sweep('rate_limits')");
     const { rows } = await world.database.admin.query("select bucket from core.rate_limit_state where subject = $1", [
       subject,
     ]);

@@ -190,7 +190,7 @@ describe("contract §9 attack: mail without end to one address", () => {
     expect((await mailedLink(account_id)).mail_limit).toBe(true);
     await world.freeze("2026-11-20T23:01:00Z");
     expect((await mailedLink(account_id)).email_sent).toBe(true);
-    await world.row("select private.sweep_mail_counts()");
+    await world.row("select private.sweep('mail_counts')");
     const { rows } = await world.database.admin.query("select * from core.mail_counts");
     expect(rows.every(({ day }) => day > new Date("2026-11-20"))).toBe(true);
     expect(JSON.stringify(rows)).not.toContain(email.split("@")[0]);

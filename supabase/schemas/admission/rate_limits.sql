@@ -180,17 +180,3 @@ end $$;
 comment on function private.count_visit(jsonb) is
   'Counts a visit to a page against the address it comes from, {address_hash}; too many are refused. What is refused after it has to be an answer, or the visit would not count.';
 grant execute on function private.count_visit(jsonb) to api_owner;
-
-create function private.sweep_rate_limits() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  -- what a request holds is in use, and not waited for
-  with swept as (
-    delete from core.rate_limit_state s
-     where s.ctid = any (array(select f.ctid from core.rate_limit_state f where f.full_at < private.now() for update skip locked))
-    returning 1)
-  select count(*) from swept
-$$;
-comment on function private.sweep_rate_limits() is 'Deletes buckets that are full again: same as never used. Definer, because limits belong to no tenant.';
-grant execute on function private.sweep_rate_limits() to api_owner;

@@ -293,18 +293,3 @@ end $$;
 comment on function api.settle_webhook(jsonb, jsonb) is
   'What came of what was sent to an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], mails: {failing, disabled, operator}} to {settled}.';
 select private.expose('api.settle_webhook(jsonb, jsonb)', 'edge_slow');
-
-create function private.sweep_webhook_attempts() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with gone as (
-    delete from core.webhook_attempts a
-     where (a.partner_id, a.id) in (
-       select d.partner_id, d.id from core.webhook_attempts d
-        where d.at <= private.now() - interval '30 days' order by d.at limit 10000 for update skip locked)
-    returning 1)
-  select count(*) from gone
-$$;
-comment on function private.sweep_webhook_attempts() is 'Deletes attempts that are older than 30 days, a part in each run. Definer: every tenant at once.';
-grant execute on function private.sweep_webhook_attempts() to api_owner;

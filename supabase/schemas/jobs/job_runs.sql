@@ -25,22 +25,6 @@ as $$ insert into core.job_runs (job, ok, ms) values (record_job_run.job, record
 comment on function private.record_job_run(text, boolean, int) is 'Definer, because runs belong to no tenant, and nobody else writes them.';
 grant execute on function private.record_job_run(text, boolean, int) to api_owner;
 
-create function private.sweep_job_runs() returns bigint
-language plpgsql security definer
-set search_path = ''
-as $$
-declare
-  swept bigint;
-begin
-  delete from core.job_runs r
-   where r.finished_at < private.now() - interval '7 days'
-      or r.id <= (select max(n.id) from core.job_runs n) - 100000;
-  get diagnostics swept = row_count;
-  return swept;
-end $$;
-comment on function private.sweep_job_runs() is 'Deletes runs that are older than a week, and all but the newest 100,000. Definer, because runs belong to no tenant.';
-grant execute on function private.sweep_job_runs() to api_owner;
-
 create function api.record_job_run(caller jsonb, run jsonb) returns json
 language plpgsql security definer
 set search_path = ''

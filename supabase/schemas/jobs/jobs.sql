@@ -10,19 +10,19 @@ begin
     'mandates_expired', private.expire_mandates(),
     'endings_announced', private.announce_endings(),
     'missing_asked', private.announce_missing(),
-    'mail_purged', private.purge_mail(),
-    'logos_purged', private.purge_logos(),
-    'invitations_purged', private.purge_invitations(),
-    'oauth_purged', private.purge_oauth(),
+    'mail_purged', private.sweep('mail'),
+    'logos_purged', private.sweep('logos'),
+    'invitations_purged', private.sweep('invitations'),
+    'oauth_purged', private.sweep('oauth'),
     'sessions_synced', private.sync_virtual_chargers(),
     'registrations_reviewed', private.review_due_registrations(),
     'partitions_made', private.make_due_partitions(),
     'events_swept', private.sweep_events(),
-    'webhook_attempts_swept', private.sweep_webhook_attempts(),
-    'job_runs_swept', private.sweep_job_runs(),
-    'mail_counts_swept', private.sweep_mail_counts(),
+    'webhook_attempts_swept', private.sweep('webhook_attempts', 10000),
+    'job_runs_swept', private.sweep('job_runs'),
+    'mail_counts_swept', private.sweep('mail_counts'),
     -- last: whose bucket it deletes waits until this transaction ends
-    'rate_limits_swept', private.sweep_rate_limits());
+    'rate_limits_swept', private.sweep('rate_limits'));
 end $$;
 comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
 select private.expose('api.run_due_jobs(jsonb)', 'edge_slow');

@@ -184,13 +184,3 @@ as $$
 $$;
 comment on function private.mail_rate() is 'How a limit on mail stands that is reached: until the next Dutch day, as private.rate_json.';
 grant execute on function private.mail_rate() to api_owner;
-
-create function private.sweep_mail_counts() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with swept as (delete from core.mail_counts c where c.day < private.today() returning 1)
-  select count(*) from swept
-$$;
-comment on function private.sweep_mail_counts() is 'Deletes the counts of days that are over. Definer, because limits belong to no tenant.';
-grant execute on function private.sweep_mail_counts() to api_owner;

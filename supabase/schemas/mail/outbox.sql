@@ -252,15 +252,3 @@ end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
   'What became of claimed mails: [{partner_id, id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
 select private.expose('api.settle_mail(jsonb, jsonb)', 'edge_slow');
-
-create function private.purge_mail() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with purged as (
-    delete from core.mail_outbox m
-     where m.status = 'nobody' or m.created_at < private.now() - interval '90 days' and m.status <> 'queued' returning 1)
-  select count(*) from purged
-$$;
-comment on function private.purge_mail() is 'Deletes mail older than 90 days, and what was written to nobody. Definer: every tenant at once.';
-grant execute on function private.purge_mail() to api_owner;

@@ -101,38 +101,3 @@ as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
   values (private.claim_token_hash(request ->> 'new_refresh_hash'), grant_id, generation, private.now() + interval '30 days')
 $$;
-
-create function private.purge_oauth() returns bigint
-language plpgsql security definer
-set search_path = ''
-as $$
-declare
-  purged bigint := 0;
-  counted bigint;
-begin
-  delete from core.revoked_access_tokens r where r.expires_at < private.now();
-  get diagnostics counted = row_count;
-  purged := purged + counted;
-  delete from core.oauth_codes c where c.expires_at < private.now() - interval '1 day';
-  get diagnostics counted = row_count;
-  purged := purged + counted;
-  delete from core.oauth_refresh_tokens t where t.expires_at < private.now();
-  get diagnostics counted = row_count;
-  purged := purged + counted;
-  delete from core.sign_in_codes c where c.expires_at < private.now();
-  get diagnostics counted = row_count;
-  purged := purged + counted;
-  delete from core.page_sessions s where s.expires_at < private.now();
-  get diagnostics counted = row_count;
-  purged := purged + counted;
-  -- without a code or a refresh token a grant has given its last access token more than an hour ago
-  delete from core.oauth_grants g
-   where g.created_at < private.now() - interval '1 day'
-     and not exists (select from core.oauth_codes c where c.grant_id = g.id)
-     and not exists (select from core.oauth_refresh_tokens t where t.grant_id = g.id);
-  get diagnostics counted = row_count;
-  return purged + counted;
-end $$;
-comment on function private.purge_oauth() is
-  'Deletes codes, refresh tokens, revocations, grants, sign-in codes and page sessions that no longer decide anything. Definer: everybody''s at once.';
-grant execute on function private.purge_oauth() to api_owner;

@@ -61,6 +61,65 @@ end $$;
 comment on function private.require_agreement(uuid) is
   'Refuses with ledger_disagrees where ledger check of a tenant does not hold, but for its check of dashboards: those are counted again anyway. The books are held.';
 
+-- What goes row by row, because nothing else has to go with it; :border is the day before which it need not be kept.
+create view core.deletions with (security_invoker = true) as
+select * from (values
+  (1, 'months', 'delivered_months', 'd.period < :border and not exists (
+     select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period)'),
+  (2, 'deliveries', 'deliveries', 'd.received_at < private.dutch_midnight(:border)
+     and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.delivery_id = d.id)
+     and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
+  (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
+  (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days' and d.status <> 'queued'$$),
+  -- as long as mail that shows them
+  (5, 'logos', 'partner_logos', $$d.replaced_at < private.now() - interval '90 days'$$),
+  (6, 'invitations', 'manager_invitations', $$d.expires_at < private.now() - interval '30 days'$$),
+  (7, 'oauth', 'revoked_access_tokens', 'd.expires_at < private.now()'),
+  (8, 'oauth', 'oauth_codes', $$d.expires_at < private.now() - interval '1 day'$$),
+  (9, 'oauth', 'oauth_refresh_tokens', 'd.expires_at < private.now()'),
+  (10, 'oauth', 'sign_in_codes', 'd.expires_at < private.now()'),
+  (11, 'oauth', 'page_sessions', 'd.expires_at < private.now()'),
+  -- without a code or a refresh token a grant has given its last access token more than an hour ago
+  (12, 'oauth', 'oauth_grants', $$d.created_at < private.now() - interval '1 day'
+     and not exists (select from core.oauth_codes c where c.grant_id = d.id)
+     and not exists (select from core.oauth_refresh_tokens t where t.grant_id = d.id)$$),
+  (13, 'webhook_attempts', 'webhook_attempts', $$d.at <= private.now() - interval '30 days' order by d.at$$),
+  (14, 'job_runs', 'job_runs', $$d.finished_at < private.now() - interval '7 days' or d.id <= (select max(n.id) from core.job_runs n) - 100000$$),
+  (15, 'mail_counts', 'mail_counts', 'd.day < private.today()'),
+  -- a bucket that is full again: same as never used
+  (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()')) as deletion (step, kind, of_table, due);
+comment on view core.deletions is
+  'What is deleted row by row when it is due: a row is a condition on rows d of a table of core, in which :border is the day before which nothing need be kept. A kind is deleted step by step.';
+
+create function private.delete_due(of_kind text, border date, size int) returns int
+language plpgsql
+set search_path = ''
+as $$
+declare
+  deletion core.deletions;
+  counted  int;
+  deleted  int := 0;
+begin
+  for deletion in select * from core.deletions d where d.kind = of_kind order by d.step loop
+    -- What somebody holds is in use, and left to the next run. By ctid, which is of one table: `only` spares a partitioned one.
+    execute format('delete from only core.%1$I d where d.ctid = any (array(
+                      select d.ctid from only core.%1$I d where %2$s limit $2 for update of d skip locked))',
+                   deletion.of_table, replace(deletion.due, ':border', '$1')) using border, size;
+    get diagnostics counted = row_count;
+    deleted := deleted + counted;
+  end loop;
+  return deleted;
+end $$;
+comment on function private.delete_due(text, date, int) is 'Deletes what is due of a kind of core.deletions, so many rows of a table at most, and says how many.';
+
+create function private.sweep(of_kind text, size int default null) returns int
+language sql security definer
+set search_path = ''
+as $$ select private.delete_due(of_kind, null, size) $$;
+comment on function private.sweep(text, int) is
+  'What the worker deletes of a kind. Without a border, before which nothing is: what is kept for years stays. Definer: every tenant at once.';
+grant execute on function private.sweep(text, int) to api_owner;
+
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
 set search_path = ''
@@ -171,23 +230,6 @@ begin
   return deleted;
 end $$;
 
-create function private.forget_months(border date, size int) returns int
-language plpgsql
-set search_path = ''
-as $$
-declare
-  deleted int;
-begin
-  with old as (
-    select d.partner_id, d.connection_id, d.period from core.delivered_months d
-     where d.period < border
-       and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period)
-     limit size for update skip locked)
-  delete from core.delivered_months d using old o where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.period;
-  get diagnostics deleted = row_count;
-  return deleted;
-end $$;
-
 create function private.forget_sessions(border date, size int) returns int
 language plpgsql
 set search_path = ''
@@ -203,36 +245,6 @@ begin
   delete from core.charger_months m
    where m.month < border and not exists (
      select from core.charging_sessions s where s.partner_id = m.partner_id and s.charger_id = m.charger_id and s.month = m.month);
-  return deleted;
-end $$;
-
-create function private.forget_deliveries(border date, size int) returns int
-language plpgsql
-set search_path = ''
-as $$
-declare
-  deleted int;
-begin
-  delete from core.deliveries d
-   where (d.partner_id, d.id) in (
-     select e.partner_id, e.id from core.deliveries e
-      where e.received_at < private.dutch_midnight(border)
-        and not exists (select from core.delivered_months m where m.partner_id = e.partner_id and m.delivery_id = e.id)
-        and not exists (select from core.booking_rows r where r.partner_id = e.partner_id and r.delivery_id = e.id) limit size);
-  get diagnostics deleted = row_count;
-  return deleted;
-end $$;
-
-create function private.forget_checks(border date, size int) returns int
-language plpgsql
-set search_path = ''
-as $$
-declare
-  deleted int;
-begin
-  delete from core.ean_checks c
-   where (c.partner_id, c.id) in (select e.partner_id, e.id from core.ean_checks e where e.checked_at < private.dutch_midnight(border) limit size);
-  get diagnostics deleted = row_count;
   return deleted;
 end $$;
 
@@ -391,14 +403,12 @@ begin
     when 'payouts' then private.forget_payouts(border, size)
     when 'invoices' then private.forget_invoices(border, size)
     when 'bookings' then private.forget_bookings(border, size)
-    when 'months' then private.forget_months(border, size)
     when 'sessions' then private.forget_sessions(border, size)
-    when 'deliveries' then private.forget_deliveries(border, size)
-    when 'ean_checks' then private.forget_checks(border, size)
     when 'mandates' then private.forget_mandates(border, size)
     when 'accounts' then private.forget_accounts(border, size)
     when 'audit_log' then private.forget_log('audit', border, size)
-    when 'ledger' then private.forget_log('ledger', border, size) end;
+    when 'ledger' then private.forget_log('ledger', border, size)
+    else case when kind = any (private.retention_kinds()) then private.delete_due(kind, border, size) end end;
 end $$;
 comment on function private.retention_step(text, int) is 'Deletes some rows of a kind that need not be kept any more, and says how many. Refused where what goes does not agree with the ledger, or is not what was chained: once it is gone nobody could tell.';
 

@@ -188,14 +188,3 @@ end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
   'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, key, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
 select private.expose('api.accept_invitation(jsonb, jsonb)');
-
-create function private.purge_invitations() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with purged as (
-    delete from core.manager_invitations i where i.expires_at < private.now() - interval '30 days' returning 1)
-  select count(*) from purged
-$$;
-comment on function private.purge_invitations() is 'Deletes invitations that expired 30 days ago. Definer: every tenant at once.';
-grant execute on function private.purge_invitations() to api_owner;

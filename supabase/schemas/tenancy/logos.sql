@@ -43,14 +43,3 @@ begin
 end $$;
 comment on function api.read_logo(jsonb, jsonb) is 'The picture at the address of a logo: {hash} to {png}, base64, null where there is none.';
 select private.expose('api.read_logo(jsonb, jsonb)');
-
-create function private.purge_logos() returns bigint
-language sql security definer
-set search_path = ''
-as $$
-  with purged as (
-    delete from core.partner_logos l where l.replaced_at < private.now() - interval '90 days' returning 1)
-  select count(*) from purged
-$$;
-comment on function private.purge_logos() is 'Deletes logos that were replaced as long ago as mail is kept. Definer: every tenant at once.';
-grant execute on function private.purge_logos() to api_owner;
