@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { bootstrap, migrate, setPasswords } from "#local/migrate.ts";
-import { freePort, startPostgres } from "#local/postgres.ts";
+import { startPostgres } from "#local/postgres.ts";
 import { loadSecrets } from "#local/secrets.ts";
 import { functionEntry, ownEntry, type Served, serveOnDeno, serveOnNode } from "./serve.ts";
 
@@ -57,10 +57,8 @@ export async function withStack<T>(use: (stack: Stack) => Promise<T>): Promise<T
 
 async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
   const { passwords, functions } = loadSecrets(folder);
-  const port = await freePort();
   const server = await startPostgres({
     folder: join(folder, "postgres"),
-    port,
     password: passwords.supabase_admin,
     durable: true, // what is committed is on the disk, as hosted
     log_file: join(folder, "postgres.log"),
@@ -107,7 +105,7 @@ async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
   return {
     admin,
     url,
-    database_port: port,
+    database_port: server.port,
     postgres_pid: Number(readFileSync(join(folder, "postgres/postmaster.pid"), "utf8").split("\n")[0]),
     folder,
     async another(name) {

@@ -13,8 +13,8 @@ declare module "vitest" {
 
 export default async function setup(project: TestProject) {
   try {
-    const { server, port } = await startTestServer();
-    project.provide("test_server", { port });
+    const server = await startTestServer();
+    project.provide("test_server", { port: server.port });
     return () => server.stop();
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;

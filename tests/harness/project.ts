@@ -22,14 +22,14 @@ export async function startDatabase(): Promise<{
   admin: pg.Pool;
   stop(): Promise<void>;
 }> {
-  const { server, port } = await startTestServer();
+  const server = await startTestServer();
   const name = "project";
   await server.query(`create database ${name}`);
   await bootstrap(server.url(name), PASSWORDS.postgres);
   const admin = new pg.Pool({ connectionString: server.url(name), max: 2 });
   admin.on("error", () => {});
   return {
-    port,
+    port: server.port,
     name,
     admin,
     async stop() {

@@ -19,7 +19,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { ROOT } from "#local/checkout.ts";
 import { bootstrap, makeOperatorLogins, migrate, setPasswords } from "#local/migrate.ts";
-import { freePort, type Postgres, startPostgres } from "#local/postgres.ts";
+import { type Postgres, startPostgres } from "#local/postgres.ts";
 import { OPERATORS } from "#local/secrets.ts";
 
 /** The database in the server that is to be copied. */
@@ -65,20 +65,18 @@ function folderForServers(): string {
 }
 
 /** A throwaway server with the template in it. Two runs may do this at once. */
-export async function startTestServer(): Promise<{ server: Postgres; port: number }> {
+export async function startTestServer(): Promise<Postgres> {
   const template = join(CACHE, fingerprint());
   mkdirSync(CACHE, { recursive: true });
   if (!existsSync(template)) await build(template);
   utimesSync(template, new Date(), new Date());
-  const port = await freePort();
   const server = await startPostgres({
     ...options(mkdtempSync(join(folderForServers(), "ere-test-"))),
-    port,
     durable: false,
     copy_of: template,
   });
   prune();
-  return { server, port };
+  return server;
 }
 
 function fingerprint(): string {
@@ -104,7 +102,7 @@ async function build(template: string): Promise<void> {
   const aside = `${template}.${randomBytes(4).toString("hex")}`;
   try {
     // written through to the disk: it outlives this run
-    const server = await startPostgres({ ...options(aside), port: await freePort(), durable: true });
+    const server = await startPostgres({ ...options(aside), durable: true });
     try {
       await server.query(`create database ${TEMPLATE}`);
       const admin_url = server.url(TEMPLATE);

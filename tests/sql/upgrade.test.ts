@@ -29,6 +29,7 @@ beforeAll(async () => {
     cpSync(join(ROOT, "supabase", file), join(release, "supabase", file));
   await migrate(urlOf(name, "postgres"), { seed: false, root: release });
   admin = new pg.Pool({ connectionString: urlOf(name, "supabase_admin"), max: 4 });
+  admin.on("error", () => {}); // idle connections end with the database
   edge = connect(urlOf(name, "edge"));
   await load();
   await freezeClock(admin, "2026-08-15T12:00:00Z");

@@ -35,7 +35,8 @@ const SUPERUSER = "supabase_admin";
 type PostgresOptions = {
   /** Absolute path; made when missing. Belongs to Postgres alone. */
   folder: string;
-  port: number;
+  /** Left out: any that is free. */
+  port?: number;
   /** Of the superuser; set when the folder is made, needed again at every start. */
   password: string;
   /** false: no fsync, and the folder is removed with the server. For tests. */
@@ -50,6 +51,7 @@ type PostgresOptions = {
 
 export type Postgres = {
   version: string;
+  port: number;
   /** Connection string of the superuser, or of another role. */
   url(database?: string, role?: string, password?: string): string;
   /** One statement as the superuser, in the database `postgres`. */
@@ -64,6 +66,8 @@ export type Postgres = {
 export class PostgresError extends Error {}
 /** Processes of a server that was killed hard still work in the folder: two servers at once would ruin it. */
 class SharedMemoryInUse extends PostgresError {}
+/** Another program took the port between its choice and the server's start. */
+class PortTaken extends PostgresError {}
 
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const programs = findPrograms();
@@ -75,8 +79,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   else initialise(programs, account, options);
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await launch(programs, account, version, options);
+      return await launch(programs, account, version, { ...options, port: options.port ?? (await freePort()) });
     } catch (error) {
+      if (error instanceof PortTaken && options.port === undefined && attempt < 5) continue;
       // of a server that was killed hard, a process or two is on its way out
       if (!(error instanceof SharedMemoryInUse) || attempt === 40) throw error;
       await sleep(250);
@@ -88,7 +93,7 @@ async function launch(
   programs: Programs,
   account: Account,
   version: string,
-  options: PostgresOptions,
+  options: PostgresOptions & { port: number },
 ): Promise<Postgres> {
   const log = openSync(options.log_file, "a", 0o600);
   const [program = "", ...args] = [...account.prefix, "/bin/sh", "-c", GUARD, programs.pg_ctl, programs.postgres];
@@ -115,13 +120,14 @@ async function launch(
     // it serves nobody yet, and what it recovers the next start recovers as well
     await stop("immediate");
     const said = readFileSync(options.log_file).subarray(begin).toString();
-    throw said.includes("is still in use") ? new SharedMemoryInUse((error as Error).message) : error;
+    if (said.includes("is still in use")) throw new SharedMemoryInUse((error as Error).message);
+    throw said.includes("Address already in use") ? new PortTaken((error as Error).message) : error;
   });
   const query = async (statement: string) => {
     const client = await connected(url());
     await client.query(statement).finally(() => client.end());
   };
-  return { version, url, query, exited, stop: () => stop() };
+  return { version, port: options.port, url, query, exited, stop: () => stop() };
 }
 
 /** A connection whose loss is told to the statement that waits, and ends no process. */
@@ -194,7 +200,7 @@ if [ -n "$THROWAWAY" ]; then rm -rf "$PGDATA"; fi
 // Time zone, locale and PG* variables of the person's shell must not reach the server.
 const SERVER_ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
 
-function flags({ port, durable }: PostgresOptions): string[] {
+function flags({ port, durable }: PostgresOptions & { port: number }): string[] {
   const settings = {
     listen_addresses: "127.0.0.1",
     port,

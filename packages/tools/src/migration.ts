@@ -6,7 +6,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { ROOT } from "#local/checkout.ts";
 import { bootstrap, MigrationError, migrate, runSupabase } from "#local/migrate.ts";
-import { freePort, PostgresError, startPostgres } from "#local/postgres.ts";
+import { PostgresError, startPostgres } from "#local/postgres.ts";
 import { driftBetween, factsOf } from "./database_facts.ts";
 import { buildFromSchemas, inTransaction, SchemaError } from "./schema_files.ts";
 
@@ -130,7 +130,7 @@ async function throwawayDatabase(): Promise<{ url: string; stop(): Promise<void>
   const folder = mkdtempSync(join(tmpdir(), "ere-migration-"));
   const password = "throwaway"; // reachable from this machine only, for seconds
   const log_file = join(folder, "postgres.log");
-  const server = await startPostgres({ folder, port: await freePort(), password, durable: false, log_file });
+  const server = await startPostgres({ folder, password, durable: false, log_file });
   await bootstrap(server.url(), password);
   return { url: server.url("postgres", "postgres", password), stop: () => server.stop() };
 }
