@@ -5,7 +5,7 @@ import { type Finding, rateAgainst } from "./kit/findings.ts";
 import { ask, type Outgoing, wire } from "./kit/load.ts";
 import { type Contender, requests, takeTurns } from "./kit/measure.ts";
 import { batchOf, monthsBack } from "./kit/routes.ts";
-import { type Account, bearer, inTurn, liftLimits, type Seeded, seed, tokensOf } from "./kit/seed.ts";
+import { type Account, bearer, inTurn, isOpen, liftLimits, type Seeded, seed, tokensOf } from "./kit/seed.ts";
 import type { Served } from "./kit/serve.ts";
 import { type Stack, withStack } from "./kit/stack.ts";
 
@@ -65,14 +65,14 @@ export const batch: Bench = {
 
 /** Batches of new totals, in turn over the accounts, each by its client. */
 export function batches(stack: Stack, ours: Served, seeded: Seeded, tokens: string[], size: number): Contender {
-  const account = inTurn(seeded.accounts);
+  const account = inTurn(seeded.accounts.filter(isOpen));
   const periods = monthsBack(size);
   const next = () => wire(delivery(account(), tokens, periods));
   return requests(stack, ours, { url: ours.url, next, concurrency: CONCURRENCY });
 }
 
 function upserts(stack: Stack, floor: Served, seeded: Seeded, size: number): Contender {
-  const account = inTurn(seeded.accounts);
+  const account = inTurn(seeded.accounts.filter(isOpen));
   const periods = monthsBack(size);
   const next = () => wire(upsert(account(), seeded, periods));
   return requests(stack, floor, { url: floor.url, next, concurrency: CONCURRENCY });
@@ -95,7 +95,7 @@ function upsert(account: Account, { clients }: Seeded, periods: string[]): Outgo
 
 /** @throws when either side leaves a month of a batch out. */
 async function storesAll(seeded: Seeded, tokens: string[], ours: Served, floor: Served): Promise<void> {
-  const [account] = seeded.accounts;
+  const account = seeded.accounts.find(isOpen);
   if (!account) throw new Error("the bench has no accounts");
   for (const size of SIZES) {
     const periods = monthsBack(size);

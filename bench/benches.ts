@@ -5,6 +5,7 @@ import { cold } from "./cold.ts";
 import { customers } from "./customers.ts";
 import { energy } from "./energy.ts";
 import { ere } from "./ere.ts";
+import { figures } from "./figures.ts";
 import { imports } from "./import.ts";
 import type { Bench } from "./kit/bench.ts";
 import { list } from "./list.ts";
@@ -20,6 +21,7 @@ export const BENCHES = {
   batch,
   token,
   list,
+  figures,
   customers,
   import: imports,
   scale,

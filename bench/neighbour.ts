@@ -7,7 +7,7 @@ import { openConnection, wire } from "./kit/load.ts";
 import { type Contender, requests, takeTurns } from "./kit/measure.ts";
 import { giveKey } from "./kit/people.ts";
 import { batchOf, draftRow, monthsBack, positionPath } from "./kit/routes.ts";
-import { bearer, inTurn, type Seeded, seed, tokensOf } from "./kit/seed.ts";
+import { bearer, inTurn, isOpen, type Seeded, seed, tokensOf } from "./kit/seed.ts";
 import type { Served } from "./kit/serve.ts";
 import { type Stack, withStack } from "./kit/stack.ts";
 
@@ -70,7 +70,7 @@ async function neighbourOf(
   sent: { batches: number; imports: number },
 ): Promise<() => Promise<() => Promise<void>>> {
   const key = await giveKey(stack.admin, seeded.clients[1]?.partner_id ?? "");
-  const account = inTurn(seeded.accounts.filter(({ client }) => client === 1));
+  const account = inTurn(seeded.accounts.filter((one) => one.client === 1 && isOpen(one)));
   const periods = monthsBack(240);
   const batch = () =>
     wire({ method: "POST", path: "/v1/sessions:batch", headers: bearer(tokens[1]), body: batchOf(account(), periods) });

@@ -1,5 +1,6 @@
 // What `GET /v1/ere-positions` answers, as bare statements without admission, rules and row-level security. They are written for the rows
-// that the bench has, one connection an account, and so that they are quick to plan, which takes most of a short one's time.
+// that the bench has, one connection an account, and so that they are quick to plan, which takes most of a short one's time:
+// one connection an account, one year with figures.
 
 /** An account with what its position says of its connection: one row each. */
 const accounts = (from: string, where = "") => `
@@ -14,8 +15,34 @@ const accounts = (from: string, where = "") => `
 const MONTHS = `
   select json_agg(d order by d.period) as months, sum(d.total_kwh) filter (where d.status in ('staged', 'submitted', 'registered')) as total_kwh
     from (select d.period, d.total_kwh, d.session_count, d.status,
-                 to_char(d.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as received_at, d.connection_id, null as accepted_kwh
+                 to_char(d.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as received_at, d.connection_id, d.accepted_kwh
             from core.delivered_months d where d.partner_id = p.partner_id and d.connection_id = p.connection_id) d`;
+
+/** What the year earns: what is booked, as it was summed, and the months that a mandate covers and nobody booked. */
+const EARNED = `
+  select coalesce(sum(e.kwh), 0) as kwh, coalesce(round(sum(e.ere), 2), 0) as ere, coalesce(round(sum(e.registered), 2), 0) as registered,
+         coalesce(round(sum(e.sold), 2), 0) as sold, coalesce(round(sum(e.registered) - sum(e.sold), 2), 0) as reserved,
+         coalesce(sum(e.gross), 0) as gross, case when min(e.lowest) = max(e.highest) then min(e.lowest) end as fee, coalesce(sum(e.net), 0) as net,
+         max(e.changed_at) as changed_at
+    from (select s.kwh, s.ere, s.registered_ere as registered, s.sold_ere as sold, s.gross, s.net, s.lowest_fee as lowest, s.highest_fee as highest,
+                 s.changed_at
+            from core.account_bookings s where s.partner_id = p.partner_id and s.account_id = p.id and s.delivery_year = f.delivery_year
+           union all
+          select d.total_kwh, d.total_kwh * k.ere_per_kwh, 0, 0, 0, 0, null, null, d.received_at
+            from core.delivered_months d
+           where d.partner_id = p.partner_id and d.connection_id = p.connection_id and d.status = 'staged'
+             and d.period between make_date(f.delivery_year, 1, 1) and make_date(f.delivery_year, 12, 1)
+             and exists (select from core.mandates m where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+                            and d.period between m.valid_from and m.covered_until)) e`;
+
+const ERE = `(
+  select json_build_object(
+           'delivery_year', f.delivery_year, 'kwh_counted', e.kwh, 'renewable_share', k.renewable_share, 'ere_per_kwh', k.ere_per_kwh,
+           'ere_estimated', e.ere, 'ere_registered', e.registered, 'ere_sold', e.sold, 'reserved_ere', e.reserved,
+           'price_per_ere_eur', f.price, 'gross_eur', e.gross, 'fee_pct', e.fee, 'net_eur', e.net, 'currency', 'EUR',
+           'updated_at', to_char(greatest(f.published_at, e.changed_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+    from core.figures f join core.ere_factors k on k.delivery_year = f.delivery_year, lateral (${EARNED}) e
+   where f.partner_id = p.partner_id)`;
 
 const POSITION = `
   json_build_object(
@@ -23,7 +50,7 @@ const POSITION = `
     'ere_eligible', p.signed_from is not null and p.ean_validated and p.mid_charger and p.iban, 'mandate_valid_from', p.signed_from,
     'checklist', json_build_object('mandate_signed', p.signed_from is not null, 'ean_validated', p.ean_validated,
                                    'mid_charger_registered', p.mid_charger, 'iban_present', p.iban),
-    'delivered_months', coalesce(d.months, '[]'), 'total_kwh_delivered', coalesce(d.total_kwh, 0), 'ere', null)`;
+    'delivered_months', coalesce(d.months, '[]'), 'total_kwh_delivered', coalesce(d.total_kwh, 0), 'ere', ${ERE})`;
 
 /** The answer for one account: partner, client, reference. */
 export const POSITION_BY_REFERENCE = `

@@ -10,6 +10,7 @@ import {
   eanOf,
   hasCharger,
   houseNumberOf,
+  isOpen,
   isSigned,
   MONTHS,
   type Seeded,
@@ -105,7 +106,7 @@ export function routesOf({ seeded, tokens, partner, drafts, personal_token }: Wo
       ],
       [
         `POST /v1/sessions:batch, ${MONTHS} months`,
-        cpo((account) => post("/v1/sessions:batch", batchOf(account, PERIODS))),
+        cpo((account) => post("/v1/sessions:batch", batchOf(account, PERIODS)), seeded.accounts.filter(isOpen)),
       ],
       [
         "POST /v1/mandate-links",

@@ -21,9 +21,15 @@ export async function liftLimits(db: pg.Pool): Promise<void> {
 
 /**
  * So many CPO clients, each of a partner of its own, with so many accounts between them, each with a connection and the last twelve
- * months. Gives the clients, and up to 20,000 of the accounts, from all over the table in no order.
+ * months. The figures are published, and the quarters of this year that are over are booked and half sold, of each account that lacks
+ * nothing; `booked: false` leaves all of that out. Gives the clients, and up to 20,000 of the accounts, from all over the table in no order.
  */
-export async function seed(db: pg.Pool, clients: number, accounts: number): Promise<Seeded> {
+export async function seed(
+  db: pg.Pool,
+  clients: number,
+  accounts: number,
+  { booked = true }: { booked?: boolean } = {},
+): Promise<Seeded> {
   const started = performance.now();
   const client_secret = "a client of the bench";
   const made = await db.query<Client>(
@@ -43,7 +49,9 @@ export async function seed(db: pg.Pool, clients: number, accounts: number): Prom
     for (const statement of ROWS) await connection.query(statement);
     // month after month, as they are delivered: those of one connection do not lie side by side
     for (let month = MONTHS - 1; month >= 0; month--) await connection.query(MONTH, [month]);
+    if (booked) for (const statement of BOOKED) await connection.query(statement);
     for (const table of TABLES) await connection.query(`reindex table ${table}`);
+    if (booked) for (const statement of SUMMED) await connection.query(statement);
   } finally {
     connection.release(true);
   }
@@ -75,6 +83,9 @@ const TABLES = [
   "core.chargers",
   "core.deliveries",
   "core.delivered_months",
+  "core.booking_rows",
+  "core.credits",
+  "core.allocations",
 ];
 
 /** Rows that come in are entered into no index of these tables until it is built anew, which takes a fraction of the time. */
@@ -129,6 +140,8 @@ export const serialOf = ({ n }: Account): string => `BENCH${n}`;
 export const houseNumberOf = ({ n }: Account): number => 1 + (n % 1000);
 export const isSigned = ({ n }: Account): boolean => n % 10 > 0;
 export const hasCharger = ({ n }: Account): boolean => n % 7 > 0;
+/** Whose months are staged and open: signed, and booked by nobody for want of a charger or an IBAN. */
+export const isOpen = ({ n }: Account): boolean => n % 10 > 0 && (n % 7 === 0 || n % 5 === 0);
 
 /** The month so many before this one, of every account, judged as `private.month_status` does. */
 const MONTH = `
@@ -137,6 +150,48 @@ const MONTH = `
          case when p.n % 10 = 0 or m.period >= greatest(date_trunc('year', now())::date, private.first_delivery_month()) then 'staged' else 'outside_mandate' end,
          p.delivery_id, now()
     from bench.plan p, (select (date_trunc('month', now()) - make_interval(months => $1::int))::date as period) m`;
+
+/** What submit, credit and a sale of half of it leave behind, but for ledger, events and audit, which no position reads. */
+const BOOKED = [
+  `insert into core.bookings (partner_id, run_id, quarter, number, status, submitted_at)
+   select p.partner_id, gen_random_uuid(), q.quarter::date, 1, 'submitted', now()
+     from (select distinct partner_id from bench.plan) p,
+          generate_series(date_trunc('year', now()), date_trunc('quarter', now()) - interval '3 months', '3 months') q (quarter)`,
+  `insert into core.booking_rows
+     (partner_id, booking_id, account_id, connection_id, owner_id, period, status, kwh, session_count, source, delivery_id, ere_per_kwh, ean_code,
+      ean_exclusive, signatory, postal_code, house_number, street, city, mandate_id, mandate_signed_at, mandate_valid_from, mandate_valid_until,
+      fee_pct, partner_share_pct, share_partner_id, charger_brand, charger_serial)
+   select p.partner_id, b.id, p.account_id, p.connection_id, p.client_id, d.period, 'registered', d.total_kwh, d.session_count, 'delivered_total',
+          d.delivery_id, f.ere_per_kwh, p.ean, true, 'Sanne de Vries', '3818LH', p.house_number, 'Stationsplein', 'Amersfoort', m.id, m.signed_at,
+          m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct, p.partner_id, 'bench', 'BENCH' || p.n
+     from bench.plan p
+     join core.mandates m on m.partner_id = p.partner_id and m.connection_id = p.connection_id
+     join core.delivered_months d on d.partner_id = p.partner_id and d.connection_id = p.connection_id and d.status = 'staged'
+     join core.bookings b on b.partner_id = p.partner_id and d.period >= b.quarter and d.period < b.quarter + interval '3 months'
+     join core.ere_factors f on f.delivery_year = extract(year from d.period)
+    where p.n % 7 > 0 and p.n % 5 > 0`,
+  `insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere)
+   select partner_id, id, owner_id, kwh, trunc(kwh * ere_per_kwh, 6) from core.booking_rows`,
+  `update core.delivered_months d set status = r.status, accepted_kwh = r.kwh
+     from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period`,
+  `insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
+   select partner_id, id, quarter, 'Bench', 1, 0.42, 0, current_date from core.bookings`,
+  `insert into core.allocations (partner_id, sale_id, row_id, account_id, owner_id, ere, gross, fee_pct, partner_share_pct, partner_share)
+   select r.partner_id, s.id, r.id, r.account_id, r.owner_id, h.ere, round(h.ere * 0.42, 2), r.fee_pct, r.partner_share_pct, 0
+     from core.booking_rows r
+     join core.sales s on s.partner_id = r.partner_id and s.booking_id = r.booking_id
+    cross join lateral (select trunc(r.kwh * r.ere_per_kwh / 2, 6) as ere) h`,
+  `update core.sales s set ere = a.ere, gross = a.gross
+     from (select sale_id, sum(ere) as ere, sum(gross) as gross from core.allocations group by sale_id) a where a.sale_id = s.id`,
+];
+
+const SUMMED = [
+  "analyze core.booking_rows, core.credits, core.allocations",
+  "select private.sum_booking(partner_id, id) from core.bookings",
+  `insert into core.figures (partner_id, delivery_year, price)
+   select p.partner_id, f.delivery_year, private.average_price(p.partner_id, f.delivery_year)
+     from (select distinct partner_id from bench.plan) p, core.ere_factors f`,
+];
 
 /** A token for each client, as any client gets one. */
 export async function tokensOf(

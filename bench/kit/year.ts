@@ -29,7 +29,7 @@ export type Year = {
  */
 export async function addYear(stack: Stack, name: string, accounts: number): Promise<Year> {
   const { admin } = await stack.another(name);
-  const { clients } = await seed(admin, 1, accounts);
+  const { clients } = await seed(admin, 1, accounts, { booked: false });
   await liftLimits(admin);
   await admin.query(
     "create or replace function private.now() returns timestamptz language sql stable parallel safe return timestamptz '2027-01-10 12:00Z'",
