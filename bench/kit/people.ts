@@ -47,7 +47,7 @@ export async function addCustomers(db: pg.Pool, partner: string, count: number, 
          insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@veel.nl' from generate_series(1, $2::int) n returning id),
        account as (
          insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
-         select private.house(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, user_id),
+         select private.house(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, owner_id, user_id),
        signatory as (
          insert into core.signatories (partner_id, account_id, owner_id, full_name, email, phone)
          select partner_id, id, user_id, 'Sanne de Vries', left(id::text, 8) || '@voorbeeld.nl', '+31612345678' from account),
@@ -98,22 +98,22 @@ export async function addPerson(
   const { rows } = await db.query<{ charger_id: string }>(
     `with person as (insert into auth.users (id, email) values (gen_random_uuid(), $1) returning id),
      account as (insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
-       select private.house(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, user_id),
+       select private.house(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, owner_id, user_id),
      location as (insert into core.locations (partner_id, postal_code, house_number, street) values (private.house(), '3818LH', $2, $1) returning partner_id, id),
-     connection as (insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status)
-       select a.partner_id, a.id, l.id, lpad((abs(hashtextextended(a.id::text, 0)) % 1000000000000000000)::text, 18, '0'), 'matched'
-         from account a, location l returning partner_id, id, account_id),
-     link as (insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
-       select partner_id, id, sha256(id::text::bytea), 'nl', 1, now(), now() from connection returning partner_id, connection_id, id),
-     mandate as (insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
-       select partner_id, connection_id, id, 'signed', '2026-01-01', '2030-12-31', 20, 25, 'Bench', now(), 'bench', 'bench' from link),
+     connection as (insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_validation_status)
+       select a.partner_id, a.id, a.owner_id, l.id, lpad((abs(hashtextextended(a.id::text, 0)) % 1000000000000000000)::text, 18, '0'), 'matched'
+         from account a, location l returning partner_id, id, account_id, owner_id),
+     link as (insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, expires_at, used_at)
+       select partner_id, id, owner_id, sha256(id::text::bytea), 'nl', 1, now(), now() from connection returning partner_id, connection_id, owner_id, id),
+     mandate as (insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+       select partner_id, connection_id, owner_id, id, 'signed', '2026-01-01', '2030-12-31', 20, 25, 'Bench', now(), 'bench', 'bench' from link),
      token as (insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
        select id, 'Bench', decode($3, 'hex'), 'abcd', private.scopes_of('personal_token') from person),
      sign_in as (insert into auth.sessions (id, user_id) select gen_random_uuid(), id from person returning id, user_id),
      page as (insert into core.page_sessions (token_hash, user_id, sign_in_session_id)
        select decode($4, 'hex'), user_id, id from sign_in)
-     insert into core.chargers (partner_id, account_id, connection_id, user_id, connection_type, power_kw, mid_eligible)
-     select c.partner_id, a.id, c.id, a.user_id, 'ocpp', 11, true from connection c, account a returning id as charger_id`,
+     insert into core.chargers (partner_id, account_id, connection_id, owner_id, user_id, connection_type, power_kw, mid_eligible)
+     select c.partner_id, a.id, c.id, a.owner_id, a.user_id, 'ocpp', 11, true from connection c, account a returning id as charger_id`,
     [
       `${token.slice(-12)}@example.nl`,
       days,

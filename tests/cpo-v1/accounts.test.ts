@@ -211,9 +211,9 @@ describe("§4.1 cpo_external_ref is the idempotency key", () => {
   test("§9.6 a repeat answers the current mandate_status", async () => {
     const { account_id, connection_id, account } = await createAccount(world);
     await world.row(
-      `with l as (insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
-                  values ($1, $2, sha256('x'), 'nl', 1, now(), now()) returning id)
-       insert into core.mandates (partner_id, connection_id, link_id, status) select $1, $2, id, 'declined' from l`,
+      `with l as (insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, expires_at, used_at)
+                  select partner_id, id, owner_id, sha256('x'), 'nl', 1, now(), now() from core.connections where partner_id = $1 and id = $2 returning *)
+       insert into core.mandates (partner_id, connection_id, owner_id, link_id, status) select partner_id, connection_id, owner_id, id, 'declined' from l`,
       world.partnerA.id,
       connection_id,
     );

@@ -70,8 +70,8 @@ describe("§4.1 GET /v1/accounts lists the client's own accounts, newest first",
   test("§2 archived connections are listed too, in the order they were made", async () => {
     const [id] = ids;
     await world.row(
-      `insert into core.connections (partner_id, account_id, location_id, ean_code, status, created_at)
-       select partner_id, account_id, location_id, '871687199999999999', 'archived', created_at - interval '1 day'
+      `insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, status, created_at)
+       select partner_id, account_id, owner_id, location_id, '871687199999999999', 'archived', created_at - interval '1 day'
          from core.connections where account_id = $1`,
       id,
     );

@@ -223,7 +223,7 @@ test("contract §1 a document belongs to the tenant and the owner of its account
   const { id } = await world.row("select id from core.mandates where document is not null limit 1");
   await expect(
     world.row(
-      "insert into core.documents (partner_id, account_id, mandate_id) values ($1, $2, $3)",
+      "insert into core.documents (partner_id, account_id, owner_id, mandate_id) select $1, id, owner_id, $3 from core.accounts where id = $2",
       world.partnerB.id,
       account_id,
       id,

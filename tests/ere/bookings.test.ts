@@ -62,17 +62,17 @@ describe("contract §3 booking preview", () => {
     await world.done("factor set 2026 --bookable-until 2026-08-15");
     await note();
     await update(
-      `with link as (insert into core.mandate_links (partner_id, connection_id, token_hash, validity_years, expires_at)
-         select partner_id, id, sha256(id::text::bytea), 1, private.now() from core.connections where id = $1 returning *)
-       insert into core.mandates (partner_id, connection_id, link_id, status) select partner_id, connection_id, id, 'declined' from link`,
+      `with link as (insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, validity_years, expires_at)
+         select partner_id, id, owner_id, sha256(id::text::bytea), 1, private.now() from core.connections where id = $1 returning *)
+       insert into core.mandates (partner_id, connection_id, owner_id, link_id, status) select partner_id, connection_id, owner_id, id, 'declined' from link`,
     );
     await note();
     const sign = (years: string, status: string) =>
       update(
-        `with link as (insert into core.mandate_links (partner_id, connection_id, token_hash, validity_years, expires_at)
-           select partner_id, id, sha256(gen_random_uuid()::text::bytea), 1, private.now() from core.connections where id = $1 returning *)
-         insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
-         select partner_id, connection_id, id, '${status}', '${years}-01-01', '${years}-12-31', 20, 25, 'S', private.now(), 'x', 'x' from link`,
+        `with link as (insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, validity_years, expires_at)
+           select partner_id, id, owner_id, sha256(gen_random_uuid()::text::bytea), 1, private.now() from core.connections where id = $1 returning *)
+         insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+         select partner_id, connection_id, owner_id, id, '${status}', '${years}-01-01', '${years}-12-31', 20, 25, 'S', private.now(), 'x', 'x' from link`,
       );
     await sign("2026", "revoked");
     await sign("2027", "signed");
@@ -82,8 +82,8 @@ describe("contract §3 booking preview", () => {
     await connection("ean_validation_status = 'manual'");
     await note();
     await update(
-      `insert into core.chargers (partner_id, account_id, connection_id, catalog_charger_id, brand, mid_eligible)
-       select c.partner_id, c.account_id, c.id, m.id, m.brand, true
+      `insert into core.chargers (partner_id, account_id, connection_id, owner_id, catalog_charger_id, brand, mid_eligible)
+       select c.partner_id, c.account_id, c.id, c.owner_id, m.id, m.brand, true
          from core.connections c, (select * from core.charger_models where mid_meter limit 1) m where c.id = $1`,
     );
     await note();

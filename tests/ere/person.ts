@@ -17,7 +17,7 @@ export async function addChargingPerson(world: World): Promise<Charging> {
     user.account_id,
   );
   await world.row(
-    "insert into core.signatories (partner_id, account_id, full_name) values (private.house(), $1, 'Sanne de Vries')",
+    "insert into core.signatories (partner_id, account_id, owner_id, full_name) select partner_id, id, owner_id, 'Sanne de Vries' from core.accounts where id = $1",
     user.account_id,
   );
   await world.row("update core.connections set registration_status = 'goedgekeurd' where id = $1", user.connection_id);

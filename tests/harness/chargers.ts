@@ -15,8 +15,8 @@ export async function addCharger(
 ): Promise<string> {
   const { nickname = "Oprit", mid_eligible = true, power_kw = 11, connection_id = user.connection_id } = fields;
   const { id } = await world.row(
-    `insert into core.chargers (partner_id, account_id, connection_id, user_id, nickname, connection_type, power_kw, mid_eligible)
-     values (private.house(), $1, $2, $3, $4, 'ocpp', $5, $6) returning id`,
+    `insert into core.chargers (partner_id, account_id, connection_id, owner_id, user_id, nickname, connection_type, power_kw, mid_eligible)
+     values (private.house(), $1, $2, $3, $3, $4, 'ocpp', $5, $6) returning id`,
     user.account_id,
     connection_id,
     user.id,

@@ -10,8 +10,8 @@ export async function addConnection(
   fields: { ean_validation_status?: string; created_at?: string } = {},
 ): Promise<string> {
   const { id } = await world.row(
-    `insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, created_at)
-     select partner_id, account_id, location_id, $2, $3, coalesce($4::timestamptz, created_at + interval '1 day')
+    `insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_validation_status, created_at)
+     select partner_id, account_id, owner_id, location_id, $2, $3, coalesce($4::timestamptz, created_at + interval '1 day')
        from core.connections where account_id = $1 order by created_at desc limit 1 returning id`,
     account_id,
     newEan(),

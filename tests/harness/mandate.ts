@@ -47,10 +47,11 @@ export async function signMandate(
 export async function giveMandate(world: World, user: User, from = "2026-01-01", until = "2026-12-31"): Promise<void> {
   await world.row(
     `with link as (
-       insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
-       values (private.house(), $1, sha256(gen_random_uuid()::text::bytea), 'nl', 1, private.now(), private.now()) returning partner_id, id)
-     insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
-     select partner_id, $1, id, 'signed', $2, $3, 20, 25, 'Sanne de Vries', private.now(), 'test', 'test' from link`,
+       insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, expires_at, used_at)
+       select partner_id, id, owner_id, sha256(gen_random_uuid()::text::bytea), 'nl', 1, private.now(), private.now()
+         from core.connections where id = $1 returning *)
+     insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+     select partner_id, connection_id, owner_id, id, 'signed', $2, $3, 20, 25, 'Sanne de Vries', private.now(), 'test', 'test' from link`,
     user.connection_id,
     from,
     until,

@@ -305,8 +305,8 @@ describe("contract §2 the customer ends the mandate", () => {
     const { period } = await world.row("select to_char(private.today(), 'YYYY-MM-01') as period");
     const { partner_id, id } = await connectionOf(draft);
     await world.row(
-      `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, status, source, received_at)
-       values ($1, $2, $3, 42.37, 1, 'staged', 'test', now())`,
+      `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, status, source, received_at)
+       select partner_id, id, owner_id, $3, 42.37, 1, 'staged', 'test', now() from core.connections where partner_id = $1 and id = $2`,
       partner_id,
       id,
       period,

@@ -333,8 +333,8 @@ describe("contract §7 what a signatory has there", () => {
          insert into core.accounts (partner_id, client_id, type, payout_handler)
          select a.partner_id, a.client_id, a.type, a.payout_handler
            from core.signatories s join core.accounts a on a.id = s.account_id, generate_series(1, 1500) where s.email = $1
-         returning partner_id, id)
-       insert into core.signatories (partner_id, account_id, full_name, email) select partner_id, id, 'Niet van hier', $1 from copied`,
+         returning partner_id, id, owner_id)
+       insert into core.signatories (partner_id, account_id, owner_id, full_name, email) select partner_id, id, owner_id, 'Niet van hier', $1 from copied`,
       email,
     );
     await signedCustomer(world, { email, months: { "2026-03": 321 } });

@@ -108,27 +108,27 @@ export async function addCustomer(
   await world.row(
     `with account as (
        insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
-       values (private.house(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id),
+       values (private.house(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id, owner_id),
      signatory as (
-       insert into core.signatories (partner_id, account_id, full_name, email, phone) select partner_id, id, $2, $3, $4 from account),
+       insert into core.signatories (partner_id, account_id, owner_id, full_name, email, phone) select partner_id, id, owner_id, $2, $3, $4 from account),
      location as (
        insert into core.locations (partner_id, postal_code, house_number, house_number_addition, street, city)
        select partner_id, $5, $6, $7, $8, 'Amersfoort' from account
        on conflict on constraint locations_address_key do update set house_number = excluded.house_number returning partner_id, id),
      connection as (
-       insert into core.connections (partner_id, account_id, location_id, ean_code, ean_validation_status, registration_status)
-       select a.partner_id, a.id, l.id, $9, 'matched', 'afgekeurd' from account a, location l returning partner_id, id, account_id),
+       insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_validation_status, registration_status)
+       select a.partner_id, a.id, a.owner_id, l.id, $9, 'matched', 'afgekeurd' from account a, location l returning partner_id, id, account_id, owner_id),
      link as (
-       insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, expires_at, used_at)
-       select partner_id, id, sha256(id::text::bytea), 'nl', 1, now(), now() from connection returning partner_id, id, connection_id),
+       insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, expires_at, used_at)
+       select partner_id, id, owner_id, sha256(id::text::bytea), 'nl', 1, now(), now() from connection returning partner_id, id, connection_id, owner_id),
      mandate as (
-       insert into core.mandates (partner_id, connection_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
-       select partner_id, connection_id, id, 'signed', '2026-01-01', '2026-12-31', 20, 25, $2, now(), 'test', 'test' from link),
+       insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, valid_from, valid_until, fee_pct, partner_share_pct, signed_name, signed_at, document, document_sha256)
+       select partner_id, connection_id, owner_id, id, 'signed', '2026-01-01', '2026-12-31', 20, 25, $2, now(), 'test', 'test' from link),
      months as (
-       insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
-       select partner_id, id, m, $10, 1, 'test', 'staged', now() from connection, unnest(array['2026-09-01', '2026-10-01', '2026-11-01']::date[]) m)
-     insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, mid_eligible, connection_type)
-     select c.partner_id, c.account_id, c.id, $1, m.id, m.brand, true, 'ocpp'
+       insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+       select partner_id, id, owner_id, m, $10, 1, 'test', 'staged', now() from connection, unnest(array['2026-09-01', '2026-10-01', '2026-11-01']::date[]) m)
+     insert into core.chargers (partner_id, account_id, connection_id, owner_id, user_id, catalog_charger_id, brand, mid_eligible, connection_type)
+     select c.partner_id, c.account_id, c.id, $1, $1, m.id, m.brand, true, 'ocpp'
        from connection c, (select * from core.charger_models where brand = 'Alfen' and mid_meter limit 1) m`,
     id,
     person.full_name,

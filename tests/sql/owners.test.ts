@@ -56,12 +56,12 @@ async function person(): Promise<Owner> {
   await charge(await addCharger(world, user));
   const inHouse = (statement: string, ...values: unknown[]) => admin.query(statement, values);
   await inHouse(
-    "insert into core.signatories (partner_id, account_id, full_name) values (private.house(), $1, 'Sanne de Vries')",
+    "insert into core.signatories (partner_id, account_id, owner_id, full_name) select partner_id, id, owner_id, 'Sanne de Vries' from core.accounts where id = $1",
     account_id,
   );
   await inHouse(
-    `insert into core.ean_checks (partner_id, connection_id, ean_code, postal_code, house_number, source, outcome)
-     values (private.house(), $1, '871687100000000001', '3818LH', 8, 'test', 'matched')`,
+    `insert into core.ean_checks (partner_id, connection_id, owner_id, ean_code, postal_code, house_number, source, outcome)
+     select partner_id, id, owner_id, '871687100000000001', '3818LH', 8, 'test', 'matched' from core.connections where id = $1`,
     connection_id,
   );
   await inHouse(
@@ -94,8 +94,8 @@ async function charge(charger_id: string) {
   await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 5000 });
   await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 4000 });
   await admin.query(
-    `insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
-     select partner_id, id, 12000, 4, 11, '2026-01-01' from core.chargers where id = $1`,
+    `insert into core.virtual_chargers (partner_id, charger_id, owner_id, wh_per_session, sessions_per_week, power_kw, since)
+     select partner_id, id, owner_id, 12000, 4, 11, '2026-01-01' from core.chargers where id = $1`,
     [charger_id],
   );
 }

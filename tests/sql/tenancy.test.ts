@@ -39,7 +39,7 @@ async function live(partner: Partner) {
   // replaces what was said before
   await ingest(world, { ...session, ended_at: "2026-02-01T11:00:00Z", wh: 4000 });
   await admin.query(
-    "insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since) values ($1, $2, 12000, 4, 11, '2026-01-01')",
+    "insert into core.virtual_chargers (partner_id, charger_id, owner_id, wh_per_session, sessions_per_week, power_kw, since) select partner_id, id, owner_id, 12000, 4, 11, '2026-01-01' from core.chargers where partner_id = $1 and id = $2",
     [partner.id, registered.body.charger_id],
   );
   const person = randomUUID();

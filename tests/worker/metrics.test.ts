@@ -88,8 +88,9 @@ describe("contract §1 GET /worker/metrics", () => {
       await mail(status, ago);
     const { connection_id } = await createAccount(world);
     await world.row(
-      `insert into core.ean_checks (partner_id, connection_id, ean_code, postal_code, house_number, source, outcome, checked_at)
-       select $1, $2, '871687110000000018', '3818LH', 8, 'http', 'unavailable', private.now() - n * interval '40 minutes' from generate_series(0, 3) n`,
+      `insert into core.ean_checks (partner_id, connection_id, owner_id, ean_code, postal_code, house_number, source, outcome, checked_at)
+       select partner_id, id, owner_id, '871687110000000018', '3818LH', 8, 'http', 'unavailable', private.now() - n * interval '40 minutes'
+         from core.connections, generate_series(0, 3) n where partner_id = $1 and id = $2`,
       world.partnerA.id,
       connection_id,
     );
@@ -129,9 +130,9 @@ describe("contract §1 GET /worker/metrics", () => {
   test("contract §1 counts months by status", async () => {
     const { connection_id } = await createAccount(world);
     await world.row(
-      `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
-       select $1, $2, date '2026-01-01' + n * interval '1 month', 1, 1, 'session_delivery', case when n < 3 then 'staged' else 'rejected' end, private.now()
-         from generate_series(0, 4) n`,
+      `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+       select partner_id, id, owner_id, date '2026-01-01' + n * interval '1 month', 1, 1, 'session_delivery', case when n < 3 then 'staged' else 'rejected' end, private.now()
+         from core.connections, generate_series(0, 4) n where partner_id = $1 and id = $2`,
       world.partnerA.id,
       connection_id,
     );
@@ -168,8 +169,8 @@ describe("contract §3 the books of each tenant are checked once a day", () => {
     const { connection_id } = await createAccount(world);
     // locked, with no booking that it is in
     await world.row(
-      `insert into core.delivered_months (partner_id, connection_id, period, total_kwh, session_count, source, status, received_at)
-       values ($1, $2, '2026-01-01', 5, 1, 'session_delivery', 'submitted', private.now())`,
+      `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+       select partner_id, id, owner_id, '2026-01-01', 5, 1, 'session_delivery', 'submitted', private.now() from core.connections where partner_id = $1 and id = $2`,
       world.partnerA.id,
       connection_id,
     );

@@ -285,8 +285,8 @@ describe("contract §2 what becomes of a registration", () => {
       connection_id,
     );
     await world.row(
-      `insert into core.chargers (partner_id, account_id, connection_id, catalog_charger_id, brand, mid_eligible)
-       select c.partner_id, c.account_id, c.id, m.id, m.brand, true from core.connections c, core.charger_models m where c.id = $1 and m.mid_meter limit 1`,
+      `insert into core.chargers (partner_id, account_id, connection_id, owner_id, catalog_charger_id, brand, mid_eligible)
+       select c.partner_id, c.account_id, c.id, c.owner_id, m.id, m.brand, true from core.connections c, core.charger_models m where c.id = $1 and m.mid_meter limit 1`,
       connection_id,
     );
     for (let times = 0; times < 2; times++)

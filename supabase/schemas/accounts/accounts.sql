@@ -68,7 +68,7 @@ create index signatories_words on core.signatories using gin (private.search_wor
 -- serves: whether an address is a signatory's, who signs in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
 select private.isolate('core.signatories', 'select, insert, update');
-select private.belong_with('core.signatories', 'core.accounts', 'account_id');
+select private.keep_to_owner('core.signatories');
 
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql

@@ -41,7 +41,7 @@ create index connections_unverified on core.connections (ean_checked_at) where s
 -- serves: the operator's list of EANs that the register has denied
 create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
 select private.isolate('core.connections', 'select, insert, update');
-select private.belong_with('core.connections', 'core.accounts', 'account_id');
+select private.keep_to_owner('core.connections');
 -- serves: the registrations that wait for review, oldest first
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
@@ -59,6 +59,7 @@ create table core.ean_checks (
   reason        text,
   checked_at    timestamptz not null default private.now(),
   constraint ean_checks_pkey primary key (partner_id, id),
+  constraint ean_checks_of_somebody check (connection_id is null or owner_id is not null),
   constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
 );
 comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
@@ -67,7 +68,7 @@ create index ean_checks_connection on core.ean_checks (partner_id, connection_id
 -- serves: how often the register did not answer lately
 create index ean_checks_unavailable on core.ean_checks (checked_at) where outcome = 'unavailable';
 select private.isolate('core.ean_checks', 'select, insert');
-select private.belong_with('core.ean_checks', 'core.connections', 'connection_id');
+select private.keep_to_owner('core.ean_checks');
 
 create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
 language sql stable security definer
@@ -104,8 +105,11 @@ language sql
 set search_path = ''
 as $$
   insert into core.ean_checks
-    (partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition, source, outcome, reason)
-  values (private.partner_id(), connection, ean, postal_code, house_number, addition, source, outcome, reason)
+    (partner_id, connection_id, owner_id, ean_code, postal_code, house_number, house_number_addition, source, outcome, reason)
+  values (private.partner_id(), connection,
+          -- without a connection the check belongs to the caller
+          coalesce((select c.owner_id from core.connections c where c.partner_id = private.partner_id() and c.id = connection), private.owner_id()),
+          ean, postal_code, house_number, addition, source, outcome, reason)
 $$;
 grant execute on function private.record_ean_check(uuid, text, text, int, text, text, text, text) to api_owner;
 

@@ -155,8 +155,8 @@ begin
     perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
   end if;
   -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
-  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
-  values (account.partner_id, account.id, private.location_for(input), input ->> 'ean_code', not private.is_test_ean(input ->> 'ean_code'),
+  insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  values (account.partner_id, account.id, account.owner_id, private.location_for(input), input ->> 'ean_code', not private.is_test_ean(input ->> 'ean_code'),
           'unverified', '-infinity')
   returning * into connection;
   perform private.audit('connection.added', connection.id);

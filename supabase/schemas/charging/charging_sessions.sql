@@ -51,7 +51,7 @@ create index charging_sessions_open on core.charging_sessions (partner_id, charg
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
 select private.isolate('core.charging_sessions', 'select, insert, update');
-select private.belong_with('core.charging_sessions', 'core.chargers', 'charger_id');
+select private.keep_to_owner('core.charging_sessions');
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
@@ -76,7 +76,7 @@ comment on table core.replaced_charging_sessions is
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
 select private.isolate('core.replaced_charging_sessions', 'select, insert');
-select private.belong_with('core.replaced_charging_sessions', 'core.chargers', 'charger_id');
+select private.keep_to_owner('core.replaced_charging_sessions');
 
 create table core.charger_months (
   partner_id uuid   not null,
@@ -94,4 +94,4 @@ comment on table core.charger_months is
 -- serves: GET /energy
 create index charger_months_owner on core.charger_months (owner_id, month);
 select private.isolate('core.charger_months', 'select, insert, update');
-select private.belong_with('core.charger_months', 'core.chargers', 'charger_id');
+select private.keep_to_owner('core.charger_months');

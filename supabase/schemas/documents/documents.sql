@@ -50,14 +50,14 @@ create index documents_year on core.documents (year) where year is not null;
 -- serves: the documents of an account
 create index documents_account on core.documents (partner_id, account_id);
 select private.isolate('core.documents', 'select, insert, update');
-select private.belong_with('core.documents', 'core.accounts', 'account_id');
+select private.keep_to_owner('core.documents');
 
 create function private.request_mandate_document(link core.mandate_links) returns void
 language sql
 set search_path = ''
 as $$
-  insert into core.documents (partner_id, account_id, mandate_id)
-  select m.partner_id, c.account_id, m.id
+  insert into core.documents (partner_id, account_id, owner_id, mandate_id)
+  select m.partner_id, c.account_id, c.owner_id, m.id
     from core.mandates m
     join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
    where m.partner_id = link.partner_id and m.link_id = link.id and m.document is not null

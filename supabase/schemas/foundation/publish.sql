@@ -51,27 +51,3 @@ end $$;
 comment on function private.keep_to_owner(regclass, name) is
   'Stands beside each table whose rows belong to a person or a CPO client: within the tenant either reaches their own. Who is neither reaches nothing, unless their breadth is the tenant.';
 
-create function private.take_owner() returns trigger
-language plpgsql
-set search_path = ''
-as $$
-begin
-  execute format('select p.owner_id from %s p where p.partner_id = $1 and p.id = $2', tg_argv[0])
-    into new.owner_id using new.partner_id, (to_jsonb(new) ->> tg_argv[1])::uuid;
-  return new;
-end $$;
-comment on function private.take_owner() is
-  'The owner of a row that nobody in particular wrote (the worker, the operator, the bearer of a link) is that of what it hangs on: table and column are its arguments.';
-grant execute on function private.take_owner() to api_owner;
-
-create function private.belong_with(tenant_table regclass, parent regclass, parent_column name) returns void
-language plpgsql
-set search_path = ''
-as $$
-begin
-  perform private.keep_to_owner(tenant_table);
-  execute format('create trigger take_owner before insert on %s for each row when (new.owner_id is null) '
-                 'execute function private.take_owner(%L, %L)', tenant_table, parent, parent_column);
-end $$;
-comment on function private.belong_with(regclass, regclass, name) is
-  'keep_to_owner for what hangs on something else that has an owner. Its foreign key holds both to the same owner.';

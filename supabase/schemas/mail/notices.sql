@@ -31,14 +31,15 @@ create index notices_account on core.notices (partner_id, account_id);
 -- serves: deleting a connection
 create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
 select private.isolate('core.notices', 'select, insert');
-select private.belong_with('core.notices', 'core.accounts', 'account_id');
+select private.keep_to_owner('core.notices');
 
 create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
 language sql
 set search_path = ''
 as $$
-  insert into core.notices (partner_id, account_id, connection_id, kind, cause, details)
-  values (private.partner_id(), account, connection, notify.kind, notify.cause, notify.details)
+  insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+  select a.partner_id, a.id, a.owner_id, connection, notify.kind, notify.cause, notify.details
+    from core.accounts a where a.partner_id = private.partner_id() and a.id = account
   on conflict on constraint notices_cause_key do nothing
 $$;
 comment on function private.notify(uuid, text, text, jsonb, uuid) is

@@ -242,10 +242,10 @@ begin
   select * into strict terms from private.terms_of(link.connection_id, brought_by);
   perform private.end_others_sign_ins(facts ->> 'email', link.partner_id);
   insert into core.mandates
-    (partner_id, connection_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
+    (partner_id, connection_id, owner_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
      document_sha256, code_confirmed, code_sent_to, address, user_agent, locale)
   values
-    (link.partner_id, link.connection_id, link.id, 'signed', (facts ->> 'valid_from')::date > private.today(),
+    (link.partner_id, link.connection_id, link.owner_id, link.id, 'signed', (facts ->> 'valid_from')::date > private.today(),
      terms.fee_pct, terms.partner_share_pct, (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
      facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400),
@@ -307,8 +307,8 @@ begin
   if private.link_state(link) <> 'open' then
     perform private.refuse('link_not_open');
   end if;
-  insert into core.mandates (partner_id, connection_id, link_id, status, renewal, address, user_agent)
-  values (link.partner_id, link.connection_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, renewal, address, user_agent)
+  values (link.partner_id, link.connection_id, link.owner_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
   -- whoever declines the years after those that are signed for changes nothing
@@ -338,8 +338,8 @@ language sql
 set search_path = ''
 as $$
   -- one that the CPO issued meanwhile goes on working: who signs by either voids the other
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
-  values (private.partner_id(), connection, private.claim_token_hash(issue_renewal_link.token_hash), signed_by.locale, signed_by.validity_years,
+  insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url, expires_at)
+  values (private.partner_id(), connection, signed_by.owner_id, private.claim_token_hash(issue_renewal_link.token_hash), signed_by.locale, signed_by.validity_years,
           signed_by.return_url, issue_renewal_link.expires_at)
 $$;
 comment on function private.issue_renewal_link(uuid, core.mandate_links, text, timestamptz) is

@@ -28,7 +28,7 @@ comment on column core.deliveries.replaced is
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.isolate('core.deliveries', 'select, insert');
-select private.belong_with('core.deliveries', 'core.connections', 'connection_id');
+select private.keep_to_owner('core.deliveries');
 
 create table core.delivered_months (
   partner_id    uuid           not null,
@@ -58,7 +58,7 @@ comment on column core.delivered_months.locked is 'Registered as ERE, or about t
 comment on column core.delivered_months.accepted_kwh is 'What the register accepted, as core.credits says: here too, so that a position need not look it up. Null until then.';
 comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
-select private.belong_with('core.delivered_months', 'core.connections', 'connection_id');
+select private.keep_to_owner('core.delivered_months');
 
 -- What a foreign key (partner_id, delivery_id) would hold, but asked once for each delivery that a statement names: row by row the check
 -- took a quarter of a batch of 240 months. Nobody else sees a delivery before the months that came in by it, so that nothing is

@@ -25,7 +25,7 @@ comment on table core.virtual_chargers is
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
-select private.belong_with('core.virtual_chargers', 'core.chargers', 'charger_id');
+select private.keep_to_owner('core.virtual_chargers');
 
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable
