@@ -202,6 +202,41 @@ describe.each(TABLES.filter(({ kept }) => kept))("contract §9 attack: reaching 
   });
 });
 
+test("contract §9 an owner that is left out, or is not the account's, is refused by constraints: nobody looks it up", async () => {
+  const { rows } = await admin.query<{ name: string; required: boolean; held: boolean }>(
+    `select a.attrelid::regclass::text as name, a.attnotnull as required,
+            exists (select from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'f' and a.attnum = any (k.conkey)) as held
+       from pg_attribute a join pg_class c on c.oid = a.attrelid
+      where a.attname = 'owner_id' and a.attgenerated = '' and c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p')
+        and not c.relispartition
+      order by 1`,
+  );
+  const named = (is: (row: (typeof rows)[0]) => boolean) => rows.filter(is).map(({ name }) => name);
+  // invoices, mail and payments may be a partner's; a check of an EAN comes before the connection
+  expect(named(({ required }) => !required)).toEqual([
+    "core.documents",
+    "core.ean_checks",
+    "core.mail_outbox",
+    "core.payout_entries",
+    "core.payout_lines",
+    "core.payout_parts",
+  ]);
+  // sums, logs and endpoints: they hang on no account, or outlive it
+  expect(named(({ held }) => !held)).toEqual([
+    "core.account_bookings",
+    "core.account_counts",
+    "core.ean_checks",
+    "core.event_heads",
+    "core.events",
+    "core.mail_outbox",
+    "core.payout_entries",
+    "core.webhook_endpoints",
+  ]);
+  const orphan = `insert into core.ean_checks (partner_id, connection_id, ean_code, postal_code, house_number, source, outcome)
+                  select partner_id, id, ean_code, '3818LH', 8, 'test', 'matched' from core.connections limit 1`;
+  await expect(admin.query(orphan)).rejects.toMatchObject({ constraint: "ean_checks_of_somebody" });
+});
+
 test("contract §9 attack: a row of one's own that hangs on another's connection is refused by its foreign key", async () => {
   const [, [, a, b]] = PAIRS as [(typeof PAIRS)[0], (typeof PAIRS)[1]];
   const { rows } = await admin.query("select partner_id, id from core.connections where owner_id = $1", [a.id]);
