@@ -81,7 +81,6 @@ const program = (path: string, ...args: string[]) =>
 test("docs/add_an_endpoint.md names a rule, a declaration, a test, and what they change", () => {
   expect(BLOCKS.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
     "New supabase/schemas/chargers/list_account_chargers.sql",
-    "Changed supabase/config.toml",
     "New supabase/functions/cpo-v1/list_account_chargers.ts",
     "Changed supabase/functions/cpo-v1/app.ts",
     "New tests/cpo-v1/list_account_chargers.test.ts",

@@ -254,7 +254,7 @@ describe("npm run migration -- <name>", () => {
 
   test("of a new column and a new function writes these, and leaves a changed row to be written by hand", async () => {
     const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/drafts/drafts.sql", (text) =>
+    edit("supabase/schemas/drafts/tables.sql", (text) =>
       text
         .replace("create table core.drafts (\n", "create table core.drafts (\n  note text,\n")
         .concat("comment on column core.drafts.note is 'What the partner remembers.';\n"),
@@ -263,7 +263,7 @@ describe("npm run migration -- <name>", () => {
       text.concat(`create function api.day(caller jsonb) returns date language sql set search_path = '' as $$ select private.today() $$;
         select private.expose('api.day(jsonb)');\n`),
     );
-    edit("supabase/schemas/admission/rate_limits.sql", (text) => text.replace(/'cpo_read', +300/, "'cpo_read', 301"));
+    edit("supabase/schemas/admission/tables.sql", (text) => text.replace(/'cpo_read', +300/, "'cpo_read', 301"));
     const pair = await build();
     const written = await writeMigration("add_note_to_drafts", pair, root);
     expect(written?.by_hand).toEqual([
@@ -295,7 +295,7 @@ describe("npm run migration -- <name>", () => {
 
   test("of a new table that has a partition for each year writes the table and its partitions, policies and all", async () => {
     const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/drafts/drafts.sql", (text) =>
+    edit("supabase/schemas/drafts/tables.sql", (text) =>
       text.concat(`
         create table core.draft_events (
           partner_id uuid        not null,
@@ -321,7 +321,7 @@ describe("npm run migration -- <name>", () => {
 
   test("of an index on such a table makes it on every partition there is, whichever the years of a deployed database are", async () => {
     const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/foundation/audit.sql", (text) =>
+    edit("supabase/schemas/audit/tables.sql", (text) =>
       text.concat("create index audit_log_request on core.audit_log (request_id);\n"),
     );
     const written = await writeMigration("find_requests", await build(), root);
@@ -344,12 +344,25 @@ describe("npm run migration -- <name>", () => {
     });
   });
 
-  test("refuses a schema file that config.toml does not name", async () => {
-    const { root } = checkout();
-    writeFileSync(join(root, "supabase/schemas/foundation/forgotten.sql"), "");
+  test("refuses a schema file that no pattern of config.toml matches, and a pattern that matches none", async () => {
+    const { root, edit } = checkout();
+    writeFileSync(join(root, "supabase/schemas/forgotten.sql"), "");
+    edit("supabase/config.toml", (text) => text.replace("schemas/mail/tables.sql", "schemas/post/tables.sql"));
     await expect(buildFromSchemas(url(declared), root)).rejects.toThrow(
-      "schema_paths in supabase/config.toml: supabase/schemas/foundation/forgotten.sql is missing there.",
+      "schema_paths in supabase/config.toml: supabase/schemas/forgotten.sql is missing there, supabase/schemas/post/tables.sql matches no file.",
     );
+  });
+
+  test("takes a new file without a line in config.toml, and refuses a body that names what does not exist", async () => {
+    const { root, build } = checkout();
+    const file = join(root, "supabase/schemas/accounts/a_first.sql");
+    const body = (name: string) =>
+      `create function private.first() returns bigint language sql set search_path = '' as $$ ${name} $$;`;
+    // the function of a file that comes later
+    writeFileSync(file, body("select private.today() - private.first_delivery_month()"));
+    expect(await drift(await build())).toContain("only in the schema files: function private.first()");
+    writeFileSync(file, body("select private.nowhere()"));
+    await expect(build()).rejects.toThrow("private.first(): function private.nowhere() does not exist");
   });
 
   test.each(["Add note", "add-note", "../add_note", "1st", "a".repeat(61)])("refuses the name %j", async (name) => {

@@ -8,38 +8,52 @@ import pg from "pg";
 export class SchemaError extends Error {}
 
 /**
- * The schema files in their order, from `root`, the folder that holds supabase/.
- * @throws {SchemaError} naming the files that `schema_paths` leaves out, or names and that are gone
+ * The schema files in their order, from `root`, the folder that holds supabase/. As the Supabase CLI reads `schema_paths`: the files of a
+ * pattern by name, each file once.
+ * @throws {SchemaError} naming the files that no pattern matches, and the patterns that match no file
  */
 function schemaFiles(root: string): string[] {
   const toml = readFileSync(join(root, "supabase/config.toml"), "utf8");
   const list = toml.match(/^schema_paths = \[([^\]]*)\]/m)?.[1] ?? "";
-  const listed = [...list.matchAll(/"\.\/(.*?)"/g)].map(([, path]) => `supabase/${path}`);
+  const patterns = [...list.matchAll(/"\.\/(.*?)"/g)].map(([, pattern]) => `supabase/${pattern}`);
   const found = readdirSync(join(root, "supabase/schemas"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .sort();
+  const matching = (pattern: string) => {
+    const expression = new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", "[^/]*")}$`);
+    return found.filter((file) => expression.test(file));
+  };
+  const files = new Set(patterns.flatMap(matching));
   const wrong = [
-    ...found.filter((file) => !listed.includes(file)).map((file) => `${file} is missing there`),
-    ...listed.filter((file) => !found.includes(file)).map((file) => `${file} does not exist`),
+    ...found.filter((file) => !files.has(file)).map((file) => `${file} is missing there`),
+    ...patterns.filter((pattern) => matching(pattern).length === 0).map((pattern) => `${pattern} matches no file`),
   ];
   if (wrong.length > 0) throw new SchemaError(`schema_paths in supabase/config.toml: ${wrong.join(", ")}.`);
-  return listed;
+  return [...files];
 }
 
 /** Runs the schema files in an empty database, as the role that migrates. */
 export async function buildFromSchemas(url: string, root: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  const run = (file: string, statements: string) =>
+    client.query(statements).catch((error: Error) => {
+      throw new SchemaError(`${file}: ${error.message}`, { cause: error });
+    });
   try {
-    for (const file of schemaFiles(root)) {
-      await client.query(readFileSync(join(root, file), "utf8")).catch((error: Error) => {
-        throw new SchemaError(`${file}: ${error.message}`, { cause: error });
-      });
-    }
+    for (const file of schemaFiles(root)) await run(file, readFileSync(join(root, file), "utf8"));
+    await client.query("set check_function_bodies = on");
+    const { rows } = await client.query<{ name: string; definition: string }>(FUNCTIONS);
+    for (const { name, definition } of rows) await run(name, definition);
   } finally {
     await client.end();
   }
 }
+
+const FUNCTIONS = `
+  select p.oid::regprocedure::text as name, pg_get_functiondef(p.oid) as definition
+    from pg_proc p where p.pronamespace::regnamespace::text in ('core', 'private', 'api', 'ops') and p.prosqlbody is null`;
 
 /**
  * Makes one transaction of the statements, because the Supabase CLI does not. A migration that fails leaves nothing behind.

@@ -1,18 +1,6 @@
 -- How many accounts were made when: a page far down a list of a million jumps by the hour, where it would else count its way there,
 -- 70 ns an account.
 
-create table core.account_counts (
-  partner_id uuid        not null,
-  owner_id   uuid        not null,
-  hour       timestamptz not null,
-  accounts   int         not null,
-  constraint account_counts_pkey primary key (partner_id, owner_id, hour)
-);
-comment on table core.account_counts is
-  'How many accounts of a CPO client were made in an hour: always the count of core.accounts, kept by its triggers. Kept as long as they are.';
-select private.isolate('core.account_counts', 'select, insert, update');
-select private.keep_to_owner('core.account_counts');
-
 create function private.count_accounts() returns trigger
 language plpgsql
 set search_path = ''

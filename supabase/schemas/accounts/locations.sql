@@ -1,24 +1,5 @@
 -- Locations: addresses, shared by the connections whose addresses agree in every part.
 
-create table core.locations (
-  partner_id            uuid not null,
-  id                    uuid not null default gen_random_uuid(),
-  postal_code           text not null,
-  house_number          int  not null,
-  house_number_addition text,
-  street                text,
-  city                  text,
-  created_at            timestamptz not null default private.now(),
-  constraint locations_pkey primary key (partner_id, id),
-  constraint locations_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition, street, city),
-  constraint locations_postal_code_shape check (postal_code ~ '^[1-9][0-9]{3}[A-Z]{2}$'),
-  constraint locations_house_number_positive check (house_number between 1 and 99999)
-);
-comment on table core.locations is
-  'An address, shared by the tenant''s connections that agree in every part of it, street and city included, and never rewritten: who corrects an address moves to another row. Personal data; deleted with the last connection that refers to it.';
-select private.isolate('core.locations', 'select, insert, update, delete');
-
 create function private.location_for(address jsonb) returns uuid
 language plpgsql
 set search_path = ''

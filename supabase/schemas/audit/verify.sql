@@ -1,12 +1,5 @@
 -- Whether the audit log and the ledger are as they were chained. Each function names what does not fit, and reads in one snapshot.
 
-create type private.audit_fault as (
-  fault    text,
-  position bigint,
-  row_id   bigint,
-  at       timestamptz,
-  what     text);
-
 create function private.verify_links(chain core.audit_chains, after bigint, size int, expected bytea,
                                      out last bigint, out links int, out is_there boolean, out first_fault private.audit_fault)
 language plpgsql stable

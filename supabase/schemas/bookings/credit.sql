@@ -1,7 +1,5 @@
 -- What the register grants of a booking: row by row, for the whole, and what takes that back.
 
-create type private.credit_line as (line int, row_id uuid, accepted_kwh numeric, reason text, problem text);
-
 create function private.read_credit_lines(booking core.bookings, lines jsonb) returns setof private.credit_line
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -29,18 +27,6 @@ begin
 end $$;
 comment on function private.read_credit_lines(core.bookings, jsonb) is
   'What the register said of rows, [{line?, row_id, accepted_kwh, reason?}], each read on its own; problem is null where it can be credited, or is already. kWh, three decimals.';
-
-create type private.credited_row as (
-  credit_id     uuid,
-  row_id        uuid,
-  owner_id      uuid,
-  account_id    uuid,
-  connection_id uuid,
-  period        date,
-  kwh           numeric,
-  accepted_kwh  numeric,
-  ere           numeric,
-  reason        text);
 
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql

@@ -1,18 +1,5 @@
 -- What a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
 
-create type private.judged_month as (
-  connection_id uuid,
-  account_id    uuid,
-  ean_code      text,
-  period        date,
-  kwh           numeric,
-  session_count int,
-  delivery_id   uuid,
-  mandate_id    uuid,
-  ere_per_kwh   numeric,
-  flags         text[],
-  reason        text);
-
 create function private.months_of(quarter date) returns table (period date, hours numeric)
 language sql immutable
 set search_path = ''

@@ -1,19 +1,5 @@
 -- The resolver: from what a charger says in its BootNotification to a model. One function for the API and any gateway.
 
-create type private.charger_resolution as (
-  resolved            boolean,
-  vendor              text,
-  model               text,
-  catalog_charger_id  uuid,
-  brand               text,
-  catalog_model       text,
-  mid_meter           boolean,
-  detail              text,
-  suggestions         json
-);
-comment on type private.charger_resolution is
-  'The answer of GET /v1/catalog/chargers/resolve, field by field. Unresolved: no model and no mid_meter, brand where it is known.';
-
 create function private.resolve_charger(vendor text, model text, meter_type text default null)
 returns private.charger_resolution
 language plpgsql stable

@@ -1,8 +1,5 @@
 -- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
 
--- What became of a session that was stored: before is null where it is new.
-create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
-
 -- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
 -- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
 create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
@@ -49,8 +46,6 @@ end $$;
 comment on function private.store_charging_sessions(private.charging_session_item[]) is
   'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
 grant execute on function private.store_charging_sessions(private.charging_session_item[]) to api_owner;
-
-create type private.touched_month as (charger_id uuid, connection_id uuid, month date);
 
 create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql

@@ -1,18 +1,5 @@
 -- Reading charging sessions: what came in, item by item, and what is implausible about it.
 
-create type private.charging_session_item as (
-  place       int,
-  charger_id  uuid,
-  source      text,
-  external_id text,
-  connector   int,
-  started_at  timestamptz,
-  ended_at    timestamptz,
-  wh          bigint,
-  status      text,
-  meter_wh    bigint,
-  reason      text);
-
 create function private.read_charging_sessions(sessions jsonb) returns setof private.charging_session_item
 language sql stable
 set search_path = ''

@@ -96,31 +96,6 @@ as $$ begin return exists (select from core.partners p where p.referral_code = u
 comment on function private.referral_code_known(text) is 'Whether a referral code is an active partner''s. Definer, because it looks across tenants.';
 grant execute on function private.referral_code_known(text) to api_owner;
 
-create type private.draft_row as (
-  place           int,
-  sheet_row       int,
-  email           text,
-  reason          text,
-  detail          text,
-  address_ignored text,
-  ean_ignored     text,
-  type            text,
-  name            text,
-  phone           text,
-  external_ref    text,
-  kvk             text,
-  vat             text,
-  company_name    text,
-  contact_name    text,
-  referral_code   text,
-  ean             text,
-  postal_code     text,
-  house_number    int,
-  house_number_addition text,
-  street          text,
-  city            text,
-  charger         jsonb);
-
 create function private.lock_imports(tenant uuid) returns void
 language sql
 set search_path = ''
@@ -147,8 +122,6 @@ end $$;
 comment on function private.claim_addresses(text[], uuid) is
   'Until the end of the transaction no other import, of whichever partner, judges one of these addresses: it waits, and then sees the draft that was made. Taken after private.lock_imports.';
 grant execute on function private.claim_addresses(text[], uuid) to api_owner;
-
-create type private.settled_row as (id uuid, row private.draft_row, outcome text);
 
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
 language plpgsql

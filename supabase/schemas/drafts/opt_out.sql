@@ -1,13 +1,5 @@
 -- Opting out of mail: for good, by the hash of the address.
 
-create table core.suppressions (
-  email_hash bytea       not null,
-  created_at timestamptz not null default private.now(),
-  constraint suppressions_pkey primary key (email_hash)
-);
-comment on table core.suppressions is 'Addresses that asked not to be written to, as SHA-256 of the address with a key of the deployment. Kept for good.';
-alter table core.suppressions enable row level security;
-
 create function private.suppress(email_hash bytea) returns void
 language sql security definer
 set search_path = ''

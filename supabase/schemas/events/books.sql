@@ -65,17 +65,6 @@ begin
 end $$;
 comment on function private.emit_published(uuid, int) is 'What was sold of a year before its figures were published is told when they are. Definer, as private.emit_sale.';
 
-create table core.told_payouts (
-  partner_id uuid not null,
-  payout_id  uuid not null,
-  period     text not null,
-  status     text not null,
-  constraint told_payouts_pkey primary key (partner_id, payout_id),
-  constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.told_payouts is 'The status of each payout of GET /partner/payouts that its last event told, once that is another than pending.';
-select private.isolate('core.told_payouts', 'select');
-
 create function private.tell_payouts(partners uuid[]) returns void
 language plpgsql security definer
 set search_path = ''

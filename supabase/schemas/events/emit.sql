@@ -1,8 +1,5 @@
 -- Writing an event: beside private.audit, in the transaction of the change. Who is told follows from whose it is.
 
-create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
-comment on type private.occurrence is 'Something that happened to an account: what exactly of it (a connection, a charger), and what an event says of it.';
-
 create function private.kick() returns void
 language plpgsql
 set search_path = ''
@@ -132,3 +129,6 @@ begin
 end $$;
 comment on function private.tell_sharing_ended() is
   'A customer does not belong to the partner any more: the event keeps the reference that goes with the attribution. A trigger, because it may end with the login, which is for Supabase Auth to delete. Definer, as private.tell.';
+-- what a partner itself asked for, a reset or a withdrawal, it knows
+create trigger tell_sharing_ended after delete on core.attributions for each row
+  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();

@@ -1,19 +1,5 @@
 -- Figures: what a delivery year is said to yield, once the operator says so.
 
-create table core.figures (
-  partner_id    uuid        not null,
-  delivery_year int         not null,
-  published_at  timestamptz not null default private.now(),
-  price         numeric,
-  constraint figures_pkey primary key (partner_id, delivery_year),
-  constraint figures_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint figures_factor_fkey foreign key (delivery_year) references core.ere_factors (delivery_year)
-);
-comment on table core.figures is
-  'A delivery year whose figures are published to a tenant: from then on positions say what it yields. Kept for good.';
-comment on column core.figures.price is 'private.average_price of the year, kept when a sale of it is recorded or taken back.';
-select private.isolate('core.figures', 'select');
-
 create function private.average_price(tenant uuid, year int) returns numeric
 language plpgsql stable security definer
 set search_path = ''
@@ -34,62 +20,6 @@ end $$;
 comment on function private.average_price(uuid, int) is
   'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first. Definer, because it is of all the tenant''s customers.';
 grant execute on function private.average_price(uuid, int) to api_owner;
-
-create view core.earned_months with (security_invoker = true) as
-select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r.booking_id, r.account_id, r.owner_id, r.fee_pct, r.partner_share_pct,
-       coalesce(k.accepted_kwh, m.total_kwh) as kwh, coalesce(k.accepted_kwh, m.total_kwh) * m.ere_per_kwh as ere,
-       coalesce(k.ere, 0) as registered_ere, coalesce(s.ere, 0) as sold_ere, coalesce(s.gross, 0) as gross, coalesce(s.net, 0) as net,
-       s.sold_on, greatest(m.received_at, k.credited_at, s.changed_at) as changed_at
-  from core.counted_months m
-  left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
-  -- by its key, also right after the credits were written, when the planner still believes that there are none
-  left join lateral (select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) k on true
-  left join lateral (
-    select sum(a.ere) filter (where a.reversal_id is null) as ere, sum(a.gross) filter (where a.reversal_id is null) as gross,
-           sum(a.net) filter (where a.reversal_id is null) as net, min(s.sold_on) filter (where a.reversal_id is null) as sold_on,
-           max(greatest(s.recorded_at, v.reversed_at)) as changed_at
-      from core.allocations a
-      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
-      left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-     where a.partner_id = r.partner_id and a.row_id = r.id) s on true;
-comment on view core.earned_months is
-  'What came of each month that counts: the kWh that the register accepted, or that it has still to accept, their ERE (exact), and what of it is credited and sold. Euro.';
-grant select on core.earned_months to api_owner;
-
-create table core.account_bookings (
-  partner_id     uuid           not null,
-  account_id     uuid           not null,
-  booking_id     uuid           not null,
-  owner_id       uuid           not null,
-  delivery_year  int            not null,
-  kwh            numeric(18, 3) not null,
-  ere            numeric        not null,
-  registered_ere numeric(18, 6) not null,
-  sold_ere       numeric(18, 6) not null,
-  gross          numeric(14, 2) not null,
-  net            numeric(14, 2) not null,
-  lowest_fee     numeric(5, 2)  not null,
-  highest_fee    numeric(5, 2)  not null,
-  changed_at     timestamptz    not null,
-  constraint account_bookings_pkey primary key (partner_id, account_id, booking_id),
-  constraint account_bookings_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id)
-);
-comment on table core.account_bookings is
-  'What core.booking_sums says of each account of a booking, kept by the step that changes it, so that a position does not add up a year. Kept as long as the booking.';
--- serves: the sums of a booking
-create index account_bookings_booking on core.account_bookings (partner_id, booking_id);
-select private.isolate('core.account_bookings', 'select');
-select private.keep_to_owner('core.account_bookings');
-
-create view core.booking_sums with (security_invoker = true) as
-select m.partner_id, m.account_id, m.booking_id, m.owner_id, extract(year from min(m.period))::int as delivery_year, sum(m.kwh) as kwh, sum(m.ere) as ere,
-       sum(m.registered_ere) as registered_ere, sum(m.sold_ere) as sold_ere, sum(m.gross) as gross, sum(m.net) as net,
-       min(m.fee_pct) as lowest_fee, max(m.fee_pct) as highest_fee, max(m.changed_at) as changed_at
-  from core.earned_months m
- where m.booking_id is not null
- group by m.partner_id, m.account_id, m.booking_id, m.owner_id;
-comment on view core.booking_sums is 'The sums of each account in each booking: kWh, ERE (exact), ERE credited and sold, euro, and the lowest and highest fee.';
-grant select on core.booking_sums to api_owner;
 
 create function private.sum_booking(tenant uuid, booking uuid) returns void
 language plpgsql

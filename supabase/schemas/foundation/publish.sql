@@ -50,4 +50,3 @@ begin
 end $$;
 comment on function private.keep_to_owner(regclass, name) is
   'Stands beside each table whose rows belong to a person or a CPO client: within the tenant either reaches their own. Who is neither reaches nothing, unless their breadth is the tenant.';
-

@@ -61,12 +61,6 @@ comment on function private.claim_token_hash(text) is
   'How a token that was made just now is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known, and is nobody else''s because it is of 256 random bits.';
 grant execute on function private.claim_token_hash(text) to api_owner;
 
-create function private.base64url(bytes bytea) returns text
-language sql immutable parallel safe
-return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_');
-comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
-grant execute on function private.base64url(bytea) to api_owner;
-
 create function private.csv_line(variadic fields text[]) returns text
 language sql immutable
 set search_path = ''

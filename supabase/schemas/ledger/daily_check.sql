@@ -1,17 +1,5 @@
 -- Each tenant's books are checked once a day, one tenant in each run of the worker: to read all that a large one has takes seconds.
 
-create table core.ledger_checks (
-  partner_id uuid        not null,
-  begun_at   timestamptz not null default private.now(),
-  checked_at timestamptz,
-  wrong      bigint      not null default 0,
-  constraint ledger_checks_pkey primary key (partner_id),
-  constraint ledger_checks_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.ledger_checks is
-  'When a tenant''s books were last checked, and how many things did not agree then. A check that was begun and not finished leaves the last result. No personal data.';
-select private.isolate('core.ledger_checks', 'select');
-
 create function private.begin_ledger_check() returns uuid
 language sql security definer
 set search_path = ''

@@ -1,20 +1,6 @@
 -- How many mails an address gets in a day. Whoever asks for a mail decides where it goes: a stranger on a page, a partner, a CPO.
 -- Production only: the sandbox writes to nobody, and tests use one address all day.
 
-create unlogged table core.mail_counts (
-  subject text  not null,
-  day     date  not null,
-  sent    int   not null,
-  kinds   jsonb not null,
-  granted int   not null,
-  constraint mail_counts_pkey primary key (subject, day)
-) with (fillfactor = 50);
-comment on table core.mail_counts is
-  'Mails of a Dutch day to an address (its hash), of one connection, about the endpoints of one log, or asked for by one browser or network. Deleted by the first run of jobs on the next day. Unlogged: after a crash the day begins again.';
-comment on column core.mail_counts.kinds is 'How many of each kind, as private.counted_kind names them.';
-comment on column core.mail_counts.granted is 'How many the statement that wrote this row last was granted.';
-alter table core.mail_counts enable row level security;
-
 create function private.counted_kind(cause text) returns text
 language plpgsql immutable
 set search_path = ''
@@ -29,21 +15,6 @@ end $$;
 comment on function private.counted_kind(text) is
   'As what a mail is counted, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells what happened and is never dropped.';
 grant execute on function private.counted_kind(text) to api_owner;
-
-create function private.claim_mac(message text, key text) returns bytea
-language plpgsql immutable security definer
-set search_path = ''
-as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
-comment on function private.claim_mac(text, text) is
-  'HMAC-SHA-256 under a key in hex. Definer, because api_owner has no business in the schema of the extensions.';
-grant execute on function private.claim_mac(text, text) to api_owner;
-
-create function private.keys_for(purpose text, keys text) returns text[]
-language sql immutable
-return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');
-comment on function private.keys_for(text, text) is
-  'The keys of one purpose (claim, mail, opt_out, customer), in hex, of what sqlKeys in packages/shared/src/auth/keys.ts hands over: the first makes, all of them verify. A text that is no object is the one key of its caller. The database stores none of them.';
-grant execute on function private.keys_for(text, text) to api_owner;
 
 -- In the next two, written into the queries that ask for them, no regular expression: an import asks for five hundred.
 

@@ -1,38 +1,5 @@
 -- Notices: what a customer is to be told after signing. Written in the transaction of what it is about; the worker makes a mail of each.
 
-create table core.notices (
-  partner_id    uuid        not null,
-  id            uuid        not null default gen_random_uuid(),
-  account_id    uuid        not null,
-  owner_id      uuid        not null default private.owner_id(),
-  connection_id uuid,
-  kind          text        not null,
-  cause         text        not null,
-  details       jsonb       not null default '{}',
-  created_at    timestamptz not null default private.now(),
-  due_at        timestamptz default private.now(),
-  constraint notices_pkey primary key (partner_id, id),
-  constraint notices_cause_key unique (partner_id, cause),
-  constraint notices_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
-  constraint notices_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
-  constraint notices_kind_known check (kind in (
-    'registration_approved', 'registration_rejected', 'something_missing', 'mandate_ending', 'mandate_ended', 'mandate_withdrawn',
-    'payout_sent', 'payout_failed', 'payout_iban_changed'))
-);
-comment on table core.notices is
-  'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
-comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
-comment on column core.notices.details is
-  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}, without the number where it is told at the end of the day.';
--- serves: what the worker mails next
-create index notices_due on core.notices (due_at) where due_at is not null;
--- serves: what an account was told
-create index notices_account on core.notices (partner_id, account_id);
--- serves: deleting a connection
-create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
-select private.isolate('core.notices', 'select, insert');
-select private.keep_to_owner('core.notices');
-
 create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
 language sql
 set search_path = ''

@@ -1,49 +1,5 @@
 -- The mail outbox: written in the transaction of what it is about, sent by the worker.
 
-create table core.mail_outbox (
-  partner_id      uuid        not null,
-  id              uuid        not null default gen_random_uuid(),
-  owner_id        uuid                 default private.owner_id(),
-  cause           text        not null,
-  template        text        not null,
-  locale          text        not null,
-  recipient       text        not null,
-  subject         text        not null,
-  html            text        storage external not null,
-  text            text        not null,
-  links           text[]      not null default '{}',
-  reply_to        text,
-  unsubscribe_url text,
-  status          text        not null,
-  attempts        int         not null default 0,
-  next_attempt_at timestamptz not null default private.now(),
-  last_error      text,
-  created_at      timestamptz not null default private.now(),
-  done_at         timestamptz,
-  constraint mail_outbox_pkey primary key (partner_id, id),
-  constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint mail_outbox_cause_key unique (partner_id, cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
-);
-comment on table core.mail_outbox is
-  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
-comment on column core.mail_outbox.status is
-  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day. Never sent; its text is not stored.';
-comment on column core.mail_outbox.html is
-  'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
-comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
-comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
--- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
-create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
--- serves: a partner's mail, newest first
-create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
-select private.isolate('core.mail_outbox', 'select, insert');
-select private.keep_to_owner('core.mail_outbox');
--- serves: mail of all partners, newest first
-create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
--- serves: mail that failed, newest first
-create index mail_outbox_failed on core.mail_outbox (created_at desc, id desc) where status = 'failed' or status = 'queued' and last_error is not null;
-
 create function private.escape_html(value text) returns text
 language sql immutable parallel safe
 begin atomic

@@ -1,22 +1,5 @@
 -- A person allows an application: consents, authorization codes (RFC 6749 section 4.1, RFC 7636).
 
-create table core.oauth_consents (
-  user_id      uuid        not null,
-  client_id    uuid        not null,
-  scopes       text[]      not null,
-  first_at     timestamptz not null default private.now(),
-  last_at      timestamptz not null default private.now(),
-  withdrawn_at timestamptz,
-  constraint oauth_consents_pkey primary key (user_id, client_id),
-  constraint oauth_consents_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
-  constraint oauth_consents_client_id_fkey foreign key (client_id) references core.oauth_clients (id)
-);
-comment on table core.oauth_consents is
-  'What a person allowed an application: scopes as of the last time. Stays when withdrawn, so that a first consent happens once. Ends with the login.';
-alter table core.oauth_consents enable row level security;
--- serves: how many people use an application
-create index oauth_consents_client_id on core.oauth_consents (client_id);
-
 create function private.scope_words(scope text) returns text[]
 language sql immutable
 set search_path = ''

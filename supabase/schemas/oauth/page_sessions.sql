@@ -2,32 +2,6 @@
 -- than the session it came of. A signatory of a CPO's customer has no login: the address that was proved by a mailed code is what the
 -- browser has.
 
-create table core.page_sessions (
-  token_hash         bytea       not null,
-  user_id            uuid,
-  sign_in_session_id uuid,
-  signatory          text,
-  created_at         timestamptz not null default private.now(),
-  expires_at         timestamptz not null default private.now() + interval '12 hours',
-  constraint page_sessions_pkey primary key (token_hash),
-  constraint page_sessions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
-  constraint page_sessions_of_somebody check (num_nonnulls(user_id, signatory) > 0),
-  constraint page_sessions_login_whole check (num_nulls(user_id, sign_in_session_id) in (0, 2))
-);
-comment on table core.page_sessions is
-  'A browser in which somebody is signed in to their pages, by the SHA-256 of its cookie: twelve hours. Of a person with a login only while the session of Supabase Auth that it came of is there, so that signing out everywhere, a new password and a ban end it too; of a signatory only while there is an account that they signed for. Personal data. Ends by signing out, or with the next clean-up.';
-comment on column core.page_sessions.signatory is
-  'The address that this browser proved by a mailed code, where it is a signatory''s of a CPO''s customer: as whom it reads what private.signed_accounts finds. Null for whoever signed in by a password, or signed for nothing.';
-comment on column core.page_sessions.sign_in_session_id is 'The row of auth.sessions; no foreign key, because Supabase Auth deletes its rows as it likes.';
--- serves: the clean-up
-create index page_sessions_expiry on core.page_sessions (expires_at);
--- serves: the deletion of a login
-create index page_sessions_user on core.page_sessions (user_id);
-alter table core.page_sessions enable row level security;
-create policy "a person reaches their own browsers" on core.page_sessions to api_owner
-  using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
-grant select, insert, delete on core.page_sessions to api_owner;
-
 create function private.admit_signatory(shown core.page_sessions, demand jsonb) returns jsonb
 language plpgsql
 set search_path = ''

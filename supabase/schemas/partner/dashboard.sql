@@ -1,19 +1,6 @@
 -- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered with its moment,
 -- and where it is older than a minute the worker is asked for a new one.
 
-create table core.dashboards (
-  partner_id uuid        not null,
-  as_of      timestamptz not null,
-  asked_at   timestamptz,
-  figures    json        not null,
-  constraint dashboards_pkey primary key (partner_id),
-  constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.dashboards is
-  'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts again when a reader asks, and every night. Sums, no personal data. As long as the partner.';
-comment on column core.dashboards.asked_at is 'When a reader last asked for a new count.';
-select private.isolate('core.dashboards', 'select');
-
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
 language sql stable
 set search_path = ''

@@ -1,36 +1,5 @@
 -- Bringing customers on a partner's pages: what somebody brought is kept for an hour, looked at, and then imported in stretches.
 
-create table core.imports (
-  partner_id  uuid        not null,
-  id          uuid        not null,
-  user_id     uuid        not null,
-  ciphertext  text        not null,
-  key_id      text        not null,
-  row_count   int         not null,
-  rows_done   int         not null default 0,
-  send_invite boolean,
-  outcomes    jsonb       not null default '[]',
-  created_at  timestamptz not null default private.now(),
-  expires_at  timestamptz not null default private.now() + interval '1 hour',
-  constraint imports_pkey primary key (partner_id, id),
-  constraint imports_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint imports_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
-  constraint imports_rows check (rows_done between 0 and row_count and row_count between 1 and 5000),
-  -- three megabytes of JSON in hex, of a file of two
-  constraint imports_size check (octet_length(ciphertext) <= 6291456),
-  constraint imports_confirmed check (rows_done = 0 or send_invite is not null)
-);
-comment on table core.imports is
-  'A file of customers that somebody who manages a partner looks at before they are imported. Personal data, encrypted by the functions: only who brought it reads it, for an hour. outcomes is {row, draft_id} or {row, reason} of each row that is done.';
-comment on column core.imports.send_invite is 'Whether its customers are mailed; null until it was confirmed.';
--- serves: the clean-up
-create index imports_expiry on core.imports (expires_at);
--- serves: what somebody brought; the deletion of a login
-create index imports_user on core.imports (user_id, created_at desc);
-select private.isolate('core.imports', 'select, insert, update, delete');
-create policy "a manager reaches only what they brought" on core.imports as restrictive to api_owner
-  using (coalesce((select private.manager_id()), user_id) = user_id);
-
 create function private.kept_import(wanted uuid) returns core.imports
 language sql stable
 set search_path = ''

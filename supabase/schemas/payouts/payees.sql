@@ -106,20 +106,6 @@ begin
 end $$;
 comment on function private.partner_may_yield(uuid, uuid[]) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
 
-create type private.payee as (
-  partner_id        uuid,
-  account_id        uuid,
-  owner_id          uuid,
-  amount            numeric,
-  name              text,
-  iban_ciphertext   text,
-  iban_key_id       text,
-  iban_last4        text,
-  iban_changed_at   timestamptz,
-  -- the IBANs of payments that failed and that nobody released: [{ciphertext, key_id}], null where there are none
-  failed            jsonb,
-  reason            text);
-
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off

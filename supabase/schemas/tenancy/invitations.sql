@@ -1,33 +1,6 @@
 -- Invitations to manage a partner, by a colleague or by the operator. Whoever proves the address they went to manages it; where the
 -- address has no login, that makes one.
 
-create table core.manager_invitations (
-  partner_id      uuid        not null,
-  id              uuid        not null default gen_random_uuid(),
-  email           text        not null,
-  token_hash      bytea       not null,
-  invited_by      uuid,
-  created_at      timestamptz not null default private.now(),
-  expires_at      timestamptz not null default private.now() + interval '7 days',
-  used_at         timestamptz,
-  withdrawn_at    timestamptz,
-  code_hash       bytea,
-  code_expires_at timestamptz,
-  code_attempts   int         not null default 0,
-  constraint manager_invitations_pkey primary key (partner_id, id),
-  constraint manager_invitations_token_hash_key unique (token_hash),
-  constraint manager_invitations_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.manager_invitations is
-  'Who was invited to manage a partner: a link in a mail, good for seven days and one use, by the SHA-256 of its secret. Personal data; deleted 30 days after it expired.';
-comment on column core.manager_invitations.invited_by is
-  'The manager who invited; null where the operator did. What they invited ends when they go: somebody who is removed must not come back by it.';
--- serves: the open invitation of an address
-create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
--- serves: the clean-up
-create index manager_invitations_expiry on core.manager_invitations (expires_at);
-select private.isolate('core.manager_invitations', 'select, insert, update');
-
 create function private.invitation_state(invitation core.manager_invitations) returns text
 language sql stable
 set search_path = ''

@@ -1,24 +1,5 @@
 -- Partner API keys: one active key a partner, kept as a hash.
 
-create table core.partner_keys (
-  partner_id   uuid        not null,
-  id           uuid        not null default gen_random_uuid(),
-  key_hash     bytea       not null,
-  prefix       text        not null,
-  last4        text        not null,
-  created_at   timestamptz not null default private.now(),
-  last_used_at timestamptz,
-  revoked_at   timestamptz,
-  constraint partner_keys_pkey primary key (partner_id, id),
-  constraint partner_keys_key_hash_key unique (key_hash),
-  constraint partner_keys_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
-  constraint partner_keys_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
--- serves: one active key a partner
-create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
-select private.isolate('core.partner_keys', 'select, insert, update');
-
 create function private.key_holder(credential jsonb, out partner_id uuid, out partner_active boolean)
 language plpgsql stable security definer
 set search_path = ''

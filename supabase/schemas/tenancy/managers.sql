@@ -1,19 +1,5 @@
 -- The people who manage a partner. Only they change where money and mail go; the partner's API key cannot.
 
-create table core.partner_managers (
-  partner_id uuid        not null,
-  user_id    uuid        not null,
-  created_at timestamptz not null default private.now(),
-  constraint partner_managers_pkey primary key (partner_id, user_id),
-  constraint partner_managers_user_id_key unique (user_id),
-  constraint partner_managers_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
-  constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
-);
-comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They come by invitation, or are added by the operator.';
-select private.isolate('core.partner_managers', 'select, delete');
-select private.keep_to_owner('core.partner_managers', 'user_id');
-
 create function private.claim_manager(person uuid, partner uuid, out added boolean, out manages uuid)
 language plpgsql security definer
 set search_path = ''

@@ -46,36 +46,6 @@ comment on function private.login_at(text) is
   'The login at an address that a mailed code opens, or null; private.prove_login says what becomes of one that a stranger may have made. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.login_at(text) to api_owner;
 
-create table core.attributions (
-  partner_id     uuid        not null,
-  user_id        uuid        not null,
-  source         text        not null,
-  external_ref   text,
-  attached_month date        not null,
-  created_at     timestamptz not null default private.now(),
-  constraint attributions_pkey primary key (partner_id, user_id),
-  constraint attributions_user_id_key unique (user_id),
-  constraint attributions_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint attributions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
-  constraint attributions_not_to_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
-  constraint attributions_source_known
-    check (source in ('partner_upload', 'partner_invite', 'referral_link', 'referral_code', 'oauth_consent', 'manual')),
-  constraint attributions_attached_month_is_month check (attached_month = date_trunc('month', attached_month))
-);
-comment on table core.attributions is
-  'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
-select private.isolate('core.attributions', 'select');
-select private.keep_to_owner('core.attributions', 'user_id');
--- what a partner itself asked for, a reset or a withdrawal, it knows
-create trigger tell_sharing_ended after delete on core.attributions for each row
-  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();
--- serves: the customers of a partner, newest first
-create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
--- serves: those of a month, in the partner's portal
-create index attributions_by_month on core.attributions (partner_id, attached_month, created_at desc, user_id desc);
--- serves: a customer by the beginning of the partner's own reference
-create index attributions_reference on core.attributions (partner_id, lower(external_ref) text_pattern_ops) where external_ref is not null;
-
 create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
 language plpgsql security definer
 set search_path = ''
@@ -92,24 +62,6 @@ end $$;
 comment on function private.claim_customer(uuid, uuid, text, text) is
   'Attributes a person to an active partner unless somebody has them already: new, own where that is this partner, else null. Definer, because it looks across tenants.';
 grant execute on function private.claim_customer(uuid, uuid, text, text) to api_owner;
-
-create table core.ended_attributions (
-  partner_id     uuid        not null,
-  user_id        uuid        not null,
-  attached_month date        not null,
-  last_month     date        not null,
-  ended_at       timestamptz not null default private.now(),
-  constraint ended_attributions_pkey primary key (partner_id, user_id, attached_month),
-  constraint ended_attributions_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint ended_attributions_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
-  constraint ended_attributions_months check (attached_month <= last_month)
-);
-comment on table core.ended_attributions is
-  'Who brought a person until they stopped sharing: what they charged in these months goes on to count for the partner, also what is booked later. It discloses nothing. Ends with the login.';
--- serves: the partner of a month that is booked, and the deletion of a login
-create index ended_attributions_user on core.ended_attributions (user_id);
-select private.isolate('core.ended_attributions', 'select');
-select private.keep_to_owner('core.ended_attributions', 'user_id');
 
 create function private.stop_sharing(person uuid, partner uuid) returns boolean
 language plpgsql security definer

@@ -1,19 +1,5 @@
 -- Scopes: what a client or a token may do. packages/shared/src/values/scopes.ts says what each of them grants; a test compares the two.
 
-create function private.scopes_of(holder text) returns text[]
-language sql immutable
-set search_path = ''
-as $$
-  select case holder
-    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write', 'cpo:webhooks']
-    when 'personal_token' then own.data
-    when 'user' then own.data || array['partners:read', 'partners:write'] end
-    from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own
-$$;
-comment on function private.scopes_of(text) is
-  'The scopes that a CPO client (client), an application that acts for a person (user) or a personal_token may have, in the specification''s order.';
-grant execute on function private.scopes_of(text) to api_owner;
-
 create function private.read_scopes(scopes jsonb, holder text) returns text[]
 language plpgsql immutable
 set search_path = ''

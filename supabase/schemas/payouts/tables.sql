@@ -1,3 +1,5 @@
+-- The tables and views of payouts.
+
 -- Payouts: what goes to the bank in one file, a line for each payee, and of which balances a line is made.
 
 create table core.payout_batches (
@@ -136,3 +138,17 @@ comment on column core.payout_entries.sold is 'Whether the sale stood then. Else
 create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
 select private.isolate('core.payout_entries', 'select');
 select private.keep_to_owner('core.payout_entries');
+
+create type private.payee as (
+  partner_id        uuid,
+  account_id        uuid,
+  owner_id          uuid,
+  amount            numeric,
+  name              text,
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  iban_changed_at   timestamptz,
+  -- the IBANs of payments that failed and that nobody released: [{ciphertext, key_id}], null where there are none
+  failed            jsonb,
+  reason            text);

@@ -1,3 +1,5 @@
+-- The tables and views of sales.
+
 -- Sales of ERE, and how each is split over the rows of its booking.
 
 create table core.sales (

@@ -1,28 +1,28 @@
+-- Keys: what is derived from them, and the links and hashes made with it.
+
+create function private.base64url(bytes bytea) returns text
+language sql immutable parallel safe
+return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_');
+comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
+grant execute on function private.base64url(bytea) to api_owner;
+
+create function private.claim_mac(message text, key text) returns bytea
+language plpgsql immutable security definer
+set search_path = ''
+as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
+comment on function private.claim_mac(text, text) is
+  'HMAC-SHA-256 under a key in hex. Definer, because api_owner has no business in the schema of the extensions.';
+grant execute on function private.claim_mac(text, text) to api_owner;
+
+create function private.keys_for(purpose text, keys text) returns text[]
+language sql immutable
+return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');
+comment on function private.keys_for(text, text) is
+  'The keys of one purpose (claim, mail, opt_out, customer), in hex, of what sqlKeys in packages/shared/src/auth/keys.ts hands over: the first makes, all of them verify. A text that is no object is the one key of its caller. The database stores none of them.';
+grant execute on function private.keys_for(text, text) to api_owner;
+
 -- Links and hashes under keys: the claim link, opting out, the sign-in links that a partner asks for.
 -- `links` is {key, pages_url}: the keys, as private.keys_for reads them, and the root of the pages.
-
-create table core.draft_links (
-  partner_id uuid        not null,
-  id         uuid        not null default gen_random_uuid(),
-  draft_id   uuid        not null,
-  token_hash bytea       not null,
-  return_url text,
-  expires_at timestamptz not null,
-  used_at    timestamptz,
-  used_by    bytea,
-  created_at timestamptz not null default private.now(),
-  constraint draft_links_pkey primary key (partner_id, id),
-  constraint draft_links_token_hash_key unique (token_hash),
-  constraint draft_links_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id) on delete cascade
-);
-comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
-comment on column core.draft_links.used_by is 'The browser that used it, by its secret with the token, as SHA-256: it may click twice.';
--- serves: voiding the older link of a draft, and deleting a draft
-create index draft_links_draft on core.draft_links (partner_id, draft_id);
-select private.isolate('core.draft_links', 'select, insert, update');
-create policy "an owner reaches only their own rows" on core.draft_links as restrictive to api_owner
-  using ((select private.reach()) is null
-         or exists (select from core.drafts d where d.partner_id = draft_links.partner_id and d.id = draft_links.draft_id));
 
 -- These are written into the queries that ask for them, five hundred times in an import. The casts to text are part of it: what joins a
 -- text to a uuid is not immutable, and would keep the planner from it.

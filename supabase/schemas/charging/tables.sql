@@ -1,3 +1,5 @@
+-- The tables and views of charging.
+
 -- Charging sessions, and the totals of each charger and month.
 --
 -- A session belongs whole to the Dutch month in which it started: a split over midnight would be an estimate, while this is
@@ -95,3 +97,21 @@ comment on table core.charger_months is
 create index charger_months_owner on core.charger_months (owner_id, month);
 select private.isolate('core.charger_months', 'select, insert, update');
 select private.keep_to_owner('core.charger_months');
+
+create type private.charging_session_item as (
+  place       int,
+  charger_id  uuid,
+  source      text,
+  external_id text,
+  connector   int,
+  started_at  timestamptz,
+  ended_at    timestamptz,
+  wh          bigint,
+  status      text,
+  meter_wh    bigint,
+  reason      text);
+
+-- What became of a session that was stored: before is null where it is new.
+create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
+
+create type private.touched_month as (charger_id uuid, connection_id uuid, month date);

@@ -1,0 +1,170 @@
+-- The tables and views of accounts.
+
+create table core.locations (
+  partner_id            uuid not null,
+  id                    uuid not null default gen_random_uuid(),
+  postal_code           text not null,
+  house_number          int  not null,
+  house_number_addition text,
+  street                text,
+  city                  text,
+  created_at            timestamptz not null default private.now(),
+  constraint locations_pkey primary key (partner_id, id),
+  constraint locations_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition, street, city),
+  constraint locations_postal_code_shape check (postal_code ~ '^[1-9][0-9]{3}[A-Z]{2}$'),
+  constraint locations_house_number_positive check (house_number between 1 and 99999)
+);
+comment on table core.locations is
+  'An address, shared by the tenant''s connections that agree in every part of it, street and city included, and never rewritten: who corrects an address moves to another row. Personal data; deleted with the last connection that refers to it.';
+select private.isolate('core.locations', 'select, insert, update, delete');
+
+create table core.accounts (
+  partner_id        uuid        not null,
+  id                uuid        not null default gen_random_uuid(),
+  client_id         uuid,
+  user_id           uuid,
+  owner_id          uuid        not null generated always as (coalesce(client_id, user_id)) stored,
+  access_channel    text        not null default 'cpo_api',
+  type              text        not null,
+  display_name      text,
+  payout_handler    text        not null,
+  cpo_external_ref  text,
+  company           jsonb,
+  iban_ciphertext   text,
+  iban_key_id       text,
+  iban_last4        text,
+  iban_changed_at   timestamptz not null default private.now(),
+  created_at        timestamptz not null default private.now(),
+  eligibility_told  boolean     not null default false,
+  constraint accounts_pkey primary key (partner_id, id),
+  constraint accounts_owner_key unique (partner_id, id, owner_id),
+  constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint accounts_client_fkey foreign key (partner_id, client_id) references core.oauth_clients (partner_id, id),
+  constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint accounts_cpo_external_ref_key unique (partner_id, client_id, cpo_external_ref),
+  constraint accounts_access_channel_known check (access_channel in ('cpo_api', 'user')),
+  constraint accounts_owner check (case access_channel when 'cpo_api' then client_id is not null and user_id is null else client_id is null end),
+  constraint accounts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
+  constraint accounts_payout_handler_known check (payout_handler in ('service_pays_customer', 'via_cpo_invoicing')),
+  constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
+  constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
+);
+comment on column core.accounts.owner_id is 'Whose it is: what hangs on an account, and on that, carries it too, so that a policy need not look.';
+comment on table core.accounts is
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
+comment on column core.accounts.iban_changed_at is 'When the IBAN came, or became another one: money waits 48 hours before it goes there.';
+comment on column core.accounts.eligibility_told is 'Whether it is ERE-eligible, as its last event said; whether it is now, core.account_gates says.';
+-- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies ask for, so that an offset skips
+-- entries of the index and never reads what it skips.
+create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
+-- serves: the accounts of a person
+create index accounts_user on core.accounts (user_id) where user_id is not null;
+-- serves: the operator's search. What is written waits in a list, which a writer merges once it is full: a short one, so that none waits long.
+create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
+  with (gin_pending_list_limit = 256);
+select private.isolate('core.accounts', 'select, insert, update');
+select private.keep_to_owner('core.accounts');
+
+create table core.signatories (
+  partner_id uuid not null,
+  account_id uuid not null,
+  owner_id   uuid not null default private.owner_id(),
+  full_name  text not null,
+  email      text,
+  phone      text,
+  constraint signatories_pkey primary key (partner_id, account_id),
+  constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint signatories_full_name_length check (length(full_name) between 2 and 120),
+  constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
+);
+comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
+-- serves: the operator's search
+create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
+  with (gin_pending_list_limit = 256);
+-- serves: whether an address is a signatory's, who signs in by a mailed code
+create index signatories_email on core.signatories (email, partner_id) where email is not null;
+select private.isolate('core.signatories', 'select, insert, update');
+select private.keep_to_owner('core.signatories');
+
+create table core.account_counts (
+  partner_id uuid        not null,
+  owner_id   uuid        not null,
+  hour       timestamptz not null,
+  accounts   int         not null,
+  constraint account_counts_pkey primary key (partner_id, owner_id, hour)
+);
+comment on table core.account_counts is
+  'How many accounts of a CPO client were made in an hour: always the count of core.accounts, kept by its triggers. Kept as long as they are.';
+select private.isolate('core.account_counts', 'select, insert, update');
+select private.keep_to_owner('core.account_counts');
+
+create table core.connections (
+  partner_id            uuid        not null,
+  id                    uuid        not null default gen_random_uuid(),
+  account_id            uuid        not null,
+  owner_id              uuid        not null default private.owner_id(),
+  location_id           uuid        not null,
+  ean_code              text        not null,
+  ean_exclusive         boolean     not null default true,
+  ean_validation_status text,
+  ean_checked_at        timestamptz,
+  status                text        not null default 'active',
+  registration_status   text        not null default 'concept',
+  submitted_at          timestamptz,
+  created_at            timestamptz not null default private.now(),
+  constraint connections_pkey primary key (partner_id, id),
+  constraint connections_owner_key unique (partner_id, id, owner_id),
+  constraint connections_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint connections_location_fkey foreign key (partner_id, location_id) references core.locations (partner_id, id),
+  constraint connections_ean_code_shape check (ean_code ~ '^[0-9]{18}$'),
+  constraint connections_ean_validation_status_known
+    check (ean_validation_status in ('pending', 'matched', 'unverified', 'mismatch', 'not_found', 'manual')),
+  constraint connections_status_known check (status in ('active', 'archived')),
+  constraint connections_registration_status_known
+    check (registration_status in ('concept', 'ingediend', 'goedgekeurd', 'afgekeurd'))
+);
+comment on table core.connections is
+  'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
+comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
+-- serves: ean_in_use; unique across tenants on purpose, taken by private.claim_ean
+create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
+-- serves: what an EAN was before, for the operator and for bookings
+create index connections_archived_ean on core.connections (ean_code) where status = 'archived';
+-- serves: the connections of an account
+create index connections_account on core.connections (partner_id, account_id, created_at);
+-- serves: the location that became unused
+create index connections_location on core.connections (partner_id, location_id);
+-- serves: the weekly re-check of unverified connections
+create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
+-- serves: the operator's list of EANs that the register has denied
+create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
+select private.isolate('core.connections', 'select, insert, update');
+select private.keep_to_owner('core.connections');
+-- serves: the registrations that wait for review, oldest first
+create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
+
+create table core.ean_checks (
+  partner_id    uuid        not null,
+  id            bigint generated always as identity,
+  connection_id uuid,
+  owner_id      uuid                 default private.owner_id(),
+  ean_code      text        not null,
+  postal_code   text        not null,
+  house_number  int         not null,
+  house_number_addition text,
+  source        text        not null,
+  outcome       text        not null,
+  reason        text,
+  checked_at    timestamptz not null default private.now(),
+  constraint ean_checks_pkey primary key (partner_id, id),
+  constraint ean_checks_of_somebody check (connection_id is null or owner_id is not null),
+  constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
+);
+comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
+-- serves: the check history of a connection
+create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
+-- serves: how often the register did not answer lately
+create index ean_checks_unavailable on core.ean_checks (checked_at) where outcome = 'unavailable';
+select private.isolate('core.ean_checks', 'select, insert');
+select private.keep_to_owner('core.ean_checks');

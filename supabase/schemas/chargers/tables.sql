@@ -1,0 +1,68 @@
+-- The tables and views of chargers.
+
+create table core.chargers (
+  partner_id         uuid        not null,
+  id                 uuid        not null default gen_random_uuid(),
+  account_id         uuid,
+  connection_id      uuid,
+  user_id            uuid,
+  owner_id           uuid        not null default private.owner_id(),
+  catalog_charger_id uuid,
+  brand              text,
+  serial_number      text,
+  ocpp_vendor        text,
+  ocpp_model         text,
+  ocpp_meter_type    text,
+  mid_eligible       boolean,
+  nickname           text,
+  connection_type    text        not null default 'other',
+  power_kw           numeric(5, 1),
+  ocpp_identity      text,
+  ocpp_password_hash bytea,
+  last_seen_at       timestamptz,
+  latest_meter_wh    bigint,
+  meter_updated_at   timestamptz,
+  status             text        not null default 'active',
+  created_at         timestamptz not null default private.now(),
+  removed_at         timestamptz,
+  constraint chargers_pkey primary key (partner_id, id),
+  constraint chargers_owner_key unique (partner_id, id, owner_id),
+  constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint chargers_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
+  constraint chargers_owner check (case when user_id is null then num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0
+                                        else owner_id = user_id end),
+  constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
+  constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
+  constraint chargers_nickname_length check (length(nickname) between 1 and 100),
+  constraint chargers_connection_type_known
+    check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
+  constraint chargers_power_kw_positive check (power_kw > 0),
+  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
+  constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
+  constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
+  constraint chargers_status_known check (status in ('active', 'removed')),
+  constraint chargers_active_stands check (status = 'removed' or removed_at is null)
+);
+comment on table core.chargers is
+  'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
+comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
+comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+comment on column core.chargers.removed_at is
+  'Until when it stood there: what it charged before goes on to count. Null where it stands, or nobody noted when it went.';
+comment on column core.chargers.ocpp_password_hash is
+  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
+-- serves: charger_claimed; unique across tenants on purpose, taken by private.claim_serial_number
+create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.claim_ocpp_identity
+create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
+-- serves: the chargers of an account, and its limit
+create index chargers_account on core.chargers (partner_id, account_id);
+-- serves: the gate mid_charger_registered
+create index chargers_connection on core.chargers (partner_id, connection_id);
+-- serves: the chargers of a person
+create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
+select private.isolate('core.chargers', 'select, insert, update');
+select private.keep_to_owner('core.chargers');
+-- serves: the chargers whose MID evidence is to be judged, oldest first
+create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;

@@ -1,0 +1,92 @@
+-- The tables and views of mail.
+
+create unlogged table core.mail_counts (
+  subject text  not null,
+  day     date  not null,
+  sent    int   not null,
+  kinds   jsonb not null,
+  granted int   not null,
+  constraint mail_counts_pkey primary key (subject, day)
+) with (fillfactor = 50);
+comment on table core.mail_counts is
+  'Mails of a Dutch day to an address (its hash), of one connection, about the endpoints of one log, or asked for by one browser or network. Deleted by the first run of jobs on the next day. Unlogged: after a crash the day begins again.';
+comment on column core.mail_counts.kinds is 'How many of each kind, as private.counted_kind names them.';
+comment on column core.mail_counts.granted is 'How many the statement that wrote this row last was granted.';
+alter table core.mail_counts enable row level security;
+
+create table core.mail_outbox (
+  partner_id      uuid        not null,
+  id              uuid        not null default gen_random_uuid(),
+  owner_id        uuid                 default private.owner_id(),
+  cause           text        not null,
+  template        text        not null,
+  locale          text        not null,
+  recipient       text        not null,
+  subject         text        not null,
+  html            text        storage external not null,
+  text            text        not null,
+  links           text[]      not null default '{}',
+  reply_to        text,
+  unsubscribe_url text,
+  status          text        not null,
+  attempts        int         not null default 0,
+  next_attempt_at timestamptz not null default private.now(),
+  last_error      text,
+  created_at      timestamptz not null default private.now(),
+  done_at         timestamptz,
+  constraint mail_outbox_pkey primary key (partner_id, id),
+  constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
+  constraint mail_outbox_cause_key unique (partner_id, cause),
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
+);
+comment on table core.mail_outbox is
+  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+comment on column core.mail_outbox.status is
+  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day. Never sent; its text is not stored.';
+comment on column core.mail_outbox.html is
+  'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
+comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
+comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
+-- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
+create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
+-- serves: a partner's mail, newest first
+create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
+select private.isolate('core.mail_outbox', 'select, insert');
+select private.keep_to_owner('core.mail_outbox');
+-- serves: mail of all partners, newest first
+create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
+-- serves: mail that failed, newest first
+create index mail_outbox_failed on core.mail_outbox (created_at desc, id desc) where status = 'failed' or status = 'queued' and last_error is not null;
+
+create table core.notices (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  account_id    uuid        not null,
+  owner_id      uuid        not null default private.owner_id(),
+  connection_id uuid,
+  kind          text        not null,
+  cause         text        not null,
+  details       jsonb       not null default '{}',
+  created_at    timestamptz not null default private.now(),
+  due_at        timestamptz default private.now(),
+  constraint notices_pkey primary key (partner_id, id),
+  constraint notices_cause_key unique (partner_id, cause),
+  constraint notices_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint notices_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint notices_kind_known check (kind in (
+    'registration_approved', 'registration_rejected', 'something_missing', 'mandate_ending', 'mandate_ended', 'mandate_withdrawn',
+    'payout_sent', 'payout_failed', 'payout_iban_changed'))
+);
+comment on table core.notices is
+  'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
+comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
+comment on column core.notices.details is
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}, without the number where it is told at the end of the day.';
+-- serves: what the worker mails next
+create index notices_due on core.notices (due_at) where due_at is not null;
+-- serves: what an account was told
+create index notices_account on core.notices (partner_id, account_id);
+-- serves: deleting a connection
+create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
+select private.isolate('core.notices', 'select, insert');
+select private.keep_to_owner('core.notices');

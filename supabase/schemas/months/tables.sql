@@ -1,0 +1,132 @@
+-- The tables and views of months.
+
+create type core.replaced_total as (
+  period        date,
+  total_kwh     numeric(12, 3),
+  session_count int,
+  delivery_id   uuid,
+  received_at   timestamptz);
+comment on type core.replaced_total is 'What a month held before: by which delivery, null where it was the sum of charging sessions, and since when.';
+
+create table core.deliveries (
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  connection_id uuid        not null,
+  owner_id      uuid        not null default private.owner_id(),
+  client_id     uuid        not null,
+  request_id    text        not null,
+  body          text        not null,
+  body_sha256   text        not null,
+  received_at   timestamptz not null default private.now(),
+  replaced      core.replaced_total[],
+  constraint deliveries_pkey primary key (partner_id, id),
+  constraint deliveries_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
+);
+comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
+comment on column core.deliveries.replaced is
+  'Each total that it replaced by another; null where none. Part of the row, because rows of their own, with their indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
+-- serves: the deliveries of a connection
+create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
+select private.isolate('core.deliveries', 'select, insert');
+select private.keep_to_owner('core.deliveries');
+
+create table core.delivered_months (
+  partner_id    uuid           not null,
+  connection_id uuid           not null,
+  owner_id      uuid           not null default private.owner_id(),
+  period        date           not null,
+  total_kwh     numeric(12, 3) not null,
+  session_count int            not null,
+  source        text           not null,
+  status        text           not null,
+  locked        boolean        not null generated always as (status in ('submitted', 'registered')) stored,
+  accepted_kwh  numeric(12, 3),
+  delivery_id   uuid,
+  received_at   timestamptz    not null,
+  constraint delivered_months_pkey primary key (partner_id, connection_id, period),
+  constraint delivered_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint delivered_months_period_is_month check (period = date_trunc('month', period)),
+  constraint delivered_months_total_kwh_range check (total_kwh between 0 and 1000000),
+  constraint delivered_months_session_count_positive check (session_count >= 0),
+  constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted', 'registered', 'rejected'))
+);
+-- serves: the months of a quarter, for a booking
+create index delivered_months_period on core.delivered_months (partner_id, period);
+comment on table core.delivered_months is
+  'The kWh of one connection in one month. Kept seven years.';
+comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
+comment on column core.delivered_months.accepted_kwh is 'What the register accepted, as core.credits says: here too, so that a position need not look it up. Null until then.';
+comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
+select private.isolate('core.delivered_months', 'select, insert, update');
+select private.keep_to_owner('core.delivered_months');
+
+create view core.replaced_months with (security_invoker = true) as
+select d.partner_id, d.connection_id, r.period, r.total_kwh, r.session_count, r.delivery_id, r.received_at, d.id as replaced_by, d.received_at as replaced_at
+  from core.deliveries d
+  cross join unnest(d.replaced) r;
+comment on view core.replaced_months is 'Each total that a later delivery replaced by another: which delivery brought it, and which replaced it.';
+
+create view core.connection_coverage with (security_invoker = true) as
+select m.partner_id,
+       m.connection_id,
+       bool_or(m.status <> 'declined') as decided,
+       range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from) as covered
+  from core.mandates m
+ group by m.partner_id, m.connection_id;
+comment on view core.connection_coverage is
+  'Whether anybody decided about a mandate of a connection, and the days that its mandates cover. Read once for all months of a connection; no row where nobody was asked.';
+grant select on core.connection_coverage to api_owner;
+
+-- Which delivered months count toward ERE, and what they are worth. Whoever shows ERE reads core.counted_months.
+
+create table core.ere_factors (
+  delivery_year   int           not null,
+  renewable_share numeric(5, 4) not null,
+  -- 183 g CO2-eq per MJ avoided, 3.6 MJ per kWh, 1000 g per ERE
+  ere_per_kwh     numeric(9, 6) not null generated always as (renewable_share * 183 * 3.6 / 1000) stored,
+  bookable_until  date,
+  constraint ere_factors_pkey primary key (delivery_year),
+  constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
+);
+comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data. A share by which something was booked never changes.';
+comment on column core.ere_factors.bookable_until is 'The last day on which the register takes months of this year; null while it has not said.';
+alter table core.ere_factors enable row level security;
+create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
+grant select on core.ere_factors to api_owner;
+
+insert into core.ere_factors (delivery_year, renewable_share) values (2026, 0.505);
+
+create view core.counted_months with (security_invoker = true) as
+select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.status, f.ere_per_kwh, d.total_kwh * f.ere_per_kwh as ere, d.received_at
+  from core.delivered_months d
+  join core.ere_factors f on f.delivery_year = extract(year from d.period)
+ where d.locked
+    or d.status = 'staged' and exists (
+         select from core.mandates m
+          where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+            and d.period between m.valid_from and m.covered_until);
+comment on view core.counted_months is
+  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
+grant select on core.counted_months to api_owner;
+
+create function private.month_json(month core.delivered_months) returns text
+language sql stable
+-- by hand, because row_to_json looks up type and name of every column again for each row; none of these has a character to escape
+return concat('{"period":"', month.period, '","total_kwh":', month.total_kwh, ',"session_count":', month.session_count,
+              ',"status":"', month.status, '","received_at":"', private.iso(month.received_at),
+              '","connection_id":"', month.connection_id, '","accepted_kwh":', coalesce(month.accepted_kwh::text, 'null'), '}');
+comment on function private.month_json(core.delivered_months) is 'A delivered month as the API shows it.';
+grant execute on function private.month_json(core.delivered_months) to api_owner;
+
+create view core.ere_positions with (security_invoker = true) as
+select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_handler, g.created_at, g.ere_eligible, g.mandate_valid_from, g.checklist,
+       concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered
+  from core.account_gates g
+  cross join lateral (
+    select string_agg(private.month_json(d), ',' order by d.period, d.connection_id) as months,
+           sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh
+      from core.connections c
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+     where c.partner_id = g.partner_id and c.account_id = g.account_id) d;
+comment on view core.ere_positions is 'The position of an account as the API shows it, but for its ere.';
+grant select on core.ere_positions to api_owner;
