@@ -23,7 +23,7 @@ as $$
 $$;
 grant execute on function private.known_account(text) to api_owner;
 
-create function private.find_account(criteria jsonb) returns uuid
+create function private.find_account(id uuid, reference text default null) returns uuid
 language plpgsql
 set search_path = ''
 as $$
@@ -31,12 +31,12 @@ declare
   account uuid;
 begin
   select a.id into account from core.accounts a
-   where (criteria ->> 'account_id' is null or a.id = (criteria ->> 'account_id')::uuid)
-     and (criteria ->> 'cpo_external_ref' is null or a.client_id = private.client_id() and a.cpo_external_ref = criteria ->> 'cpo_external_ref');
+   where (find_account.id is null or a.id = find_account.id)
+     and (reference is null or a.client_id = private.client_id() and a.cpo_external_ref = reference);
   if not found then
     perform private.refuse('account_not_found');
   end if;
   return account;
 end $$;
-comment on function private.find_account(jsonb) is 'The account that agrees with every id given: {account_id, cpo_external_ref}, at least one of them.';
-grant execute on function private.find_account(jsonb) to api_owner;
+comment on function private.find_account(uuid, text) is 'The account with this id and this cpo_external_ref; either may be null, not both.';
+grant execute on function private.find_account(uuid, text) to api_owner;

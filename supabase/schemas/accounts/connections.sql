@@ -43,21 +43,20 @@ as $$
 $$;
 grant execute on function private.record_ean_check(uuid, text, text, int, text, text, text, text) to api_owner;
 
-create function private.find_connection(criteria jsonb) returns uuid
+create function private.find_connection(id uuid, account uuid, reference text) returns uuid
 language plpgsql
 set search_path = ''
 as $$
 declare
-  account uuid;
   found_ids uuid[];
 begin
   -- by way of the account, whose row-level security checks the client as well as the tenant
   select array_agg(c.id order by c.created_at, c.id) into found_ids
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
-   where (criteria ->> 'account_id' is null or a.id = (criteria ->> 'account_id')::uuid)
-     and (criteria ->> 'cpo_external_ref' is null or a.client_id = private.client_id() and a.cpo_external_ref = criteria ->> 'cpo_external_ref')
-     and (criteria ->> 'connection_id' is null or c.id = (criteria ->> 'connection_id')::uuid);
+   where (account is null or a.id = account)
+     and (reference is null or a.client_id = private.client_id() and a.cpo_external_ref = reference)
+     and (find_connection.id is null or c.id = find_connection.id);
   if found_ids is null then
     perform private.refuse('connection_not_found');
   elsif cardinality(found_ids) > 1 then
@@ -65,9 +64,9 @@ begin
   end if;
   return found_ids[1];
 end $$;
-comment on function private.find_connection(jsonb) is
-  'The one active connection that agrees with every id given: {connection_id, account_id, cpo_external_ref}, at least one of them.';
-grant execute on function private.find_connection(jsonb) to api_owner;
+comment on function private.find_connection(uuid, uuid, text) is
+  'The one active connection with this id, of this account, of the account with this cpo_external_ref; any may be null, not all.';
+grant execute on function private.find_connection(uuid, uuid, text) to api_owner;
 
 create function private.pick_connection(account uuid, wanted uuid, otherwise_first boolean) returns uuid
 language plpgsql

@@ -62,7 +62,7 @@ declare
   changed    boolean := false;
 begin
   perform private.act_as(caller, 'cpo');
-  wanted_id := private.find_connection(input -> 'criteria');
+  wanted_id := private.find_connection((input #>> '{criteria,connection_id}')::uuid, (input #>> '{criteria,account_id}')::uuid, input #>> '{criteria,cpo_external_ref}');
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
   if not found then

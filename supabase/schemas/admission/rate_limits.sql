@@ -89,17 +89,17 @@ $$;
 comment on function private.give_back(text, text) is 'Takes back what private.debit took in this transaction. Definer, because limits belong to no tenant.';
 grant execute on function private.give_back(text, text) to api_owner;
 
-create function private.count_visit(request jsonb) returns void
+create function private.count_visit(address_hash text) returns void
 language plpgsql
 set search_path = ''
 as $$
 declare
-  rate constant jsonb := private.debit('address:' || (request ->> 'address_hash'), 'page');
+  rate constant jsonb := private.debit('address:' || address_hash, 'page');
 begin
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse('too_many_requests', json_build_object('rate', rate));
   end if;
 end $$;
-comment on function private.count_visit(jsonb) is
-  'Counts a visit to a page against the address it comes from, {address_hash}; too many are refused. What is refused after it has to be an answer, or the visit would not count.';
-grant execute on function private.count_visit(jsonb) to api_owner;
+comment on function private.count_visit(text) is
+  'Counts a visit to a page against the network address it comes from; too many are refused. What is refused after it has to be an answer, or the visit would not count.';
+grant execute on function private.count_visit(text) to api_owner;

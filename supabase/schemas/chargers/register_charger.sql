@@ -86,7 +86,7 @@ declare
   charger    core.chargers;
 begin
   perform private.act_as(caller, 'cpo');
-  account := private.find_account(input);
+  account := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
   -- of parallel registrations of one charger the later ones wait here, and then find it
   perform private.lock_chargers(account, null);
   charger := private.known_charger(account, serial);

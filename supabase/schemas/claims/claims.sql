@@ -333,7 +333,7 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
-  perform private.count_visit(request);
+  perform private.count_visit(request ->> 'address_hash');
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is

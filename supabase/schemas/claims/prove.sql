@@ -142,7 +142,7 @@ declare
   answer  json;
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
-  perform private.count_visit(request);
+  perform private.count_visit(request ->> 'address_hash');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   view := private.claim_view(draft, request);
   if private.draft_state(draft) not in ('open', 'active') then
@@ -197,7 +197,7 @@ declare
   view  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
-  perform private.count_visit(request);
+  perform private.count_visit(request ->> 'address_hash');
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, false);
   view := private.claim_view(draft, '{}') - 'email';

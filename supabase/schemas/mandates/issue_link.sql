@@ -21,7 +21,7 @@ begin
   if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
     perform private.refuse('return_url_not_allowed');
   end if;
-  account := private.find_account(input);
+  account := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
   -- one link, signature or correction at a time on a connection
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;

@@ -156,7 +156,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  perform private.count_visit(request);
+  perform private.count_visit(request ->> 'address_hash');
   return private.mandate_link_view((private.enter_link(caller, request)).id);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is

@@ -15,7 +15,7 @@ begin
      for no key update;
   if not found then
     -- these know why not, in the words of the API
-    perform private.find_account(json_build_object('account_id', account)::jsonb);
+    perform private.find_account(account);
     connection := private.pick_connection(account, wanted, true);
     perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for no key update;
   end if;

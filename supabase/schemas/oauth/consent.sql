@@ -83,7 +83,7 @@ declare
   checked record;
 begin
   perform private.act_as(caller, 'anyone');
-  perform private.count_visit(request);
+  perform private.count_visit(request ->> 'address_hash');
   select * into checked from private.check_authorization(request);
   if checked.refusal is not null then
     return private.refusal(checked.refusal);

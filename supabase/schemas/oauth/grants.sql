@@ -28,10 +28,10 @@ as $$ select used_at >= private.now() - interval '30 seconds' $$;
 comment on function private.is_race(timestamptz) is
   'Whether a second use came so soon after the first (30 seconds) that it is taken for a lost answer or for parallel requests, and not for a theft.';
 
-create function private.add_refresh_token(grant_id uuid, generation int, request jsonb) returns void
+create function private.add_refresh_token(grant_id uuid, generation int, token_hash text) returns void
 language sql
 set search_path = ''
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
-  values (private.claim_token_hash(request ->> 'new_refresh_hash'), grant_id, generation, private.now() + interval '30 days')
+  values (private.claim_token_hash(add_refresh_token.token_hash), grant_id, generation, private.now() + interval '30 days')
 $$;

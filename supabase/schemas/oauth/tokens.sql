@@ -19,7 +19,7 @@ begin
   elsif code.used_at is null and private.is_live(oauth_grant) and code.expires_at > private.now()
         and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
     update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
-    perform private.add_refresh_token(oauth_grant.id, 1, request);
+    perform private.add_refresh_token(oauth_grant.id, 1, request ->> 'new_refresh_hash');
     scopes := oauth_grant.scopes;
     refusal := null;
   end if;
@@ -55,7 +55,7 @@ begin
       return;
     end if;
     update core.oauth_refresh_tokens t set rotated_at = private.now() where t.token_hash = presented;
-    perform private.add_refresh_token(oauth_grant.id, token.generation + 1, request);
+    perform private.add_refresh_token(oauth_grant.id, token.generation + 1, request ->> 'new_refresh_hash');
     scopes := array(select s from unnest(oauth_grant.scopes) s where wanted = '{}' or s = any (wanted));
     refusal := null;
   end if;

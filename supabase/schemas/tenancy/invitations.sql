@@ -66,7 +66,7 @@ end $$;
 comment on function private.enter_invitation(text) is 'Whose invitation a link is, of an active partner; definer, because a link has no tenant yet.';
 grant execute on function private.enter_invitation(text) to api_owner;
 
-create function private.lock_invitation(caller jsonb, request jsonb) returns core.manager_invitations
+create function private.lock_invitation(caller jsonb, token_hash text) returns core.manager_invitations
 language plpgsql
 set search_path = ''
 as $$
@@ -75,7 +75,7 @@ declare
   invitation core.manager_invitations;
 begin
   perform private.act_as(caller, 'anyone');
-  select * into entered from private.enter_invitation(request ->> 'token_hash');
+  select * into entered from private.enter_invitation(lock_invitation.token_hash);
   perform private.act_for_tenant(entered.partner_id);
   select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
   if invitation.id is null or private.invitation_state(invitation) <> 'open' then
@@ -83,8 +83,8 @@ begin
   end if;
   return invitation;
 end $$;
-comment on function private.lock_invitation(jsonb, jsonb) is 'The open invitation of a link, {token_hash}, one request at a time; its partner is the tenant from here on.';
-grant execute on function private.lock_invitation(jsonb, jsonb) to api_owner;
+comment on function private.lock_invitation(jsonb, text) is 'The open invitation of a link, one request at a time; its partner is the tenant from here on.';
+grant execute on function private.lock_invitation(jsonb, text) to api_owner;
 
 create function api.open_invitation(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -93,7 +93,7 @@ as $$
 declare
   entered record;
 begin
-  perform private.act_as(caller, 'anyone'), private.count_visit(request);
+  perform private.act_as(caller, 'anyone'), private.count_visit(request ->> 'address_hash');
   select * into entered from private.enter_invitation(request ->> 'token_hash');
   perform private.act_for_tenant(entered.partner_id);
   return coalesce((
@@ -111,7 +111,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
+  invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
 begin
   if not private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash')) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
@@ -130,7 +130,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  invitation constant core.manager_invitations := private.lock_invitation(caller, request);
+  invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
   refused    constant text := private.judge_guess(invitation.email, 'invitation', invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request);
   login      record;
   claimed    record;
