@@ -160,13 +160,13 @@ describe("§4.5 signing in by a mailed code", () => {
 
   test("a form of another site neither mails nor signs in, and is answered with 403", async () => {
     const { visit, code } = await asked();
-    const before = await rowCounts(world, "mail_outbox", "sign_in_codes");
+    const before = await rowCounts(world, "mail_outbox", "one_time_codes");
     for (const [step, form] of [
       ["/mail-code", { email }],
       ["/code", { code }],
     ] as const)
       expect((await visit.send(step, form, { "sec-fetch-site": "cross-site" })).status).toBe(403);
-    expect(await rowCounts(world, "mail_outbox", "sign_in_codes")).toEqual(before);
+    expect(await rowCounts(world, "mail_outbox", "one_time_codes")).toEqual(before);
   });
 
   test("at most two statements a request", async () => {
@@ -186,7 +186,7 @@ describe("§4.5 signing in by a mailed code", () => {
   test("no code, secret, session or address of a person is in the log, and no code in the database in clear", async () => {
     const { visit, code } = await asked();
     const [secret = ""] = decodeURIComponent(visit.cookie(undefined, "consent-code")).split(" ");
-    const row = JSON.stringify(await world.row("select * from core.sign_in_codes where email = $1", email));
+    const row = JSON.stringify(await world.row("select * from core.one_time_codes where email = $1", email));
     for (const kept of [code, secret, Buffer.from(secret).toString("hex")]) expect(row).not.toContain(kept);
     await visit.enterCode(code);
     const log = JSON.stringify(world.log);
@@ -276,7 +276,7 @@ describe("§4.5 a code that is not right", () => {
     later.cookie(visit.cookie(undefined, "consent-code"), "consent-code");
     expect((await visit.enterCode(code)).status).toBe(303);
     await world.row(
-      "update core.sign_in_codes set expires_at = expires_at - interval '10 seconds' where used_at is not null returning 1",
+      "update core.one_time_codes set expires_at = expires_at - interval '10 seconds' where used_hash is not null returning 1",
     );
     await refusedWith(later, code, EXPIRED);
   });
@@ -322,7 +322,7 @@ describe("§4.5 a code that is not right", () => {
       expect([late?.status, late?.html.includes(EXPIRED)]).toEqual([422, true]);
       await timed.freeze("2026-11-20T09:10:01Z");
       expect((await timed.row("select private.sweep('oauth')::int as n")).n, "the used one too").toBe(2);
-      expect(await rowCounts(timed, "sign_in_codes")).toEqual({ sign_in_codes: 0 });
+      expect(await rowCounts(timed, "one_time_codes")).toEqual({ one_time_codes: 0 });
     } finally {
       await timed.close();
     }
@@ -383,12 +383,12 @@ describe("§4.5 a code that is not right", () => {
   test("without a secret key it answers 503 before anything is mailed, with a wrong one 500; the log names the variable", async () => {
     const { SUPABASE_SECRET_KEY } = world.environment.config;
     const { visit, code } = await asked();
-    const before = await rowCounts(world, "mail_outbox", "sign_in_codes");
+    const before = await rowCounts(world, "mail_outbox", "one_time_codes");
     try {
       world.environment.config.SUPABASE_SECRET_KEY = undefined;
       expect((await visit.mailCode(email)).status).toBe(503);
       expect(world.log.at(-1)).toMatchObject({ cause: { message: "SUPABASE_SECRET_KEY is not set" } });
-      expect(await rowCounts(world, "mail_outbox", "sign_in_codes")).toEqual(before);
+      expect(await rowCounts(world, "mail_outbox", "one_time_codes")).toEqual(before);
       world.environment.config.SUPABASE_SECRET_KEY = "sb_secret_other";
       expect((await visit.enterCode(code)).status).toBe(500);
       expect(world.log.at(-1)).toMatchObject({
@@ -469,7 +469,7 @@ describe("§4.5 nobody learns whether an address has a login", () => {
     await visit.mailCode(email);
     const [secret] = decodeURIComponent(visit.cookie(undefined, "consent-code")).split(" ");
     await world.row(
-      "update core.sign_in_codes set code_hash = sha256(convert_to($1, 'UTF8')) where token_hash = sha256(convert_to($2, 'UTF8'))",
+      "update core.one_time_codes set code_hash = sha256(convert_to($1, 'UTF8')) where subject = 'browser:' || encode(sha256(convert_to($2, 'UTF8')), 'hex')",
       `${secret}:123456`,
       secret,
     );

@@ -495,9 +495,9 @@ describe("contract §8 mail that failed", () => {
     await fail(first);
     const second = await send("222222");
     await outdated(first);
-    await world.row("update core.mandate_links set code_attempts = 5 where id = $1", link);
+    await world.row("update core.one_time_codes set attempts = 5 where subject = $1", `mandate:${link}`);
     await outdated(second);
-    await world.row("update core.mandate_links set code_attempts = 0 where id = $1", link);
+    await world.row("update core.one_time_codes set attempts = 0 where subject = $1", `mandate:${link}`);
     await world.freeze("2026-11-20T12:10:00Z");
     await outdated(second);
   });
@@ -516,7 +516,7 @@ describe("contract §8 mail that failed", () => {
     await fail(code);
     expect((await resend(code)).json.changed).toBe(true);
     await fail(code);
-    await world.row("update core.drafts set code_hash = null where id = $1", draft.id);
+    await world.row("update core.one_time_codes set code_hash = null where subject = $1", `claim:${draft.id}`);
     await outdated(code);
 
     const link = async () => {

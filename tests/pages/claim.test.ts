@@ -58,7 +58,9 @@ describe("contract §4 a claim, from the link to the account", () => {
     expect(signed.status, signed.text).toBe(303);
 
     const row = await draftRow(world, draft);
-    expect(row).toMatchObject({ status: "active", code_hash: null, progress: {} });
+    expect(row).toMatchObject({ status: "active", progress: {} });
+    const kept = await world.row("select code_hash from core.one_time_codes where subject = $1", `claim:${draft.id}`);
+    expect(kept.code_hash, "a code is used once").toBeNull();
     const account = await world.row("select * from core.accounts where id = $1", row.account_id);
     expect(account).toMatchObject({
       partner_id: HOUSE,

@@ -110,7 +110,7 @@ describe("contract §4 a sign-in link of before the signature", () => {
     expect((await customer(`${draft.link}/payout`)).text).toContain("4300");
     // another browser of the customer, who reads the mandate again
     const other = newBrowser(world);
-    await world.row("update core.drafts set code_hash = null where id = $1", draft.id);
+    await world.row("update core.one_time_codes set code_hash = null where subject = $1", `claim:${draft.id}`);
     await prove(world, other, draft);
     expect((await fill(other, draft, "payout", { iban: OTHER_IBAN })).status).toBe(303);
     expect((await customer(`${draft.link}/sign`, { form })).status).toBe(409);
@@ -265,7 +265,7 @@ describe("contract §4 a sign-in link of before a code was typed", () => {
     expect((await customer(`${draft.link}/details`)).text).toContain("Getypt");
     expect((await fill(customer, draft, "charger", { later: "yes" })).status).toBe(303);
     // a portal that leads its customer back
-    await world.row("update core.drafts set code_hash = null where id = $1", draft.id);
+    await world.row("update core.one_time_codes set code_hash = null where subject = $1", `claim:${draft.id}`);
     await prove(world, late, draft);
     expect((await late(`${draft.link}/details`)).text).toContain("Getypt");
     const form = await readyToSign(world, late, draft);

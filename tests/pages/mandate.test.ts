@@ -20,6 +20,8 @@ const linkRow = (connection_id: string) =>
     "select * from core.mandate_links where connection_id = $1 order by created_at desc limit 1",
     connection_id,
   );
+const codeRow = async (connection_id: string) =>
+  world.row("select * from core.one_time_codes where subject = $1", `mandate:${(await linkRow(connection_id)).id}`);
 const count = async (statement: string, ...values: unknown[]) =>
   Number((await world.row(`select count(*) as n from ${statement}`, ...values)).n);
 
@@ -46,7 +48,7 @@ describe("§2 signing", () => {
     expect(mandate.document).toBe(shown);
     expect(mandate.document).toContain(`31 december ${year + 2}`);
     expect(mandate.document_sha256).toBe(hashSecret(shown));
-    expect((await linkRow(issued.connection_id)).code_hash, "a code is used once").toBeNull();
+    expect((await codeRow(issued.connection_id)).code_hash, "a code is used once").toBeNull();
     const copy = await world.row(
       "select text, links from core.mail_outbox where cause = 'mandate_signed:' || $1",
       mandate.link_id,
@@ -227,10 +229,20 @@ describe("§2 what is typed", () => {
     expect((await ask(`${issued.link}/sign`, { form: { ...form, code: newest } })).status).toBe(303);
   });
 
+  test("a code proves the address it was mailed to, and none that came in its place", async () => {
+    const issued = await issueLink(world);
+    const form = await readyToSign(world, ask, issued);
+    const moved = "update core.signatories set email = $2 where account_id = $1";
+    await world.row(moved, issued.account_id, "ander@example.nl");
+    const again = { ...form, seen: await readMandate(ask, issued.link) };
+    expect((await ask(`${issued.link}/sign`, { form: again })).text).toContain("Deze code werkt niet meer");
+    expect(await mandateOf(issued.connection_id)).toBeUndefined();
+  });
+
   test("the code is kept as a hash that the database cannot try out, and is not in the log", async () => {
     const issued = await issueLink(world);
     const { code = "" } = await readyToSign(world, ask, issued);
-    const { code_hash } = await linkRow(issued.connection_id);
+    const { code_hash } = await codeRow(issued.connection_id);
     expect(code_hash.toString("hex")).toBe(hashSecret(`${issued.token}:${code}`));
     expect(JSON.stringify(world.log)).not.toContain(issued.token);
     expect(JSON.stringify(world.log)).not.toContain(hashSecret(issued.token));

@@ -27,7 +27,7 @@ describe.skipIf(noBrowser)(
     });
     beforeEach(async () => {
       await world.row("delete from core.drafts");
-      await world.row("delete from core.sign_in_codes");
+      await world.row("delete from core.one_time_codes");
     });
 
     const signIn = (page: Page, lang = "nl") => signInOn(page, world, `${portal(world)}?lang=${lang}`, manager.email);

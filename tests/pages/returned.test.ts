@@ -184,8 +184,8 @@ describe("contract §2 a double click on the form of a code", () => {
     const { draft, send } = await asked();
     expect((await send()).status).toBe(303);
     await world.row(
-      "update core.drafts set code_used_at = code_used_at - interval '10 seconds' where id = $1 returning 1",
-      draft.id,
+      "update core.one_time_codes set expires_at = expires_at - interval '10 seconds' where subject = $1 returning 1",
+      `claim:${draft.id}`,
     );
     expect((await send()).status).toBe(422);
   });

@@ -689,7 +689,10 @@ describe("§4.3 claim: refused", () => {
     world.auth.broken = true;
     for (let code = 0; code < 12; code += 1) {
       expect((await world.claim(draft_id)).status).toBe(503);
-      await world.row("update core.drafts set code_expires_at = private.now() where id = $1", draft_id);
+      await world.row(
+        "update core.one_time_codes set expires_at = private.now() where subject = $1",
+        `claim:${draft_id}`,
+      );
     }
     world.auth.broken = false;
     expect((await world.claim(draft_id)).status).toBe(200);

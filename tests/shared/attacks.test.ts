@@ -556,7 +556,7 @@ test("telling who has a login by how long mailing a code takes: the same rows ar
     return counts;
   };
   const written = await writtenBy(email);
-  expect(written).toMatchObject({ sign_in_codes: 1, mail_outbox: 1 });
+  expect(written).toMatchObject({ one_time_codes: 1, mail_outbox: 1 });
   expect(await writtenBy("nobody@example.nl"), "a login is made once the code is typed").toEqual(written);
   const { email: banned } = await world.person();
   await world.row("update auth.users set banned_until = now() + interval '1 day' where email = $1 returning 1", banned);

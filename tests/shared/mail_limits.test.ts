@@ -368,7 +368,7 @@ describe("contract §9 attack: a partner uses up the codes and the guesses of it
       for (let n = 0; n < 12; n++) asked.push((await partner(`${draft.link}/code`, { form: {} })).status);
       expect(asked.slice(-2)).toEqual([429, 429]);
       for (let n = 0; n < 25; n++) {
-        await claims.row("update core.drafts set code_attempts = 0 where id = $1", draft.id);
+        await claims.row("update core.one_time_codes set attempts = 0 where subject = $1", `claim:${draft.id}`);
         await partner(`${draft.link}/proof`, { form: { code: "000000" } });
       }
       const guesses = await claims.row(

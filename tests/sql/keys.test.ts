@@ -43,7 +43,7 @@ const DIRECTORY: Record<string, string> = {
   revoked_access_tokens_pkey: "of any token, before its tenant is known",
   personal_tokens_pkey: "a person's",
   page_sessions_pkey: "a person's, by the hash of what their browser holds",
-  sign_in_codes_pkey: "a person's, by the hash of what their browser holds",
+  one_time_codes_pkey: "of whoever reads the mail, by what the code opens",
   suppressions_pkey: "an address that opted out of mail, of whichever partner",
   rate_limit_state_pkey: "of a client, person or address, before the tenant is known",
   mail_counts_pkey: "of an address or a connection, whoever writes to it",

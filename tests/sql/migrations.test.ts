@@ -168,7 +168,10 @@ describe("supabase/schemas", () => {
       "only in the migrations: composite type column private.judged_month.odd",
     ],
     ["alter function private.today() volatile", "not the same: function private.today()"],
-    ["alter function private.code_expiry() reset search_path", "not the same: function private.code_expiry()"],
+    [
+      "alter function private.retention_border() reset search_path",
+      "not the same: function private.retention_border()",
+    ],
     ["alter function private.today() owner to operator", "not the same: owner of function private.today()"],
     [
       "alter default privileges in schema core grant select on tables to edge",

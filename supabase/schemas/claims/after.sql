@@ -26,19 +26,17 @@ end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
-create function private.use_claim_code(draft core.drafts, request jsonb) returns text
+create function private.use_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
 set search_path = ''
 as $$
-declare
-  refused constant text := private.claim_code_refusal(draft, request);
 begin
+  select j.refused, j.again into refused, again from private.judge_claim_code(draft, request) j;
   if refused is null then
-    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash');
   end if;
-  return refused;
 end $$;
-comment on function private.use_claim_code(core.drafts, jsonb) is 'As private.claim_code_refusal; a code that is right is used up.';
+comment on function private.use_claim_code(core.drafts, jsonb) is 'As private.judge_claim_code; a code that is right is used up, but for a second click where repeat_hash is given.';
 grant execute on function private.use_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
@@ -46,8 +44,8 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  before  text;
-  refused text;
+  before text;
+  used   record;
 begin
   select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
@@ -56,15 +54,16 @@ begin
     return null;
   elsif before is not null then
     perform private.act_for_partner(draft.partner_id);
-    if before = request #>> '{iban,last4}'
-       and (request ->> 'code_hash' is null or private.is_second_click(draft, request ->> 'repeat_hash')) then
-      return null;  -- a second click: this number is there
+    if before = request #>> '{iban,last4}' and request ->> 'code_hash' is null then
+      return null;
     end if;
-    refused := private.use_claim_code(draft, request);
-    if refused is not null then
-      return private.refusal(refused);
+    select * into used from private.use_claim_code(draft, request);
+    if used.refused is not null then
+      return private.refusal(used.refused);
+    elsif used.again then
+      -- a second click: the number is there; another one takes a code of its own
+      return case when before is distinct from request #>> '{iban,last4}' then private.refusal('code_expired') end;
     end if;
-    perform private.expect_second_click(draft, request ->> 'repeat_hash');
     perform private.enter_account(draft);
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
@@ -145,7 +144,7 @@ begin
   if draft.status is distinct from 'active' then
     perform private.refuse('claim_not_open');
   end if;
-  refused := private.use_claim_code(draft, request);
+  refused := (private.use_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
     return private.refusal(refused);
   end if;

@@ -295,7 +295,7 @@ begin
   if state not in ('open', 'active') then
     return coalesce(view, jsonb_build_object('state', state));
   end if;
-  view := view || jsonb_build_object('email', draft.email, 'code_sent', coalesce(draft.code_expires_at > private.now(), false));
+  view := view || jsonb_build_object('email', draft.email, 'code_sent', private.code_sent('claim:' || draft.id));
   if not private.is_proven(draft, request -> 'session') then
     return view;  -- the link alone shows nothing of what is known or typed
   elsif state = 'active' then

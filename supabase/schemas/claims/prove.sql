@@ -11,60 +11,33 @@ begin
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
     perform private.refuse('claim_not_open');
-  elsif private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, request ->> 'code_hash') is null then
+  elsif private.code_works('claim:' || draft.id, request ->> 'code_hash') then
     return json_build_object('ok', true);  -- this code was sent already
   end if;
   if not private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'),
            counted => case when request ->> 'proved_by' = 'code' then private.own_code_fits('claim_code', draft.email, request #>> '{mail,key}') end) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
-  update core.drafts d
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
-   where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.keep_code('claim:' || draft.id, draft.email, request ->> 'code_hash');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has codes of its own.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
-create function private.claim_code_refusal(draft core.drafts, request jsonb) returns text
-language plpgsql
-set search_path = ''
-as $$
-declare
-  refused constant text := private.judge_guess(draft.email, 'claim', draft.code_hash, draft.code_expires_at, draft.code_attempts,
-    request || case when request ->> 'proved_by' = 'code' then jsonb_build_object('email', draft.email, 'device_hash', '') else '{}' end);
-begin
-  if refused = 'wrong_code' then
-    update core.drafts d set code_attempts = d.code_attempts + 1 where d.partner_id = draft.partner_id and d.id = draft.id;
-  end if;
-  return refused;
-end $$;
-comment on function private.claim_code_refusal(core.drafts, jsonb) is 'Why a one-time code, {code_hash, key, proved_by?}, is refused, or null; a wrong one is counted, so the refusal has to be an answer. Guesses of a browser that proved the address by a code are counted apart.';
-grant execute on function private.claim_code_refusal(core.drafts, jsonb) to api_owner;
-
-create function private.is_second_click(draft core.drafts, repeat_hash text) returns boolean
+create function private.judge_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
 set search_path = ''
 as $$
 begin
-  update core.drafts d set used_code_hash = null
-   where d.partner_id = draft.partner_id and d.id = draft.id
-     and d.used_code_hash = decode(repeat_hash, 'hex') and d.code_used_at > private.now() - interval '10 seconds';
-  return found;
+  select j.refused, j.again into refused, again
+    from private.judge_guess('claim:' || draft.id, 'claim',
+      request || case when request ->> 'proved_by' = 'code' then jsonb_build_object('email', draft.email, 'device_hash', '') else '{}' end,
+      request ->> 'repeat_hash') j;
 end $$;
-comment on function private.is_second_click(core.drafts, text) is
-  'Whether the browser that repeat_hash names sends the code that it just used once more, because the answer to the first click never reached it: true once, within ten seconds.';
-grant execute on function private.is_second_click(core.drafts, text) to api_owner;
-
-create function private.expect_second_click(draft core.drafts, repeat_hash text) returns void
-language sql
-set search_path = ''
-as $$
-  update core.drafts d set used_code_hash = decode(repeat_hash, 'hex'), code_used_at = private.now()
-   where d.partner_id = draft.partner_id and d.id = draft.id
-$$;
-grant execute on function private.expect_second_click(core.drafts, text) to api_owner;
+comment on function private.judge_claim_code(core.drafts, jsonb) is
+  'As private.judge_guess, of {code_hash, key, proved_by?, repeat_hash?}. Guesses of a browser that proved the address by a code are counted apart.';
+grant execute on function private.judge_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.claimant(email text, partner uuid, out user_id uuid, out proved boolean, out taken boolean)
 language sql stable security definer
@@ -85,7 +58,7 @@ set search_path = ''
 as $$
 begin
   update core.drafts d
-     set status = 'conflict', conflict_reason = reason, progress = '{}', code_hash = null, code_expires_at = null
+     set status = 'conflict', conflict_reason = reason, progress = '{}'
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)), private.emit_draft('draft.conflict', draft.id, 'conflict');
 end $$;
@@ -100,7 +73,7 @@ declare
   proof record;
 begin
   if draft.status = 'active' then
-    update core.drafts d set code_hash = null, code_expires_at = null where d.partner_id = draft.partner_id and d.id = draft.id;
+    perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash');
     return null;
   end if;
   if not by_link then
@@ -120,8 +93,9 @@ begin
   update core.drafts d
      set status = 'claimed', user_id = case when login.proved then login.user_id end,
          progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.proved is not true then '{"by_link": true}' else '{}' end::jsonb,
-         claimed_at = coalesce(d.claimed_at, private.now()), code_hash = null, code_expires_at = null
+         claimed_at = coalesce(d.claimed_at, private.now())
    where d.partner_id = draft.partner_id and d.id = draft.id;
+  perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash');
   if draft.status = 'invited' then
     perform private.audit('draft.claimed', draft.id), private.emit_draft('draft.claimed', draft.id, 'claimed');
   end if;
@@ -138,6 +112,7 @@ as $$
 declare
   draft   core.drafts;
   view    jsonb;
+  judged  record;
   refused text;
   answer  json;
 begin
@@ -147,17 +122,17 @@ begin
   view := private.claim_view(draft, request);
   if private.draft_state(draft) not in ('open', 'active') then
     refused := 'claim_not_open';
-  elsif private.is_second_click(draft, request ->> 'repeat_hash') then
-    return view::json;
   else
-    refused := private.claim_code_refusal(draft, request);
+    select * into judged from private.judge_claim_code(draft, request);
+    if judged.again then
+      perform private.use_code('claim:' || draft.id);
+      return view::json;
+    end if;
+    refused := judged.refused;
   end if;
   if refused is null then
     answer := private.prove_draft(draft, false, request);
     refused := answer ->> 'refused';
-    if answer is null then
-      perform private.expect_second_click(draft, request ->> 'repeat_hash');
-    end if;
   end if;
   if refused is not null then
     return private.refusal(refused, json_build_object('claim', view));

@@ -100,7 +100,7 @@ begin
   end if;
   facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
   perform private.act_for_partner(draft.partner_id);
-  refused := private.use_claim_code(draft, request);
+  refused := (private.use_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -136,7 +136,7 @@ begin
     perform private.refuse('claim_not_open');
   end if;
   facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);
-  refused := private.claim_code_refusal(draft, request);
+  refused := (private.judge_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -166,13 +166,13 @@ begin
   end if;
   account := private.open_account(draft, facts, request);
   update core.drafts d
-     set status = 'active', account_id = account, activated_at = private.now(), code_hash = null, code_expires_at = null,
+     set status = 'active', account_id = account, activated_at = private.now(),
          progress = jsonb_strip_nulls(jsonb_build_object('return_url', d.progress ->> 'return_url'))
    where d.partner_id = draft.partner_id and d.id = draft.id;
   if not found then
     raise exception 'draft % is out of sight of the person who signed it', draft.id;
   end if;
-  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
+  perform private.use_code('claim:' || draft.id), private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
   perform private.audit('draft.activated', draft.id), private.emit_draft('draft.active', draft.id, 'active');
   return json_build_object('ok', true);
 end $$;

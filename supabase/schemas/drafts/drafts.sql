@@ -35,8 +35,9 @@ create function private.drop_waiting_mail(draft uuid) returns void
 language sql security definer
 set search_path = ''
 as $$
+  delete from core.one_time_codes c where c.subject = 'claim:' || draft;
   delete from core.mail_outbox m
    where m.partner_id = private.partner_id() and m.status = 'queued' and m.cause like 'claim%:' || draft || '%'
 $$;
-comment on function private.drop_waiting_mail(uuid) is 'Mail about a draft that was not sent yet is not sent any more. Definer, because the outbox is otherwise only written.';
+comment on function private.drop_waiting_mail(uuid) is 'The code of a draft ends, and mail about it that was not sent yet is not sent any more. Definer, because the outbox is otherwise only written.';
 grant execute on function private.drop_waiting_mail(uuid) to api_owner;

@@ -31,7 +31,7 @@ set search_path = ''
 as $$
 begin
   with ended as (
-    update core.drafts d set status = 'expired', progress = '{}', code_hash = null, code_expires_at = null
+    update core.drafts d set status = 'expired', progress = '{}'
      where d.status = 'invited' and d.expires_at <= private.now() returning d.partner_id, d.id
   ), told as (
     insert into core.events (partner_id, owner_id, type, subject_id, data)

@@ -37,11 +37,6 @@ create table core.drafts (
   send_invite     boolean     not null,
   locale          text,
   progress        jsonb       not null default '{}',
-  code_hash       bytea,
-  code_expires_at timestamptz,
-  code_attempts   int         not null default 0,
-  used_code_hash  bytea,
-  code_used_at    timestamptz,
   conflict_reason text,
   reminders_sent  int         not null default 0,
   rehearsal_id    uuid,
@@ -65,8 +60,6 @@ create table core.drafts (
 comment on table core.drafts is
   'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
 comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: then the partner''s (core.partners.locale).';
-comment on column core.drafts.code_hash is 'The one-time code with the claim token and what the code is for, as SHA-256: a code that proves the address cannot sign.';
-comment on column core.drafts.used_code_hash is 'The code that was used last, at code_used_at, with the secret of the browser it came from, as SHA-256: that browser may send it twice.';
 comment on column core.drafts.progress is
   'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
 comment on column core.drafts.rehearsal_id is 'The rehearsal that plays its customer on the sandbox, until rehearsal_until at most: others wait for it.';

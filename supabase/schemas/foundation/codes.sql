@@ -1,46 +1,121 @@
--- One-time codes: how long one works, and how many guesses it allows.
+-- One-time codes: kept, judged and used in one place, whatever they open.
 
--- Each sender keeps its codes in a table of its own; how long they work and how many guesses they allow is the same for all.
-create function private.code_expiry() returns timestamptz
-language plpgsql stable
+create table core.one_time_codes (
+  subject    text        not null,
+  code_hash  bytea,
+  used_hash  bytea,
+  email      text        not null,
+  attempts   int         not null default 0,
+  expires_at timestamptz not null,
+  constraint one_time_codes_pkey primary key (subject)
+);
+comment on table core.one_time_codes is
+  'One-time codes that were mailed: good for ten minutes and five attempts. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with the clean-up after it expired.';
+comment on column core.one_time_codes.subject is
+  'What the code opens: claim:, mandate: or invitation: and the id of the draft, link or invitation; or browser: and the SHA-256 of 256 random bits in the cookie of the one browser that asked. A newer code takes its place.';
+comment on column core.one_time_codes.code_hash is 'The code with the secret of its link or browser, and where one subject has several uses with its use, as SHA-256. Null once it was used.';
+comment on column core.one_time_codes.used_hash is 'What the browser that used the code may send once more, because the answer to its first click may not have reached it.';
+-- serves: the clean-up
+create index one_time_codes_expiry on core.one_time_codes (expires_at);
+-- serves: ending the codes of an address
+create index one_time_codes_email on core.one_time_codes (email);
+alter table core.one_time_codes enable row level security;
+
+create function private.keep_code(subject text, address text, code_hash text) returns void
+language sql security definer
 set search_path = ''
-as $$ begin return private.now() + interval '10 minutes'; end $$;
-comment on function private.code_expiry() is 'Until when a one-time code that is mailed now can be used.';
-grant execute on function private.code_expiry() to api_owner;
+as $$
+  insert into core.one_time_codes (subject, code_hash, email, expires_at)
+  values (keep_code.subject, decode(keep_code.code_hash, 'hex'), address, private.now() + interval '10 minutes')
+  on conflict on constraint one_time_codes_pkey do update
+    set code_hash = excluded.code_hash, used_hash = null, email = excluded.email, attempts = 0, expires_at = excluded.expires_at
+$$;
+comment on function private.keep_code(text, text, text) is 'Keeps a code that is mailed now to an address, in place of an older one. Definer: no caller may read codes.';
+grant execute on function private.keep_code(text, text, text) to api_owner;
 
-create function private.judge_code(kept bytea, expires_at timestamptz, attempts int, presented text) returns text
+create function private.code_sent(subject text) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (select from core.one_time_codes c
+                  where c.subject = code_sent.subject and c.code_hash is not null and c.expires_at > private.now());
+end $$;
+comment on function private.code_sent(text) is 'Whether a code waits to be typed. Definer: no caller may read codes.';
+grant execute on function private.code_sent(text) to api_owner;
+
+create function private.judge_code(code core.one_time_codes, presented text) returns text
 language plpgsql stable
 set search_path = ''
 as $$
 begin
-  return case when kept is null or expires_at > private.now() is not true then 'code_expired'
-              when attempts >= 5 then 'too_many_attempts'
-              when kept <> decode(presented, 'hex') is not false then 'wrong_code' end;
+  return case when code.code_hash is null or code.expires_at > private.now() is not true then 'code_expired'
+              when code.attempts >= 5 then 'too_many_attempts'
+              when code.code_hash <> decode(presented, 'hex') is not false then 'wrong_code' end;
 end $$;
-comment on function private.judge_code(bytea, timestamptz, int, text) is
-  'Why the SHA-256 of a presented code is refused, or null; a wrong_code is for the caller to count, its row locked.';
-grant execute on function private.judge_code(bytea, timestamptz, int, text) to api_owner;
+comment on function private.judge_code(core.one_time_codes, text) is 'Why the SHA-256 of a presented code is refused, or null.';
 
-create function private.judge_guess(address text, purpose text, kept bytea, expires_at timestamptz, attempts int, request jsonb) returns text
-language plpgsql
+create function private.code_works(subject text, code_hash text default null) returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from core.one_time_codes c
+     where c.subject = code_works.subject and private.judge_code(c, coalesce(code_works.code_hash, encode(c.code_hash, 'hex'))) is null);
+end $$;
+comment on function private.code_works(text, text) is
+  'Whether a code, or where that is null the one that was sent last, would be taken now. Definer: no caller may read codes.';
+grant execute on function private.code_works(text, text) to api_owner;
+
+create function private.judge_guess(subject text, purpose text, request jsonb, again_by text default null,
+                                    out refused text, out email text, out again boolean)
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  refused constant text := private.judge_code(kept, expires_at, attempts, request ->> 'code_hash');
-  -- what strangers guess wrong leaves a browser that signed in to this account before alone
-  guesses constant text := 'guesses:' || purpose || ':' || private.mail_subject(address, request ->> 'key')
-                           || case when request ->> 'device_hash' is not null and request ->> 'email' = address then '@devices' else '' end;
+  code    core.one_time_codes;
+  guesses text;
 begin
-  if refused is null or refused = 'wrong_code' then
+  -- of ten at once, nine wait here
+  select * into code from core.one_time_codes c where c.subject = judge_guess.subject for update;
+  email := code.email;
+  again := coalesce(code.used_hash = decode(again_by, 'hex') and code.expires_at > private.now(), false);
+  refused := case when not again then private.judge_code(code, request ->> 'code_hash') end;
+  if not again and (refused is null or refused = 'wrong_code') then
+    -- what strangers guess wrong leaves a browser that signed in to this account before alone
+    guesses := 'guesses:' || purpose || ':' || private.mail_subject(email, request ->> 'key')
+               || case when request ->> 'device_hash' is not null and request ->> 'email' = email then '@devices' else '' end;
     -- counted before it is known to be right, so that guesses sent at once count too
     if not (private.debit(guesses, 'code_guesses') ->> 'allowed')::boolean then
-      return 'too_many_guesses';
+      refused := 'too_many_guesses';
     elsif refused is null then
       perform private.give_back(guesses, 'code_guesses');
+    else
+      perform private.count_wrong_code(subject);
     end if;
   end if;
-  return refused;
 end $$;
-comment on function private.judge_guess(text, text, bytea, timestamptz, int, jsonb) is
-  'As private.judge_code, of a guess {code_hash, key, email?, device_hash?}: wrong ones are counted by the address the code went to and what it is for, so that a new link or draft brings no new guesses. A refusal has to be an answer, or the guess would not count.';
-grant execute on function private.judge_guess(text, text, bytea, timestamptz, int, jsonb) to api_owner;
+comment on function private.judge_guess(text, text, jsonb, text) is
+  'Judges a guess {code_hash, key, email?, device_hash?} of the code of a subject: why it is refused, or null, and the address that it proves. again: the code was used, by a browser that now sends again_by once more. '
+  'Wrong ones are counted by code, and by the address and what it is for, so that a new link or draft brings no new guesses. A refusal has to be an answer, or the guess would not count. Definer: no caller may read codes.';
+grant execute on function private.judge_guess(text, text, jsonb, text) to api_owner;
+
+create function private.count_wrong_code(subject text) returns void
+language sql security definer
+set search_path = ''
+as $$ update core.one_time_codes c set attempts = c.attempts + 1 where c.subject = count_wrong_code.subject $$;
+comment on function private.count_wrong_code(text) is 'Counts a wrong guess of a code. Definer: no caller may read codes.';
+
+create function private.use_code(subject text, again_by text default null) returns void
+language sql security definer
+set search_path = ''
+as $$
+  update core.one_time_codes c
+     set code_hash = null, used_hash = case when c.code_hash is not null then decode(again_by, 'hex') end,
+         expires_at = least(c.expires_at, private.now() + interval '10 seconds')
+   where c.subject = use_code.subject
+$$;
+comment on function private.use_code(text, text) is
+  'Uses the code of a subject up; within ten seconds private.judge_guess takes it once more of a browser that sends again_by. Definer: no caller may read codes.';
+grant execute on function private.use_code(text, text) to api_owner;

@@ -97,20 +97,18 @@ begin
   if matter in ('mandate_link', 'mandate_code') then
     select * into link from core.mandate_links l where l.partner_id = mail.partner_id and l.id = subject_id;
     return private.link_state(link) = 'open' and mail.recipient = (private.connection_facts(link.connection_id) ->> 'email')
-       and (matter = 'mandate_link' or private.judge_code(link.code_hash, link.code_expires_at, link.code_attempts, about[3]) is null);
+       and (matter = 'mandate_link' or private.code_works('mandate:' || link.id, about[3]));
   elsif matter in ('claim', 'claim_reminder', 'claim_sign_in', 'claim_code') then
     select * into draft from core.drafts d where d.partner_id = mail.partner_id and d.id = subject_id;
     return draft.email = mail.recipient and private.draft_status(draft) in ('invited', 'claimed', 'active') and case matter
-      when 'claim_code' then private.judge_code(draft.code_hash, draft.code_expires_at, draft.code_attempts, about[3]) is null
+      when 'claim_code' then private.code_works('claim:' || draft.id, about[3])
       when 'claim_sign_in' then exists (
         select from core.draft_links l
          where l.partner_id = mail.partner_id and l.id = private.as_uuid(about[3]) and l.used_at is null and l.expires_at > private.now())
       -- who came needs no invitation any more, and of reminders the newest says it
       else private.draft_status(draft) = 'invited' and (matter = 'claim' or draft.reminders_sent::text = about[3]) end;
   elsif matter = 'sign_in_code' then
-    return exists (
-      select from core.sign_in_codes c
-       where c.token_hash = decode(about[2], 'hex') and c.used_at is null and c.expires_at > private.now() and c.attempts < 5);
+    return private.code_works('browser:' || about[2]);
   elsif matter in ('notice', 'claim_notice') then
     select * into notice from core.notices n
      where n.partner_id = case matter when 'notice' then mail.partner_id else private.house() end and n.id = subject_id;

@@ -132,7 +132,7 @@ begin
   return json_build_object(
     'state', state,
     'locale', coalesce(link.locale, partner.locale),
-    'code_sent', coalesce(link.code_expires_at > private.now(), false),
+    'code_sent', private.code_sent('mandate:' || link.id),
     'partner_name', partner.name,
     'brand', case when partner.id <> private.house() then private.partner_brand(partner) end,
     'return_url', link.return_url,
@@ -183,29 +183,12 @@ begin
   if not private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'), connection => link.connection_id) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
-  update core.mandate_links l
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
-   where l.partner_id = link.partner_id and l.id = link.id;
+  perform private.keep_code('mandate:' || link.id, recipient, request ->> 'code_hash');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts, as often as the limits of its address allow: {token_hash, code_hash, mail}.';
 select private.expose('api.send_mandate_code(jsonb, jsonb)');
-
-create function private.link_code_refusal(link core.mandate_links, address text, request jsonb) returns text
-language plpgsql
-set search_path = ''
-as $$
-declare
-  refused constant text := private.judge_guess(address, 'mandate', link.code_hash, link.code_expires_at, link.code_attempts, request);
-begin
-  if refused = 'wrong_code' then
-    update core.mandate_links l set code_attempts = l.code_attempts + 1 where l.partner_id = link.partner_id and l.id = link.id;
-  end if;
-  return refused;
-end $$;
-comment on function private.link_code_refusal(core.mandate_links, text, jsonb) is 'Why a one-time code is refused, or null; a wrong one is counted, so the refusal has to be an answer.';
-grant execute on function private.link_code_refusal(core.mandate_links, text, jsonb) to api_owner;
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
 language plpgsql
@@ -250,7 +233,7 @@ begin
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
      facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400),
      request #>> '{mail,locale}');
-  update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  update core.mandate_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
   perform private.void_mandate_links(link.connection_id);
   perform private.request_mandate_document(link);
   perform private.judge_months(link.connection_id);
@@ -269,9 +252,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  link    core.mandate_links;
-  facts   jsonb;
-  refused text;
+  link   core.mandate_links;
+  facts  jsonb;
+  judged record;
 begin
   link := private.lock_link(private.enter_link(caller, request));
   if private.link_state(link) <> 'open' then
@@ -280,10 +263,13 @@ begin
   facts := private.signed_facts(private.connection_facts(link.connection_id),
                                 private.mandate_periods(link.connection_id, link.validity_years), request);
   if facts ->> 'email' is not null then
-    refused := private.link_code_refusal(link, facts ->> 'email', request);
-    if refused is not null then
-      return private.refusal(refused);
+    select * into judged from private.judge_guess('mandate:' || link.id, 'mandate', request);
+    if judged.refused is not null then
+      return private.refusal(judged.refused);
+    elsif judged.email <> facts ->> 'email' then
+      return private.refusal('code_expired');  -- it went to the address that was on file before
     end if;
+    perform private.use_code('mandate:' || link.id);
   end if;
   perform private.record_signature(link, facts, request);
   if facts ->> 'email' is not null then
@@ -309,7 +295,7 @@ begin
   end if;
   insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, renewal, address, user_agent)
   values (link.partner_id, link.connection_id, link.owner_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
-  update core.mandate_links l set used_at = private.now(), code_hash = null where l.partner_id = link.partner_id and l.id = link.id;
+  update core.mandate_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
   -- whoever declines the years after those that are signed for changes nothing
   perform private.emit('mandate.declined', c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'declined'))

@@ -12,9 +12,6 @@ create table core.mandate_links (
   expires_at      timestamptz not null,
   voided_at       timestamptz,
   used_at         timestamptz,
-  code_hash       bytea,
-  code_expires_at timestamptz,
-  code_attempts   int         not null default 0,
   created_at      timestamptz not null default private.now(),
   constraint mandate_links_pkey primary key (partner_id, id),
   constraint mandate_links_token_hash_key unique (token_hash),
@@ -23,7 +20,7 @@ create table core.mandate_links (
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
 comment on table core.mandate_links is
-  'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits; code_hash of the one-time code with that token.';
+  'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits.';
 comment on column core.mandate_links.locale is 'The language that was chosen for the signatory, null where nobody chose.';
 comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null where the signatory chooses.';
 -- serves: voiding the older links of a connection

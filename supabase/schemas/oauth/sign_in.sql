@@ -31,16 +31,6 @@ comment on function private.count_sign_in(jsonb, text[], text) is
   'Counts an attempt {email_hash, address_hash, device_hash} where it comes from, and against the account: one count for browsers that signed in to it before, which device_hash names, one for all others. What was counted before a refusal stays, so the refusal has to be an answer.';
 grant execute on function private.count_sign_in(jsonb, text[], text) to api_owner;
 
-create function private.keep_sign_in_code(request jsonb) returns void
-language sql security definer
-set search_path = ''
-as $$
-  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
-  values (private.claim_token_hash(request ->> 'token_hash'), decode(request ->> 'code_hash', 'hex'), request ->> 'email', private.code_expiry())
-$$;
-comment on function private.keep_sign_in_code(jsonb) is 'Definer: no caller may read codes.';
-grant execute on function private.keep_sign_in_code(jsonb) to api_owner;
-
 create function private.code_opens(address text, strangers boolean) returns boolean
 language plpgsql stable security definer
 set search_path = ''
@@ -54,53 +44,35 @@ comment on function private.code_opens(text, boolean) is
   'Whether a code that is mailed to an address signs anybody in: a login, a signatory, or where strangers may come somebody new. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.code_opens(text, boolean) to api_owner;
 
-create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text)
+create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  presented constant bytea := decode(request ->> 'token_hash', 'hex');
-  code      core.sign_in_codes;
+  subject constant text := 'browser:' || (request ->> 'token_hash');
 begin
-  -- of ten at once, eight wait here and then see no code
-  select * into code from core.sign_in_codes c where c.token_hash = presented for update;
-  email := code.email;
-  refused := coalesce(private.judge_guess(code.email, purpose, code.code_hash, code.expires_at, code.attempts, request),
-                      case when not private.code_opens(code.email, (request ->> 'strangers')::boolean is true) then 'wrong_code' end);
-  if refused = 'wrong_code' then
-    update core.sign_in_codes c set attempts = c.attempts + 1 where c.token_hash = presented;
+  select * into refused, email, again from private.judge_guess(subject, purpose, request, request ->> 'code_hash');
+  if refused is null and not private.code_opens(email, (request ->> 'strangers')::boolean is true) then
+    perform private.count_wrong_code(subject);
+    refused := 'wrong_code';
   end if;
 end $$;
 comment on function private.judge_sign_in_code(jsonb, text) is
-  'Whose address a code proves, or why not, its row locked; a wrong one is counted, and where it would sign nobody in every one is wrong. Definer: no caller may read codes.';
+  'As private.judge_guess, of the code of one browser, {token_hash, code_hash, key, strangers?}; where it would sign nobody in every one is wrong. Definer: no caller may read codes.';
 grant execute on function private.judge_sign_in_code(jsonb, text) to api_owner;
 
 create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
-language plpgsql security definer
+language plpgsql
 set search_path = ''
 as $$
-declare
-  presented constant bytea := decode(request ->> 'token_hash', 'hex');
-  judged record;
-  code   core.sign_in_codes;
 begin
-  select * into judged from private.judge_sign_in_code(request, purpose);
-  refused := judged.refused;
+  select * into refused, email, again from private.judge_sign_in_code(request, purpose);
   if refused is null then
-    select * into code from core.sign_in_codes c where c.token_hash = presented;
-    if code.used_at is null then
-      -- for a second click: the answer to the first never reached the browser
-      update core.sign_in_codes c set used_at = private.now(), expires_at = least(c.expires_at, private.now() + interval '10 seconds')
-       where c.token_hash = presented;
-    else
-      delete from core.sign_in_codes c where c.token_hash = presented;
-    end if;
-    email := code.email;
-    again := code.used_at is not null;
+    perform private.use_code('browser:' || (request ->> 'token_hash'), request ->> 'code_hash');
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb, text) is
-  'Uses a code, once and for a second click, which again says, or says why not, as private.judge_sign_in_code. Definer: no caller may read codes.';
+  'As private.judge_sign_in_code; a code that is right is used up, but for a second click.';
 grant execute on function private.redeem_sign_in_code(jsonb, text) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -141,7 +113,7 @@ begin
   if counted = 'refused' then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
-  perform private.keep_sign_in_code(request);
+  perform private.keep_code('browser:' || (request ->> 'token_hash'), request ->> 'email', request ->> 'code_hash');
   -- a code is mail that nobody owns; nothing else of the house is read here
   perform private.act_for_partner(private.house()), set_config('app.breadth', 'tenant', true);
   -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is

@@ -83,22 +83,6 @@ alter table core.oauth_consents enable row level security;
 -- serves: how many people use an application
 create index oauth_consents_client_id on core.oauth_consents (client_id);
 
-create table core.sign_in_codes (
-  token_hash bytea       not null,
-  code_hash  bytea       not null,
-  email      text        not null,
-  attempts   int         not null default 0,
-  expires_at timestamptz not null,
-  used_at    timestamptz,
-  constraint sign_in_codes_pkey primary key (token_hash)
-);
-comment on table core.sign_in_codes is
-  'One-time codes of people who sign in by mail: good for ten minutes, five attempts and the one browser that asked. token_hash is the SHA-256 of 256 random bits in its cookie, '
-  'code_hash of the code with them. An address without a login has rows too, so that nobody can tell which addresses have one. A signatory''s code to change an account number is one of these too. Personal data; ends with its second use or the next clean-up.';
--- serves: the clean-up
-create index sign_in_codes_expiry on core.sign_in_codes (expires_at);
-alter table core.sign_in_codes enable row level security;
-
 create table core.page_sessions (
   token_hash         bytea       not null,
   user_id            uuid,

@@ -109,36 +109,12 @@ begin
                               counted => private.own_code_fits('account_code', address, request #>> '{mail,key}')) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
-  perform private.keep_account_code(request, address);
+  perform private.keep_code('browser:' || (request ->> 'token_hash'), address, request ->> 'code_hash');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_account_code(jsonb, jsonb) is
   'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, as often as the limits of the address allow; a newer one takes the place of the older.';
 select private.expose('api.send_account_code(jsonb, jsonb)');
-
-create function private.keep_account_code(request jsonb, address text) returns void
-language sql security definer
-set search_path = ''
-as $$
-  insert into core.sign_in_codes (token_hash, code_hash, email, expires_at)
-  values (private.claim_token_hash(request ->> 'token_hash'), decode(request ->> 'code_hash', 'hex'), address, private.code_expiry())
-  on conflict on constraint sign_in_codes_pkey do update
-    set code_hash = excluded.code_hash, expires_at = excluded.expires_at, attempts = 0, used_at = null
-    where sign_in_codes.email = excluded.email
-$$;
-comment on function private.keep_account_code(jsonb, text) is
-  'The code for one account of one browser; token_hash is made of its cookie, so that another browser''s guess is none. Definer: no caller may read codes.';
-grant execute on function private.keep_account_code(jsonb, text) to api_owner;
-
-create function private.account_code_sent(token_hash text) returns boolean
-language plpgsql stable security definer
-set search_path = ''
-as $$
-begin
-  return exists (select from core.sign_in_codes c where c.token_hash = decode(account_code_sent.token_hash, 'hex') and c.expires_at > private.now() and c.used_at is null);
-end $$;
-comment on function private.account_code_sent(text) is 'Whether a code waits to be typed. Definer: no caller may read codes.';
-grant execute on function private.account_code_sent(text) to api_owner;
 
 create function api.read_signed_account(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -155,7 +131,7 @@ begin
   return json_build_object(
     'email', private.own_email(), 'partner_id', account.partner_id, 'iban_last4', account.iban_last4,
     'partner_name', (select p.name from core.partners p where p.id = account.partner_id),
-    'code_sent', private.account_code_sent(request ->> 'token_hash'));
+    'code_sent', private.code_sent('browser:' || (request ->> 'token_hash')));
 end $$;
 comment on function api.read_signed_account(jsonb, jsonb) is
   'An account that the service pays, for who signed for it and wants to change its account number: {account_id, token_hash} to {email, partner_id, partner_name, iban_last4, code_sent}.';
@@ -271,7 +247,7 @@ begin
       'partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id),
       'ean_code', c.ean_code, 'registration_status', c.registration_status, 'renewed_until', c.renewed_until,
       'withdrawal', private.withdrawal_means(connection),
-      'code_sent', private.account_code_sent(request ->> 'token_hash'))
+      'code_sent', private.code_sent('browser:' || (request ->> 'token_hash')))
       from core.connection_mandates c where c.partner_id = (entered.account).partner_id and c.connection_id = connection);
 end $$;
 comment on function api.read_signed_mandate(jsonb, jsonb) is
@@ -291,7 +267,7 @@ begin
                               counted => private.own_code_fits('account_code', entered.address, request #>> '{mail,key}')) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
-  perform private.keep_account_code(request, entered.address);
+  perform private.keep_code('browser:' || (request ->> 'token_hash'), entered.address, request ->> 'code_hash');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_withdrawal_code(jsonb, jsonb) is

@@ -16,7 +16,7 @@ select * from (values
   (7, 'oauth', 'revoked_access_tokens', 'd.expires_at < private.now()'),
   (8, 'oauth', 'oauth_codes', $$d.expires_at < private.now() - interval '1 day'$$),
   (9, 'oauth', 'oauth_refresh_tokens', 'd.expires_at < private.now()'),
-  (10, 'oauth', 'sign_in_codes', 'd.expires_at < private.now()'),
+  (10, 'oauth', 'one_time_codes', 'd.expires_at < private.now()'),
   (11, 'oauth', 'page_sessions', 'd.expires_at < private.now()'),
   -- without a code or a refresh token a grant has given its last access token more than an hour ago
   (12, 'oauth', 'oauth_grants', $$d.created_at < private.now() - interval '1 day'

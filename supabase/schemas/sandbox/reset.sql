@@ -84,6 +84,7 @@ begin
    where m.partner_id = partner and m.cause like 'claim%'
      and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
   delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
+  delete from core.one_time_codes c where c.subject = any (array(select 'claim:' || g.id from unnest(gone) g));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
   -- deleted drafts do not count toward the cap
@@ -95,7 +96,7 @@ begin
   select count(*) into customers from ended;
   delete from core.ended_attributions a where a.partner_id = partner and (everything or a.user_id = any (people));
   -- a code that waits would make a login that nobody knows to be this partner's
-  delete from core.sign_in_codes c using auth.users u where u.id = any (logins) and c.email = u.email;
+  delete from core.one_time_codes c using auth.users u where u.id = any (logins) and c.email = u.email and starts_with(c.subject, 'browser:');
   delete from auth.users u where u.id = any (logins);
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is

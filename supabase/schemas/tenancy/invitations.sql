@@ -98,7 +98,7 @@ begin
   perform private.act_for_tenant(entered.partner_id);
   return coalesce((
     select json_build_object('state', private.invitation_state(i), 'email', i.email, 'partner_name', private.partner_display_name(p),
-                             'code_sent', coalesce(i.code_expires_at > private.now(), false))
+                             'code_sent', private.code_sent('invitation:' || i.id))
       from core.manager_invitations i join core.partners p on p.id = i.partner_id
      where i.partner_id = entered.partner_id and i.id = entered.id), json_build_object('state', 'unknown'));
 end $$;
@@ -116,9 +116,7 @@ begin
   if not private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash')) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
-  update core.manager_invitations i
-     set code_hash = decode(request ->> 'code_hash', 'hex'), code_expires_at = private.code_expiry(), code_attempts = 0
-   where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  perform private.keep_code('invitation:' || invitation.id, invitation.email, request ->> 'code_hash');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_invitation_code(jsonb, jsonb) is
@@ -131,13 +129,10 @@ set search_path = ''
 as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
-  refused    constant text := private.judge_guess(invitation.email, 'invitation', invitation.code_hash, invitation.code_expires_at, invitation.code_attempts, request);
+  refused    constant text := (private.judge_guess('invitation:' || invitation.id, 'invitation', request)).refused;
   login      record;
   claimed    record;
 begin
-  if refused = 'wrong_code' then
-    update core.manager_invitations i set code_attempts = i.code_attempts + 1 where i.partner_id = invitation.partner_id and i.id = invitation.id;
-  end if;
   if refused is not null then
     return private.refusal(refused);
   end if;
@@ -149,9 +144,9 @@ begin
     perform private.refuse('link_not_open');
   end if;
   select * into claimed from private.claim_manager(login.user_id, invitation.partner_id);
-  update core.manager_invitations i
-     set code_hash = null, code_expires_at = null, used_at = case when claimed.manages = invitation.partner_id then private.now() end
-   where i.partner_id = invitation.partner_id and i.id = invitation.id;
+  perform private.use_code('invitation:' || invitation.id);
+  update core.manager_invitations i set used_at = private.now()
+   where i.partner_id = invitation.partner_id and i.id = invitation.id and claimed.manages = invitation.partner_id;
   if claimed.added then
     perform private.audit('partner.manager_added', login.user_id);
     perform private.tell_managers(request -> 'told', invitation.email, null, array[invitation.email]);

@@ -32,11 +32,11 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
-  delete from core.sign_in_codes c where c.email = address and c.token_hash is distinct from decode(kept, 'hex');
+  delete from core.one_time_codes c where c.email = address and starts_with(c.subject, 'browser:') and c.subject is distinct from 'browser:' || kept;
   delete from core.page_sessions s where s.signatory = address;
 end $$;
 comment on function private.end_sign_ins(text, text) is
-  'Ends the codes that were mailed to an address, but the one whose token_hash is kept, and the browsers that proved it as a signatory''s. Definer: no caller may read codes.';
+  'Ends the codes by which browsers sign in at an address, but the one whose token_hash is kept, and the browsers that proved it as a signatory''s. Definer: no caller may read codes.';
 
 create function private.end_ways_in(person uuid) returns void
 language plpgsql security definer

@@ -227,9 +227,6 @@ create table core.manager_invitations (
   expires_at      timestamptz not null default private.now() + interval '7 days',
   used_at         timestamptz,
   withdrawn_at    timestamptz,
-  code_hash       bytea,
-  code_expires_at timestamptz,
-  code_attempts   int         not null default 0,
   constraint manager_invitations_pkey primary key (partner_id, id),
   constraint manager_invitations_token_hash_key unique (token_hash),
   constraint manager_invitations_partner_id_fkey foreign key (partner_id) references core.partners (id)
