@@ -190,7 +190,7 @@ const SIGN = [
   `insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, validity_years, expires_at)
    select partner_id, id, owner_id, sha256(gen_random_uuid()::text::bytea), 1, private.now() + interval '1 day'
      from core.connections where partner_id = private.partner_id() and id = $1`,
-  `select private.record_signature(l, private.mandate_periods(l.connection_id, 1) -> 0, '{"signed_name": "S", "document": "x", "document_sha256": "x"}')
+  `select private.record_signature(l.connection_id, l.id, private.mandate_periods(l.connection_id, 1) -> 0, '{"signed_name": "S", "document": "x", "document_sha256": "x"}')
      from core.mandate_links l where l.partner_id = private.partner_id() and l.connection_id = $1 and l.used_at is null`,
   "update core.connections set registration_status = 'goedgekeurd' where partner_id = private.partner_id() and id = $1",
 ];

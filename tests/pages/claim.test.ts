@@ -85,6 +85,7 @@ describe("contract §4 a claim, from the link to the account", () => {
     expect(connection).toMatchObject({ ean_validation_status: "matched", registration_status: "ingediend" });
     expect(await world.row("select * from core.mandates where connection_id = $1", connection.id)).toMatchObject({
       status: "signed",
+      link_id: null,
       document: shown,
       signed_name: "Sanne de Vries",
       code_confirmed: true,

@@ -132,8 +132,8 @@ const mailCodes = async (): Promise<string[]> => {
        select id, 'y@example.nl', sha256('invited'), sha256('123456'), private.now() + interval '10 minutes', 4 from core.partners limit 1 returning id)
      select 'invitation:' || id as subject from i`,
     `update core.mandate_links set ${code} where id = (
-       select l.id from core.mandate_links l join core.connections c on c.id = l.connection_id
-         join core.signatories s on s.account_id = c.account_id where s.email is not null limit 1) returning 'mandate:' || id as subject`,
+       select min(l.id::text)::uuid from core.mandate_links l join core.connections c on c.id = l.connection_id
+         join core.signatories s on s.account_id = c.account_id where s.email is not null) returning 'mandate:' || id as subject`,
   ];
   const subjects: string[] = [];
   for (const statement of opens)
@@ -145,6 +145,7 @@ describe("a database of 0.9.0 is migrated to head", () => {
   let clients: Client[];
   let before: { positions: unknown[]; counts: Record<string, number> };
   let codes: string[];
+  let claim: string;
   const answered = { read: 0, write: 0 };
   const failed: string[] = [];
 
@@ -156,6 +157,13 @@ describe("a database of 0.9.0 is migrated to head", () => {
     const tables = [...new Set(lines.map((line) => line.slice(0, line.indexOf("\t"))))];
     before = { positions: await Promise.all(clients.map(read)), counts: await countsOf(tables) };
     codes = await mailCodes();
+    // as a claim of the release signed: by a link that nobody could open
+    const claimed = await admin.query<{ id: string }>(
+      `update core.mandate_links l set expires_at = l.created_at
+        where l.id = (select max(m.link_id::text)::uuid from core.mandates m) returning l.id`,
+    );
+    claim = claimed.rows[0]?.id ?? "";
+    before.counts["core.mandate_links"] = (before.counts["core.mandate_links"] ?? 0) - 1;
 
     // eight at once go on until a moment after the migration
     let ended = false;
@@ -202,6 +210,16 @@ describe("a database of 0.9.0 is migrated to head", () => {
       if (grown.has(table)) expect(count, table).toBeGreaterThanOrEqual(before.counts[table] ?? 0);
       else expect([table, count]).toEqual([table, before.counts[table]]);
     expect(Object.keys(after).length).toBeGreaterThan(40);
+  });
+
+  test("with the signature of a claim, which needs no link, and the link of each other", async () => {
+    const { rows } = await admin.query(
+      `select (select count(*)::int from core.mandates where link_id is null) as claims,
+              (select count(*)::int from core.mandate_links where id = $1) as links,
+              (select count(*)::int from core.mandates where status = 'signed' and document is null) as empty`,
+      [claim],
+    );
+    expect([claim.length, rows]).toEqual([36, [{ claims: 1, links: 0, empty: 0 }]]);
   });
 
   test("with each code that was on its way: it works, and so do the guesses that are left", async () => {

@@ -11,18 +11,6 @@ end $$;
 comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them.';
 grant execute on function private.attribute_claimant(core.drafts) to api_owner;
 
-create function private.link_for_signature(connection uuid, request jsonb) returns core.mandate_links
-language sql
-set search_path = ''
-as $$
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, expires_at)
-  values (private.partner_id(), connection, sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), request #>> '{mail,locale}', private.now())
-  returning mandate_links
-$$;
-comment on function private.link_for_signature(uuid, jsonb) is
-  'A mandate refers to a mandate link; this one of a claim exists for that alone, and nobody can open it.';
-grant execute on function private.link_for_signature(uuid, jsonb) to api_owner;
-
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 set search_path = ''
@@ -33,7 +21,6 @@ declare
   ean        constant text := facts ->> 'ean_code';
   account    uuid;
   connection uuid;
-  link       core.mandate_links;
 begin
   perform private.enter_account(draft);
   insert into core.accounts
@@ -53,9 +40,8 @@ begin
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
     facts ->> 'house_number_addition', checked ->> 'source', checked ->> 'outcome', checked ->> 'reason');
   perform private.add_own_charger(account, connection, answers);
-  link := private.link_for_signature(connection, request);
   perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
-  perform private.record_signature(link, facts, request, draft.partner_id);
+  perform private.record_signature(connection, null, facts, request, draft.partner_id);
   perform private.act_for_partner(draft.partner_id);
   return account;
 end $$;
@@ -91,7 +77,7 @@ declare
   connection uuid;
   facts      jsonb;
   refused    text;
-  link       core.mandate_links;
+  mandate    uuid;
 begin
   perform private.enter_account(draft);
   connection := private.signable_connection(draft.account_id);
@@ -105,10 +91,9 @@ begin
     return private.refusal(refused);
   end if;
   perform private.enter_account(draft);
-  link := private.link_for_signature(connection, request);
-  perform private.record_signature(link, facts, request);
+  mandate := private.record_signature(connection, null, facts, request);
   perform private.act_for_partner(draft.partner_id);
-  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id || ':' || link.id);
+  perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id || ':' || mandate);
   return json_build_object('ok', true);
 end $$;
 comment on function private.sign_again(core.drafts, jsonb) is

@@ -141,7 +141,7 @@ begin
   end if;
   perform private.act_for_partner(notice.partner_id);
   if post ->> 'token_hash' is not null then
-    perform private.issue_renewal_link(notice.connection_id, private.link_signed_by(notice.connection_id), post ->> 'token_hash', greatest(
+    perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
       make_timestamptz(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1, 0, 0, 0, 'Europe/Amsterdam')));

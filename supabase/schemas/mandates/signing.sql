@@ -215,37 +215,41 @@ comment on function private.end_others_sign_ins(text, uuid) is
   'On the sandbox the first signature for a tenant ends what signs in at that address: another tenant may have read the code while the address was its own. Definer, because it looks across tenants.';
 grant execute on function private.end_others_sign_ins(text, uuid) to api_owner;
 
-create function private.record_signature(link core.mandate_links, facts jsonb, request jsonb, brought_by uuid default null) returns void
+create function private.record_signature(connection uuid, link uuid, facts jsonb, request jsonb, brought_by uuid default null) returns uuid
 language plpgsql
 set search_path = ''
 as $$
 declare
-  terms record;
+  signed_for core.connections;
+  terms      record;
+  mandate    uuid;
 begin
-  select * into strict terms from private.terms_of(link.connection_id, brought_by);
-  perform private.end_others_sign_ins(facts ->> 'email', link.partner_id);
+  select * into strict signed_for from core.connections c where c.partner_id = private.partner_id() and c.id = connection;
+  select * into strict terms from private.terms_of(connection, brought_by);
+  perform private.end_others_sign_ins(facts ->> 'email', signed_for.partner_id);
   insert into core.mandates
     (partner_id, connection_id, owner_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
      document_sha256, code_confirmed, code_sent_to, address, user_agent, locale)
   values
-    (link.partner_id, link.connection_id, link.owner_id, link.id, 'signed', (facts ->> 'valid_from')::date > private.today(),
+    (signed_for.partner_id, connection, signed_for.owner_id, link, 'signed', (facts ->> 'valid_from')::date > private.today(),
      terms.fee_pct, terms.partner_share_pct, (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
      facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400),
-     request #>> '{mail,locale}');
-  update core.mandate_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
-  perform private.void_mandate_links(link.connection_id);
-  perform private.request_mandate_document(link);
-  perform private.judge_months(link.connection_id);
+     request #>> '{mail,locale}')
+  returning id into mandate;
+  insert into core.documents (partner_id, account_id, owner_id, mandate_id)
+  values (signed_for.partner_id, signed_for.account_id, signed_for.owner_id, mandate);
+  update core.mandate_links l set used_at = private.now() where l.partner_id = signed_for.partner_id and l.id = link;
+  perform private.void_mandate_links(connection), private.judge_months(connection);
   perform private.emit(case when (facts ->> 'valid_from')::date > private.today() then 'mandate.renewed' else 'mandate.signed' end,
-                       c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'signed')),
-          private.advance_registration(c.account_id, true)
-     from core.connections c where c.partner_id = link.partner_id and c.id = link.connection_id;
-  perform private.audit('mandate.signed', link.connection_id, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
+                       signed_for.account_id, connection, jsonb_build_object('connection_id', connection, 'mandate_status', 'signed')),
+          private.advance_registration(signed_for.account_id, true);
+  perform private.audit('mandate.signed', connection, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
+  return mandate;
 end $$;
-comment on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) is
-  'The signature itself, its evidence and what follows from it, wherever it was given: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller; brought_by is the partner who brings them with this signature.';
-grant execute on function private.record_signature(core.mandate_links, jsonb, jsonb, uuid) to api_owner;
+comment on function private.record_signature(uuid, uuid, jsonb, jsonb, uuid) is
+  'The signature itself, its evidence and what follows from it, by a mandate link, or by a claim, which has none: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller; brought_by is the partner who brings them with this signature.';
+grant execute on function private.record_signature(uuid, uuid, jsonb, jsonb, uuid) to api_owner;
 
 create function api.sign_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -271,7 +275,7 @@ begin
     end if;
     perform private.use_code('mandate:' || link.id);
   end if;
-  perform private.record_signature(link, facts, request);
+  perform private.record_signature(link.connection_id, link.id, facts, request);
   if facts ->> 'email' is not null then
     perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id);
   end if;
@@ -306,31 +310,22 @@ end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');
 
-create function private.link_signed_by(connection uuid) returns core.mandate_links
-language plpgsql stable
-set search_path = ''
-as $$
-begin
-  return (select l
-            from core.mandates m join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
-           where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'
-           order by m.created_at desc limit 1);
-end $$;
-comment on function private.link_signed_by(uuid) is 'The link by which a connection was signed for last.';
-grant execute on function private.link_signed_by(uuid) to api_owner;
-
-create function private.issue_renewal_link(connection uuid, signed_by core.mandate_links, token_hash text, expires_at timestamptz) returns void
+create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz, signed_by uuid default null) returns void
 language sql
 set search_path = ''
 as $$
   -- one that the CPO issued meanwhile goes on working: who signs by either voids the other
   insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url, expires_at)
-  values (private.partner_id(), connection, signed_by.owner_id, private.claim_token_hash(issue_renewal_link.token_hash), signed_by.locale, signed_by.validity_years,
-          signed_by.return_url, issue_renewal_link.expires_at)
+  select m.partner_id, connection, m.owner_id, private.claim_token_hash(issue_renewal_link.token_hash),
+         case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url, issue_renewal_link.expires_at
+    from core.mandates m
+    left join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined' and (signed_by is null or m.link_id = signed_by)
+   order by m.created_at desc limit 1
 $$;
-comment on function private.issue_renewal_link(uuid, core.mandate_links, text, timestamptz) is
-  'A link by which who signed by an older one may sign again, in the same language, for as many years where those were fixed, and back to the same address.';
-grant execute on function private.issue_renewal_link(uuid, core.mandate_links, text, timestamptz) to api_owner;
+comment on function private.issue_renewal_link(uuid, text, timestamptz, uuid) is
+  'A link to sign again, as the link signed_by, or by which was signed last: in the same language, for as many years where those were fixed, and back to the same address.';
+grant execute on function private.issue_renewal_link(uuid, text, timestamptz, uuid) to api_owner;
 
 create function api.renew_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -348,7 +343,7 @@ begin
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
-  perform private.issue_renewal_link(link.connection_id, link, request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
+  perform private.issue_renewal_link(link.connection_id, request ->> 'new_token_hash', private.now() + interval '1209600 seconds', link.id);
   perform private.audit('mandate_link.issued', link.connection_id, '{"renewal": true}');
   return json_build_object('ok', true);
 end $$;

@@ -33,7 +33,7 @@ create table core.mandates (
   id              uuid        not null default gen_random_uuid(),
   connection_id   uuid        not null,
   owner_id        uuid        not null default private.owner_id(),
-  link_id         uuid        not null,
+  link_id         uuid,
   status          text        not null,
   renewal         boolean     not null default false,
   valid_from      date,
@@ -68,7 +68,8 @@ create table core.mandates (
   constraint mandates_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100)
 );
 comment on table core.mandates is
-  'What a signatory decided, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+  'What a signatory decided, by a mandate link or a claim, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+comment on column core.mandates.link_id is 'The mandate link by which it was decided; null where a claim was signed.';
 comment on column core.mandates.fee_pct is 'The fee on what the customer''s ERE yield, in percent, as it was agreed: a later change of the partner''s does not touch it.';
 comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
 comment on column core.mandates.renewal is 'Decided while another one held, for the years after it: a decline of these changes nothing.';

@@ -189,7 +189,7 @@ begin
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse('too_many_codes', json_build_object('rate', rate));
   end if;
-  perform private.issue_renewal_link(connection, private.link_signed_by(connection), request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
+  perform private.issue_renewal_link(connection, request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
   perform private.audit('mandate_link.issued', connection, '{"renewal": true}');
   return json_build_object('ok', true);
 end $$;
