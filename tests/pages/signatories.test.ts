@@ -305,8 +305,8 @@ describe("contract §7 what a signatory has there", () => {
     const renew = { form_token, account: one.account_id, connection: neighbour.connection_id };
     expect((await ask(mijn(world, "/renew"), { form: renew })).location).toContain("/mijn/mandate");
     for (const path of PAGES)
-      for (const mark of [neighbour.email, neighbour.account_id, neighbour.connection_id, "Buurman", "777"])
-        expect((await ask(mijn(world, path))).text, path).not.toContain(mark);
+      for (const mark of [neighbour.email, neighbour.account_id, neighbour.connection_id, "Buurman", /\b777\b/])
+        expect((await ask(mijn(world, path))).text, path).not.toMatch(mark);
   });
 
   test("one who signed at two CPOs sees both, each with its name", async () => {
