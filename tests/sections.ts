@@ -53,7 +53,7 @@ export const BESIDE: readonly string[] = [
   "local/start.test.ts",
   "sql/keys.test.ts",
   "sql/look_ups.test.ts",
-  "sql/mail_marks.test.ts",
+  "sql/mail_outbox.test.ts",
   "sql/migrations.test.ts",
   "sql/partitions.test.ts",
   "sql/schema_rules.test.ts",

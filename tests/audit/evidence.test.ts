@@ -104,7 +104,7 @@ test("contract §3 twice it is the same bytes, and a file that is there is not o
   const refused = await write("mine.zip");
   expect([refused.code, refused.err]).toEqual([
     1,
-    `error: ${path("mine.zip")} is there already; name another file, or add --overwrite.\n`,
+    `error: ${path("mine.zip")} exists already; name another file, or add --overwrite.\n`,
   ]);
   expect(readFileSync(path("mine.zip"), "utf8")).toBe("mine");
   expect((await write("mine.zip", "--overwrite")).code).toBe(0);

@@ -60,6 +60,6 @@ test("contract §3 who is unknown, or several, is told so", async () => {
   await world.customer({}, world.partnerA, { person: { full_name: "Anna Audit", email: "anna@example.nl" } });
   await world.refused(
     "audit show anna@example.nl",
-    /means several accounts; name one by its id: [0-9a-f-]{36}, [0-9a-f-]{36}\.$/m,
+    /matches several accounts; name one by its id: [0-9a-f-]{36}, [0-9a-f-]{36}\.$/m,
   );
 });

@@ -137,9 +137,8 @@ describe("contract §2 a newer link voids the older", () => {
 
 describe("contract §2 send_email mails the link to the signatory", () => {
   const mailFor = (connection_id: string) =>
-    world.row(
-      `select o.* from core.mail_outbox o join core.mandate_links l on o.cause = 'mandate_link:' || l.id
-        where l.connection_id = $1`,
+    world.mail(
+      `join core.mandate_links l on m.cause = 'mandate_link:' || l.id where l.connection_id = $1`,
       connection_id,
     );
 
@@ -165,12 +164,9 @@ describe("contract §2 send_email mails the link to the signatory", () => {
     });
     expect(mail.text).toContain(body.mandate_link);
     expect(mail.html).toContain(body.mandate_link);
-    expect(mail.text).toContain(`Anna <b>& "Zoë"`);
+    expect(mail.text, "a mark in a name is text").toContain(full_name);
     expect(mail.html, "what a person calls himself is text").not.toContain("<b>& ");
-    for (const part of [mail.subject, mail.text, mail.html]) {
-      expect(part).toContain(partner_name);
-      expect(part, "no mark is left").not.toContain("{{");
-    }
+    for (const part of [mail.subject, mail.text, mail.html]) expect(part).toContain(partner_name);
   });
 
   test("contract §2 production queues it, to be sent by the worker", async () => {

@@ -347,13 +347,13 @@ describe("a statement", () => {
       .map(({ children }) => children.map((row) => row.children.map((cell) => cell.text.trim())));
     expect(tables).toEqual([
       [
-        ["Maand", "kWh", "ERE", "Opbrengst", "Vergoeding", "Voor u"],
+        ["Maand", "kWh", "ERE", "Opbrengst", "Kosten", "Voor u"],
         ["april 2026", "312,500", "103,97", "€ 43,67", "€ 8,73", "€ 34,94"],
         ["mei 2026", "312,500", "103,97", "€ 43,67", "€ 8,73", "€ 34,94"],
         ["juni 2026", "312,500", "103,97", "€ 43,67", "€ 8,73", "€ 34,94"],
       ],
       [
-        ["Maand", "kWh", "ERE", "Opbrengst", "Vergoeding", "Voor u"],
+        ["Maand", "kWh", "ERE", "Opbrengst", "Kosten", "Voor u"],
         ["Totaal", "937,500", "311,90", "€ 131,01", "€ 26,19", "€ 104,82"],
       ],
     ]);

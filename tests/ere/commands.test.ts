@@ -42,16 +42,16 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(await read("factor set 2027 --share 0.52")).toMatch(/^Factor set\.\n {2}delivery_year +2027\n/);
   expect(await read("factor set 2027 --share 0.52")).toMatch(/^Nothing to change: it was so already\./);
   const preview = await read(`booking preview 2026-Q2 --csv ${csv}`);
-  expect(preview).toMatch(/^Implausible, and taken in all the same: 0 months\n {2}none\n\nTaken in\n/);
+  expect(preview).toMatch(/^Implausible, but included: 0 months\n {2}none\n\nTaken in\n/);
   expect(preview).toContain("2026-Q2: 2 months, 300 kWh, 99.8082 ERE would be booked.");
   expect(readFileSync(csv, "utf8").split("\r\n")).toHaveLength(4);
 
   expect(await read("booking open 2026-Q2")).toMatch(/^Opened\.\nrun_id +booking_id +quarter/);
-  expect(await read("booking open 2026-Q2")).toMatch(/^Nothing to open: these are open already\.\n/);
+  expect(await read("booking open 2026-Q2")).toMatch(/^Nothing to open: these are already open\.\n/);
   const took = await read("booking submit 2026-Q2");
   expect(took).toMatch(columns("booking_id", "quarter", "number", "partner_slug", "status"));
   expect(took).not.toContain("Nothing to change");
-  expect(await read("booking submit 2026-Q2")).toContain("Nothing to change: no month was taken in.");
+  expect(await read("booking submit 2026-Q2")).toContain("Nothing to change: no month was added.");
   const out = join(world.folder, "register.csv");
   expect(await read(`booking export 2026-Q2 --out ${out}`)).toMatch(/ {2}sha256 +[0-9a-f]{64}\n {2}file +\//);
   expect(await read("booking credit 2026-Q2")).toMatch(/^Credited\.\n/);
@@ -63,7 +63,7 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(await read("sale list")).toMatch(/^reference +quarter[^\n]*\nV-1 /);
   expect(await read("sale show V-1")).toMatch(/\n\nrow_id +ean_code +period +ere +gross_eur/);
   expect(await read("figures publish 2026")).toMatch(/^Published\.\npartner_slug +delivery_year/);
-  expect(await read("figures publish 2026")).toMatch(/^Nothing to change: they are published already\.\n/);
+  expect(await read("figures publish 2026")).toMatch(/^Nothing to change: they are already published\.\n/);
   expect(await read("figures list")).toMatch(/partner-a +2026 +0\.332694 +0\.42 /);
 
   const prepared = await read("payout prepare", "operator_anna");
@@ -78,8 +78,13 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
     /^Written to \/[^\n]*bank\.xml\.\n/,
   );
   expect(await read("payout list")).toMatch(/ exported +1 +16\.80 /);
-  expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^1 lines paid, 0 failed\.\n/);
+  expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^1 line paid, 0 failed\.\n/);
   expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^Nothing to change: it was so already\.\n/);
+  // the reference on the statement and at the bank: the id of the line without its dashes
+  const [line] = JSON.parse(await read(`payout show ${batch} --json`)).lines;
+  const reference = line.line_id.replaceAll("-", "");
+  for (const typed of [reference, reference.toUpperCase(), reference.replace(/(.{4})(?=.)/g, "$1 ")])
+    expect(JSON.parse(await read(["customer", "find", typed, "--json"])).customers).toMatchObject([{ id: line.payee }]);
   expect(await read("ledger check")).toMatch(/^check +expected +found +wrong\n[\s\S]*\n\nEverything agrees\.\n$/);
 
   for (const command of [
@@ -97,10 +102,55 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
 });
 
 test("contract §8 a booking that finds nothing says where to read why", async () => {
+  const { connection_id } = await world.customer({ "2026-01": 10 }, world.partnerB);
   await read("booking open 2026-Q1 --partner partner-b");
+  await world.done(`mandate revoke ${connection_id}`);
   expect(await read("booking submit 2026-Q1 --partner partner-b")).toContain(
     "partner-b has no month that can be booked, so its booking stays open; booking preview 2026-Q1 --partner partner-b says why.",
   );
+});
+
+test("contract §8 a booking is opened only where a month waits for it, and nothing is said to be open where nothing is", async () => {
+  for (const command of ["booking open 2026-Q3 --partner partner-b", "booking open 2026-Q3"])
+    expect(await read(command)).toBe(
+      "Nothing to open: no month of this quarter waits to be booked. booking preview shows the reasons.\n",
+    );
+  expect(JSON.parse(await read("booking list --status open --partner partner-b --json")).bookings).not.toContainEqual(
+    expect.objectContaining({ quarter: "2026-Q3" }),
+  );
+});
+
+test("contract §8 a decimal comma is refused, and a point asked for", async () => {
+  const { code, err } = await type(
+    "sale record 2026-Q2 --partner partner-a --ere 1 --price 0,42 --buyer B --reference K",
+  );
+  expect([code, err]).toEqual([1, expect.stringContaining("Decimals, six at most, have a point: 0.42.")]);
+});
+
+test("contract §8 payout approve names whom it pays before it asks, and asks nothing about what is approved", async () => {
+  await world.sold([100, 33.33], { partner: world.partnerB });
+  const prepared = await read("payout prepare", "operator_anna");
+  const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
+  const approve = (options: string[], confirm: ((question: string) => Promise<boolean>) | null) =>
+    operate(
+      ["payout", "approve", batch, ...options],
+      { OPERATOR_DATABASE_URL: world.database.url("operator_bram") },
+      { confirm },
+    );
+  const refused = await approve([], async () => false);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toMatch(
+    /^operator_anna prepared \d payments?, € [\d.]+ in all:\nname +iban +amount_eur +partner_slug\n/,
+  );
+  expect(refused.err).toMatch(/\*{4} 4300 +80\.00 +partner-b\n/);
+  expect(refused.err).toMatch(/\*{4} 4300 +26\.67 +partner-b\n/);
+  expect((await approve(["--json"], null)).err).toContain("Nobody is here to be asked: add --yes.");
+  const done = await approve(["--yes", "--json"], null);
+  expect([done.code, done.err, done.json.changed]).toEqual([0, "", true]);
+  // nothing is left to ask about
+  const again = await approve([], null);
+  expect([again.code, again.err, again.out]).toEqual([0, "", expect.stringMatching(/^Nothing to change/)]);
+  await read(`payout cancel ${batch} --reason done --yes`, "operator_anna");
 });
 
 test("contract §8 a file that cannot be written is said before anything is done for it; one for the bank is closed to others", async () => {

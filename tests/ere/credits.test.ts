@@ -125,28 +125,25 @@ describe("contract §3 booking credit", () => {
     const may = row["2026-05"] as string;
     const nobody = "0b0d1e00-0000-4000-8000-000000000000";
     for (const [line, sentence] of [
-      [`${nobody},10,`, `Line 3 of the file, row ${nobody}, is no row of this booking. Nothing was credited.`],
-      ["twelve,10,", "Line 3 of the file is no row of this booking."],
-      [",10,", "Line 3 of the file is no row of this booking."],
+      [`${nobody},10,`, `Line 3 of the file, row ${nobody}, is not a row of this booking. Nothing was credited.`],
+      ["twelve,10,", "Line 3 of the file is not a row of this booking."],
+      [",10,", "Line 3 of the file is not a row of this booking."],
       [`${foreign?.id},10,`, `Line 3 of the file, row ${foreign?.id}, belongs to another booking.`],
-      [good, "Line 2 of the file, row .* is in the file more than once; another line is at fault too."],
+      [good, "Line 2 of the file, row .* occurs more than once in the file; another line is at fault too."],
       [`${may},200.001,`, `Line 3 of the file, row ${may}, would be credited more kWh than were submitted.`],
-      [
-        `${may},199.999,`,
-        `Line 3 of the file, row ${may}, is credited less than was submitted, and the reason is missing.`,
-      ],
-      [`${may},0, `, "the reason is missing"],
-      [`${may},-1,less`, "has an accepted_kwh that is no number"],
-      [`${may},1.0001,less`, "has an accepted_kwh that is no number"],
-      [`${may},"1,5",less`, "has an accepted_kwh that is no number"],
-      [`${may},1e2,less`, "has an accepted_kwh that is no number"],
-      [`${may},,less`, "has an accepted_kwh that is no number"],
-      [`${may},NaN,less`, "has an accepted_kwh that is no number"],
+      [`${may},199.999,`, `Line 3 of the file, row ${may}, is credited less than was submitted, but has no reason.`],
+      [`${may},0, `, "but has no reason"],
+      [`${may},-1,less`, "has an accepted_kwh that is not a number"],
+      [`${may},1.0001,less`, "has an accepted_kwh that is not a number"],
+      [`${may},"1,5",less`, "has an accepted_kwh that is not a number"],
+      [`${may},1e2,less`, "has an accepted_kwh that is not a number"],
+      [`${may},,less`, "has an accepted_kwh that is not a number"],
+      [`${may},NaN,less`, "has an accepted_kwh that is not a number"],
       [`${may},1,"two\nlines"`, "has a reason that is longer"],
       [`${may},1,${"x".repeat(501)}`, "has a reason that is longer"],
     ] as [string, string][])
       await refusedWhole(credit(good, line), new RegExp(sentence));
-    await world.refused(["booking", "credit", nobody], "No booking is meant by");
+    await world.refused(["booking", "credit", nobody], '" matches no booking');
     expect(other.account_id).toBeTruthy();
     await world.agrees();
   });
@@ -173,7 +170,7 @@ describe("contract §3 booking credit", () => {
     );
     await refusedWhole(bad(`row_id,accepted_kwh,reason\r\n${one},${kwh},b\0\r\n`), /Line 2 of .*NUL/);
     for (const typed of ["1e1", "NaN", "-0", "0x10", "1,5", "١٢", "+1", "1.0000", "Infinity", "9999999999"])
-      await refusedWhole(credit(`${one},"${typed}",b`), "has an accepted_kwh that is no number");
+      await refusedWhole(credit(`${one},"${typed}",b`), "has an accepted_kwh that is not a number");
     await refusedWhole(bad(Uint8Array.of(0xff, 0xfe, 0x00)), "is not written in UTF-8");
     // semicolons, a byte order mark, other columns and blank lines are no obstacle
     const path = file();
@@ -248,7 +245,7 @@ describe("contract §3 booking reverse-credit", () => {
     await world.refused(reverse("nonsense"), 'No booking has a row with the id "nonsense"');
     await world.refused(
       ["booking", "reverse-credit", String(row["2026-04"]), "--reason", " "],
-      "Say why with --reason: 1 to 500",
+      "Give a reason with --reason: 1 to 500",
     );
     await world.done(`booking credit ${booking_id}`);
     await world.done(`sale record ${booking_id} --ere 216.2511 --price 0.5 --buyer B --reference R-1`);
@@ -271,7 +268,7 @@ describe("contract §3 booking credit --granted", () => {
     );
     await world.done(`sale record ${booking_id} --ere 199 --price 1 --buyer B --reference R-1`);
     await world.agrees();
-    await world.refused(`booking credit ${booking_id} --granted 198.999999`, "because 199 of them are sold");
+    await world.refused(`booking credit ${booking_id} --granted 198.999999`, "because 199 of them are already sold");
     // more than the rows have is sold by nobody
     await world.done(`booking credit ${booking_id} --granted 300`);
     expect(await difference()).toBe(83.7489);

@@ -226,8 +226,8 @@ describe("contract §3 invoice issue", () => {
     await regime("regular");
     await world.done("vat set 2026-08-15 22.5");
     expect((await issue()).invoices).toMatchObject([{ vat_rate: 22.5, vat_eur: 1.13 }]); // 1.125
-    await world.refused("vat set 2026-08-15 21", "so that rate stays");
-    await world.refused("vat set 2026-01-01 21", "so that rate stays");
+    await world.refused("vat set 2026-08-15 21", "so that rate cannot change");
+    await world.refused("vat set 2026-01-01 21", "so that rate cannot change");
     expect((await world.done("vat set 2026-08-15 22.5")).changed).toBe(false);
     await world.done("vat set 2027-01-01 23");
     expect((await world.done("vat list")).rates).toEqual([

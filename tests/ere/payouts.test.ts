@@ -267,12 +267,12 @@ describe("contract §3 payout prepare", () => {
 
   test("contract §3 takes the keys, a login of one's own and a minimum that is one", async () => {
     await world.sold([100]);
-    await refused(world.run, "payout prepare", "IBANs, and the secrets of webhooks, are encrypted: set IBAN_KEYS");
+    await refused(world.run, "payout prepare", "IBANs and webhook secrets are encrypted: set IBAN_KEYS");
     const keys = { IBAN_KEYS: JSON.stringify(world.environment.config.IBAN_KEYS) };
     const { operate } = await import("../operator/operator.ts");
     const shared: Run = (command) =>
       operate(String(command).split(" "), { OPERATOR_DATABASE_URL: world.database.url("operator"), ...keys });
-    await refused(shared, "payout prepare", "each with a login of their own, and operator is shared");
+    await refused(shared, "payout prepare", "each with their own login, and operator is shared");
     for (const minimum of ["-1", "0.001", "five", "1e3"])
       await refused(world.anna, ["payout", "prepare", `--minimum=${minimum}`], "A minimum is a number of euro");
     // other keys than those it was encrypted with
@@ -334,10 +334,14 @@ describe("contract §3 payout approve, cancel", () => {
   test("contract §3 whoever prepared a batch cannot approve it; somebody else can, once", async () => {
     await world.sold([100]);
     const { batch } = await prepare();
-    const approve = ["payout", "approve", batch.batch_id];
+    const approve = ["payout", "approve", batch.batch_id, "--yes"];
     await refused(world.anna, approve, /operator_anna prepared the batch .*, so somebody else has to approve it/);
     await refused(world.run, approve, "operator is shared");
-    await refused(world.anna, ["payout", "export", batch.batch_id, "--out", "x"], "is prepared; a file for the bank");
+    await refused(
+      world.anna,
+      ["payout", "export", batch.batch_id, "--out", "x"],
+      "is prepared; only an approved batch",
+    );
     expect(await done(world.bram, approve)).toMatchObject({
       changed: true,
       batch: { status: "approved", approved_by: "operator_bram" },
@@ -353,14 +357,14 @@ describe("contract §3 payout approve, cancel", () => {
   test("contract §3 a batch that is cancelled gives all back; one that was exported cannot be", async () => {
     const [customer] = await world.sold([100]);
     const { batch } = await prepare();
-    await done(world.bram, ["payout", "approve", batch.batch_id]);
+    await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);
     const cancel = ["payout", "cancel", batch.batch_id, "--reason", "too early"];
     expect(await done(world.anna, cancel)).toMatchObject({ changed: true, batch: { status: "cancelled" } });
     expect((await done(world.anna, cancel)).changed).toBe(false);
     expect(await world.balances("customer")).toEqual({ [id(customer)]: 80 });
     expect(await world.balances("payout")).toEqual({});
     await world.agrees();
-    await refused(world.bram, ["payout", "approve", batch.batch_id], "was cancelled");
+    await refused(world.bram, ["payout", "approve", batch.batch_id, "--yes"], "was cancelled");
     await refused(world.anna, ["payout", "export", batch.batch_id, "--out", "x"], "is cancelled");
     await refused(world.anna, ["payout", "settle", batch.batch_id], "is cancelled");
     const { batch_id } = await world.exported();
@@ -380,7 +384,7 @@ describe("contract §3 payout export", () => {
     await refused(
       world.anna,
       ["payout", "export", batch_id, "--out", out, "--again"],
-      "Say why with --reason: 1 to 500",
+      "Give a reason with --reason: 1 to 500",
     );
     await world.freeze("2026-09-01T12:00:00Z");
     await world.row("update core.signatories set full_name = 'Another'");
@@ -422,7 +426,7 @@ describe("contract §3 payout export", () => {
   test("contract §3 of ten at once one file is kept", async () => {
     await world.sold([100]);
     const { batch } = await prepare();
-    await done(world.bram, ["payout", "approve", batch.batch_id]);
+    await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);
     const ran = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
         world.anna(["payout", "export", batch.batch_id, "--out", join(world.folder, `race-${n}.xml`)]),
@@ -455,7 +459,7 @@ describe("contract §3 payout export", () => {
   test("contract §3 from which account is paid has to be said, and be one", async () => {
     await world.sold([100]);
     const { batch } = await prepare();
-    await done(world.bram, ["payout", "approve", batch.batch_id]);
+    await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);
     const { operate } = await import("../operator/operator.ts");
     const keys = { IBAN_KEYS: JSON.stringify(world.environment.config.IBAN_KEYS) };
     for (const [env, sentence] of [
@@ -471,7 +475,7 @@ describe("contract §3 payout export", () => {
         (command) =>
           operate(command as string[], { OPERATOR_DATABASE_URL: world.database.url("operator_anna"), ...keys, ...env }),
         ["payout", "export", batch.batch_id, "--out", join(world.folder, "none")],
-        `is said by ${sentence}, which`,
+        `not readable: ${sentence}.`,
       );
   });
 });
@@ -501,16 +505,22 @@ describe("contract §3 payout settle, release", () => {
       batch: { status: "settled", paid: 1, paid_eur: 40, failed: 1, failed_eur: 80 },
     });
     expect((await done(world.anna, ["payout", "settle", batch_id])).changed).toBe(false);
-    // each customer is told once, and one asked for another IBAN
+    // both are told that money is on its way, with the days; then one that it was paid, and one asked for another IBAN
     const { rows } = await world.database.admin.query(
       "select account_id, kind, details from core.notices where kind like 'payout%' order by kind, details -> 'amount_eur'",
     );
-    const told = (customer: Customer | undefined, kind: string, amount_eur: number) => ({
+    const told = (customer: Customer | undefined, kind: string, amount_eur: number, days?: object) => ({
       account_id: id(customer),
       kind,
-      details: { amount_eur, iban_last4: "4300" },
+      details: { amount_eur, iban_last4: "4300", ...days },
     });
-    expect(rows).toEqual([told(bad, "payout_failed", 80), told(good, "payout_sent", 40), told(bad, "payout_sent", 80)]);
+    const days = { from: "2026-08-17", until: "2026-08-19" }; // it is a Saturday
+    expect(rows).toEqual([
+      told(bad, "payout_failed", 80),
+      told(good, "payout_paid", 40),
+      told(good, "payout_sent", 40, days),
+      told(bad, "payout_sent", 80, days),
+    ]);
     expect([await world.balances("payout"), await world.balances("bank")]).toEqual([{}, { [id(good)]: 40 }]);
     await world.agrees();
   });
@@ -585,10 +595,10 @@ describe("contract §3 payout settle, release", () => {
     await world.sold([100]);
     const { batch } = await prepare();
     const [line] = await world.linesOf(batch.batch_id);
-    await refused(world.anna, "payout settle", "Say which batch was paid");
-    await refused(world.anna, ["payout", "settle", batch.batch_id], "is prepared; the bank has done nothing");
+    await refused(world.anna, "payout settle", "Name the batch that was paid");
+    await refused(world.anna, ["payout", "settle", batch.batch_id], "is prepared; the bank does not have it yet");
     await refused(world.anna, ["payout", "settle", "--failed", line?.line_id ?? ""], "is prepared; the bank");
-    await done(world.bram, ["payout", "approve", batch.batch_id]);
+    await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);
     await done(world.anna, ["payout", "export", batch.batch_id, "--out", join(world.folder, "x")]);
     const unknown = "0b0d1e00-0000-4000-8000-000000000000";
     await refused(

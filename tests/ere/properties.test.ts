@@ -255,7 +255,8 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
     case "book":
       return async () => {
         const { bookings } = await ops("booking_open", { quarter: act.quarter, partner: tenant.id });
-        await ops("booking_submit", { booking: bookings[0].booking_id });
+        // none where no month waits
+        for (const { booking_id } of bookings) await ops("booking_submit", { booking: booking_id });
       };
     case "withdraw": {
       const booking = await bookingWhere("true");

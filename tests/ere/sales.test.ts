@@ -108,7 +108,7 @@ describe("contract §3 sale record", () => {
       [...command.slice(0, -1), "2026-08-02"],
       command.map((word) => (word === "Brandstof N.V." ? "Another" : word)),
     ])
-      await world.refused(differs, "The reference R-1 is that of another sale");
+      await world.refused(differs, "Another sale has the reference R-1");
     // another partner's references are its own; named alone it is neither
     await world.done(selling(other.booking_id, 10, "0.5", "R-1"));
     await world.refused("sale show R-1", 'Several partners have a sale "R-1"');
@@ -145,7 +145,7 @@ describe("contract §3 sale record", () => {
       ["1", "0.4200001", "A price is above zero"],
       ["1", "1000000", "A price is above zero"],
       ["1", "NaN", "A price is above zero"],
-      ["0.01", "0.4", "come to less than half a cent"],
+      ["0.01", "0.4", "comes to less than half a cent"],
       ["33.269401", "1", "33.269401 ERE cannot be sold: 33.2694 of the booking"],
       ["999999999999", "1", "A number of ERE is"],
     ] as const)
@@ -161,7 +161,7 @@ describe("contract §3 sale record", () => {
     await world.refused(selling(booking_id, 1, 1, "R".repeat(121)), "A name is 1 to 120 characters");
     await world.customer({ "2026-01": 5 });
     await world.done("booking open 2026-Q1");
-    await world.refused(selling("2026-Q1", 1, 1, "R-1"), "is open; only of one that is submitted");
+    await world.refused(selling("2026-Q1", 1, 1, "R-1"), "is open; this command needs a submitted booking");
     await world.done("booking submit 2026-Q1");
     await world.refused(selling("2026-Q1", 1, 1, "R-1"), "0 of the booking are credited");
     await world.refused("sale show R-1", 'No sale has the id or reference "R-1"');
@@ -205,7 +205,7 @@ describe("contract §3 sale reverse", () => {
     await world.agrees();
     expect((await world.done(reversing("R-1"))).changed).toBe(false);
     expect((await world.done(selling(booking_id, 30, 0.4242, "R-1"))).changed).toBe(false);
-    await world.refused(selling(booking_id, 30, 0.43, "R-1"), "The reference R-1 is that of another sale");
+    await world.refused(selling(booking_id, 30, 0.43, "R-1"), "Another sale has the reference R-1");
     await world.done(selling(booking_id, 30, 0.43, "R-2"));
     await world.agrees();
   });
@@ -223,7 +223,7 @@ describe("contract §3 sale reverse", () => {
     // of the first sale one part was paid out to its customer
     expect(await world.done(reversing("R-1"))).toMatchObject({ reversed: 1, paid_out: 1, sale: { rows: 1 } });
     expect(await balances("customer")).toEqual({});
-    await world.refused(reversing("R-1"), "All that the sale R-1 brought has been paid out");
+    await world.refused(reversing("R-1"), "Everything from the sale R-1 has been paid out");
     await world.agrees();
     await world.done(reversing("R-1", "--recover"));
     expect(await balances("customer")).toEqual({ [String(paid)]: -8 });
@@ -279,7 +279,7 @@ describe("contract §3 factors and figures", () => {
 
     await world.done("factor set 2026 --share 0.5");
     const { booking_id } = await credited([100]);
-    await world.refused("factor set 2026 --share 0.505", "Months of 2026 are booked by the share 0.5");
+    await world.refused("factor set 2026 --share 0.505", "Months of 2026 are booked with the share 0.5");
     await world.done("factor set 2026 --bookable-until 2027-03-31");
     expect((await world.done(`booking list ${booking_id}`)).bookings[0].ere).toBe(32.94);
     await world.agrees();
@@ -287,7 +287,7 @@ describe("contract §3 factors and figures", () => {
     // what the register granted by it was said by it, also once all of it is rejected, and then withdrawn
     const { id } = await world.row("select id from core.booking_rows");
     const reverse = ["booking", "reverse-credit", id, "--reason", "wrong file"];
-    const stays = () => world.refused("factor set 2026 --share 0.505", "Months of 2026 are booked by the share 0.5");
+    const stays = () => world.refused("factor set 2026 --share 0.505", "Months of 2026 are booked with the share 0.5");
     await world.done(reverse);
     await world.row("select ops.booking_credit($1)", {
       booking: booking_id,

@@ -406,12 +406,7 @@ describe("§6 a receiver that fails", () => {
     await world.row("delete from core.mail_outbox");
     receiver.answer = status(500);
     await happen(10);
-    const mails = async () =>
-      (
-        await world.database.admin.query(
-          "select template, recipient, text from core.mail_outbox order by created_at, recipient",
-        )
-      ).rows;
+    const mails = () => world.mails("order by created_at, recipient");
     const seen: Record<string, number> = {};
     for (const hour of [0, 1, 23, 24, 25, 95, 96, 97, 119, 120, 121]) {
       await world.freeze(later(hour * HOUR));

@@ -2,6 +2,7 @@
 // fails the test when an answer does not fit what its endpoint declares.
 
 import { expect } from "vitest";
+import { writeMail } from "#shared/domain/mail/mail.ts";
 import { readConfiguration } from "#shared/foundation/configuration.ts";
 import { connect, type Db, SLOW } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -40,6 +41,12 @@ export type World = People & {
   /** One row, or undefined. */
   // biome-ignore lint/suspicious/noExplicitAny: a test names the columns it selects
   row: (statement: string, ...values: unknown[]) => Promise<any>;
+  /** Mails with their text, as they would be sent; what was sent or dropped has none. `tail` follows `from core.mail_outbox m`. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  mails: (tail?: string, ...values: unknown[]) => Promise<any[]>;
+  /** The first of them, or undefined. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  mail: (tail?: string, ...values: unknown[]) => Promise<any>;
   /** Waits for what goes on after answers. */
   idle: () => Promise<void>;
   close: () => Promise<void>;
@@ -96,6 +103,15 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const functions = new Map(SERVED.map((surface) => [surface.slug, serve(surface, environment)]));
 
   const row: World["row"] = async (statement, ...values) => (await database.admin.query(statement, values)).rows[0];
+
+  const gone = { subject: "", html: "", text: "", links: [] };
+  const mails: World["mails"] = async (tail = "", ...values) => {
+    const { rows } = await database.admin.query(`select m.* from core.mail_outbox m ${tail}`, values);
+    return rows.map((mail) => ({
+      ...mail,
+      ...(Object.keys(mail.content).length > 0 ? writeMail(environment.config, mail) : gone),
+    }));
+  };
 
   const limit: World["limit"] = (bucket, quota = LIFTED) =>
     row("update core.rate_limits set quota = $1 where bucket = $2", quota, bucket);
@@ -159,6 +175,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     freeze,
     travel,
     row,
+    mails,
+    mail: async (tail, ...values) => (await mails(tail, ...values))[0],
     async idle() {
       while (background.size > 0) await Promise.all(background);
     },

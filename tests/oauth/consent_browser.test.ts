@@ -69,10 +69,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
 
   const mailedCode = async () =>
     (
-      await world.row(
-        "select subject from core.mail_outbox where recipient = $1 order by created_at desc, age(xmin), ctid desc limit 1",
-        person.email,
-      )
+      await world.mail("where recipient = $1 order by created_at desc, age(xmin), ctid desc limit 1", person.email)
     ).subject.slice(0, 6);
 
   test("sign in by a mailed code, one wrong and one sent again: on a phone, without script, in either language", () =>

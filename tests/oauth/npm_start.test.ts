@@ -47,8 +47,10 @@ test("§4.5 signing in by a mailed code, against npm start", async () => {
   try {
     const callback = await app.callback(demo.user, "chargers:read", async (visit) => {
       expect((await visit.mailCode(demo.user.email)).status).toBe(303);
-      const { rows } = await database.query("select subject from core.mail_outbox where template = 'sign_in'");
-      return visit.enterCode(rows[0].subject.slice(0, 6));
+      const { rows } = await database.query(
+        "select content ->> 'code' as code from core.mail_outbox where template = 'sign_in'",
+      );
+      return visit.enterCode(rows[0].code);
     });
     const { access_token } = await app.redeem(callback);
     expect(await app.get("/chargers", access_token)).toBe(200);

@@ -355,8 +355,8 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       name: "mail",
       go: async (page, locale) => {
         const { connection_id } = await issueLink(world, {}, { locale, send_email: true });
-        const { html } = await world.row(
-          "select html from core.mail_outbox where cause = 'mandate_link:' || (select id from core.mandate_links where connection_id = $1)",
+        const { html } = await world.mail(
+          "where cause = 'mandate_link:' || (select id from core.mandate_links where connection_id = $1)",
           connection_id,
         );
         await page.setContent(html);
@@ -366,8 +366,8 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       name: "mail-code",
       go: async (page, locale) => {
         const { connection_id } = await toForm(page, locale);
-        const { html } = await world.row(
-          `select m.html from core.mail_outbox m join core.mandate_links l on m.cause like 'mandate_code:' || l.id || ':%' where l.connection_id = $1`,
+        const { html } = await world.mail(
+          `join core.mandate_links l on m.cause like 'mandate_code:' || l.id || ':%' where l.connection_id = $1`,
           connection_id,
         );
         await page.setContent(html);

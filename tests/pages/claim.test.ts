@@ -104,7 +104,7 @@ describe("contract §4 a claim, from the link to the account", () => {
       source: "partner_upload",
       external_ref: "KL-1",
     });
-    const copy = await world.row("select * from core.mail_outbox where cause = 'claim_signed:' || $1", draft.id);
+    const copy = await world.mail("where cause = 'claim_signed:' || $1", draft.id);
     expect(copy).toMatchObject({ partner_id: world.partnerA.id, recipient: draft.email, links: [draft.link] });
     expect(copy, "in the partner's name").toMatchObject({ reply_to: "hulp@zonneveld.example" });
     expect(copy.html).toContain("solid #7a1fa2");
@@ -344,7 +344,7 @@ describe("contract §4 the link alone", () => {
           step: "charger",
         }),
       );
-    const shown = ["brand", "code_sent", "email", "locale", "partner_name", "state", "status"];
+    const shown = ["brand", "code_sent", "email", "fee_pct", "locale", "offer", "partner_name", "state", "status"];
     expect(Object.keys(await open(null)).sort()).toEqual(shown);
     expect(await open({ proved_by: "code", stage: "claimed" })).toMatchObject({
       answers: { full_name: "Sanne de Vries" },

@@ -75,13 +75,8 @@ const chargersOf = async (draft: Draft) =>
       (await draftRow(world, draft)).account_id,
     ])
   ).rows;
-const mailsOf = async (draft: Draft) =>
-  (
-    await world.database.admin.query(
-      "select * from core.mail_outbox where recipient = $1 and template = 'customer_iban_changed' order by created_at",
-      [draft.email],
-    )
-  ).rows;
+const mailsOf = (draft: Draft) =>
+  world.mails("where recipient = $1 and template = 'customer_iban_changed' order by created_at", draft.email);
 const eligible = async (draft: Draft) =>
   (
     await world.row(
@@ -537,13 +532,8 @@ describe("contract §4 the telephone number on the first step", () => {
 describe("contract §4 a sign-in link made over HTTP", () => {
   const issue = async (body: object) =>
     world.post("/partner/drafts/auth-link", body, await giveKey(world, world.partnerA.id));
-  const signInMails = async ({ email }: Draft) =>
-    (
-      await world.database.admin.query(
-        "select * from core.mail_outbox where recipient = $1 and template = 'sign_in' order by created_at",
-        [email],
-      )
-    ).rows;
+  const signInMails = ({ email }: Draft) =>
+    world.mails("where recipient = $1 and template = 'sign_in' order by created_at", email);
 
   test("opens as it stands in the answer, and leads through the claim back to the partner", async () => {
     const draft = await newDraft(world);

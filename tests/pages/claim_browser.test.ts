@@ -1,9 +1,8 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import { composeClaim, composeCustomerIbanChanged, composeSignIn, type Mail } from "#shared/domain/mail/mail.ts";
+import { type StoredMail, writeMail } from "#shared/domain/mail/mail.ts";
 import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
-import { FILL_MARKS } from "../harness/mail_marks.ts";
 import {
   ANSWERS,
   type Ask,
@@ -562,30 +561,22 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     {
       name: "mail-claim",
       go: async (page, locale) => {
-        const draft = await draftAt();
-        const mail = composeClaim({ config: world.environment.config, locale: locale as "nl" | "en" });
-        await page.setContent(await filled(draft, mail));
+        await page.setContent(await letter(await draftAt(), "claim", locale));
       },
     },
     {
       name: "mail-sign-in",
       go: async (page, locale) => {
-        const draft = await draftAt();
-        const mail = composeSignIn({
-          config: world.environment.config,
-          locale: locale as "nl" | "en",
-          link: `${world.url}/pages/enter/${"x".repeat(43)}`,
-        });
-        await page.setContent(await filled(draft, mail));
+        const link = `${world.url}/pages/enter/${"x".repeat(43)}`;
+        await page.setContent(await letter(await draftAt(), "sign_in", locale, { link }));
       },
     },
     {
       name: "mail-customer-iban-changed",
       go: async (page, locale) => {
         const brand = { name: "Zonneveld", light: "#7a1fa2" };
-        const { config } = world.environment;
-        const sent = { config, locale: locale as "nl" | "en", brand, iban_masked: "**** 4567" };
-        await page.setContent(composeCustomerIbanChanged(sent).html);
+        const mail = { template: "customer_iban_changed", locale, content: { brand, iban_masked: "**** 4567" } };
+        await page.setContent(writeMail(world.environment.config, mail as StoredMail).html);
       },
     },
     {
@@ -594,10 +585,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
         const draft = await draftAt();
         await page.goto(`${draft.link}?lang=${locale}`);
         await submit(page);
-        const { html } = await world.row(
-          "select html from core.mail_outbox where cause like 'claim_code:' || $1 || '%'",
-          draft.id,
-        );
+        const { html } = await world.mail("where cause like 'claim_code:' || $1 || '%'", draft.id);
         await page.setContent(html);
       },
     },
@@ -613,19 +601,20 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       await page.goto(draft.link);
       expect(await overflow()).toBeLessThanOrEqual(0);
       await submit(page);
-      const { html } = await world.row("select html from core.mail_outbox where recipient = $1", draft.email);
+      const { html } = await world.mail("where recipient = $1", draft.email);
       await page.setContent(html);
       expect(await overflow()).toBeLessThanOrEqual(0);
     }));
 
-  const filled = async ({ id }: Draft, { html }: Mail): Promise<string> => {
-    const { fields } = await world.row(
-      `select private.letter_fields(d, private.partner_brand(p) || '{"name": "Zonneveld"}', $2) as fields
+  const letter = async ({ id }: Draft, template: string, locale: string, more = {}): Promise<string> => {
+    const { content } = await world.row(
+      `select private.letter_content(d, private.partner_brand(p) || '{"name": "Zonneveld"}', $2) as content
          from core.drafts d join core.partners p on p.id = d.partner_id where d.id = $1`,
       id,
       claimLinks(world.environment),
     );
-    return (await world.row(FILL_MARKS, html, fields, true)).text;
+    const mail = { template, locale, content: { ...content, ...more } };
+    return writeMail(world.environment.config, mail as StoredMail).html;
   };
   const unsubscribeUrl = async ({ email }: Draft): Promise<string> =>
     (await world.row("select private.unsubscribe_url($1, $2) as url", email, claimLinks(world.environment))).url;

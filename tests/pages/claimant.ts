@@ -171,8 +171,8 @@ export type Ask = (address: string, sent?: { form?: Record<string, string> }) =>
 
 /** The newest code mailed for a draft. */
 export async function mailedCode(world: World, draft: Draft): Promise<string> {
-  const { text } = await world.row(
-    "select text from core.mail_outbox where cause like 'claim_code:' || $1 || ':%' order by created_at desc, age(xmin), ctid desc limit 1",
+  const { text } = await world.mail(
+    "where cause like 'claim_code:' || $1 || ':%' order by created_at desc, age(xmin), ctid desc limit 1",
     draft.id,
   );
   return /^ {4}(\d{6})$/m.exec(text)?.[1] ?? "none";

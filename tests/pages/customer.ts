@@ -38,9 +38,8 @@ const idsOf = (world: SandboxWorld, draft_id: string) =>
 
 /** The code with which somebody at an address signs in, of a mail that is none of those of before: the clock of a world may stand still. */
 export async function signInCode(world: SandboxWorld, email: string, before: readonly string[] = []): Promise<string> {
-  const row = await world.row(
-    `select subject from core.mail_outbox where recipient = $1 and template = 'sign_in' and id <> all ($2)
-      order by created_at desc, age(xmin), ctid desc limit 1`,
+  const row = await world.mail(
+    `where recipient = $1 and template = 'sign_in' and id <> all ($2) order by created_at desc, age(xmin), ctid desc limit 1`,
     email,
     before,
   );

@@ -201,10 +201,7 @@ describe("contract §9 attack: signing up first with somebody else's address", (
     const draft = await newDraft(world);
     const ask = newBrowser(world);
     await ask(`${draft.link}/code`, { form: {} });
-    const { subject } = await world.row(
-      "select subject from core.mail_outbox where recipient = $1 and template = 'claim_code'",
-      draft.email,
-    );
+    const { subject } = await world.mail("where recipient = $1 and template = 'claim_code'", draft.email);
     const form = { code: subject.slice(0, 6) };
     const fetched = globalThis.fetch;
     let stranger: Stranger | undefined;
@@ -308,10 +305,7 @@ describe("contract §9 attack: signing up first with somebody else's address", (
     const link = portal(world, `/invitation/${token}`);
     const form = { form_token: formToken((await theirs(link)).text) };
     await theirs(`${link}/mail-code`, { form });
-    const { subject } = await world.row(
-      "select subject from core.mail_outbox where cause like 'invitation_code:%' and recipient = $1",
-      email,
-    );
+    const { subject } = await world.mail("where cause like 'invitation_code:%' and recipient = $1", email);
     expect((await theirs(`${link}/code`, { form: { ...form, code: subject.slice(0, 6) } })).status).toBe(303);
     expect((await theirs(portal(world))).status).toBe(200);
     expect((await ask(mijn(world))).location, "A's browser is out").toContain("/mijn/sign-in");
@@ -355,10 +349,7 @@ describe("contract §9 attack: signing up first with somebody else's address", (
     const link = portal(world, `/invitation/${token}`);
     const form = { form_token: formToken((await theirs(link)).text) };
     await theirs(`${link}/mail-code`, { form });
-    const { subject } = await world.row(
-      "select subject from core.mail_outbox where cause like 'invitation_code:%' and recipient = $1",
-      email,
-    );
+    const { subject } = await world.mail("where cause like 'invitation_code:%' and recipient = $1", email);
     expect((await theirs(`${link}/code`, { form: { ...form, code: subject.slice(0, 6) } })).status).toBe(303);
     expect((await theirs(portal(world))).status).toBe(200);
   };

@@ -31,13 +31,12 @@ async function invite(email: string, browser = ask) {
 }
 
 /** The newest mail to an address: the world's clock stands still, so the rows' places say which it is. */
-const mailTo = (email: string) =>
-  world.row("select * from core.mail_outbox where recipient = $1 order by age(xmin), ctid desc limit 1", email);
+const mailTo = (email: string) => world.mail("where recipient = $1 order by age(xmin), ctid desc limit 1", email);
 
 /** The link in the newest invitation of an address. */
 async function linkOf(email: string): Promise<string> {
-  const { links } = await world.row(
-    "select links from core.mail_outbox where recipient = $1 and template = 'manager_invitation' order by age(xmin), ctid desc limit 1",
+  const { links } = await world.mail(
+    "where recipient = $1 and template = 'manager_invitation' order by age(xmin), ctid desc limit 1",
     email,
   );
   return links[0];
@@ -251,6 +250,15 @@ describe("contract §7 a colleague who goes", () => {
     expect((await other.ask(portal(world, PAGE), { form: { form_token, email: newAddress() } })).status).toBe(403);
   });
 
+  test("is named by the id where the login is marked as deleted", async () => {
+    const gone = await colleague();
+    const left = await colleague();
+    await world.row("update auth.users set deleted_at = now() where id = $1 returning 1", gone.user_id);
+    expect((await remove(ask, gone.user_id)).text).toContain("Uw collega is verwijderd");
+    const told = await world.mail("where recipient = $1 and template = 'managers_changed'", left.email);
+    expect(told.text).toContain(`heeft ${gone.user_id} verwijderd`);
+  });
+
   test("does not come back by an invitation of their own", async () => {
     const leaving = await colleague();
     const theirs = newAddress();
@@ -312,12 +320,9 @@ describe("contract §7 a colleague who goes", () => {
 describe("contract §7 who manages a partner is told of who comes and goes", () => {
   /** What an address was told, newest last. */
   const toldTo = async (email: string) =>
-    (
-      await world.rows(
-        "select subject, text, locale from core.mail_outbox where recipient = $1 and template = 'managers_changed' order by ctid",
-        email,
-      )
-    ).map(({ subject, text, locale }) => ({ subject, text, locale }));
+    (await world.mails("where recipient = $1 and template = 'managers_changed' order by ctid", email)).map(
+      ({ subject, text, locale }) => ({ subject, text, locale }),
+    );
   const alone = async (partner: Partner) => {
     await world.database.admin.query("delete from core.partner_managers where partner_id = $1", [partner.id]);
     return colleague(partner);

@@ -334,7 +334,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(text.startsWith("type;naam;email;")).toBe(true);
     const { columns, rows } = readCsv(text);
     expect(columns.filter(({ column }) => column === null)).toEqual([]);
-    expect(rows).toMatchObject([{ naam: "Eva Jansen", postcode: "3818 LH" }]);
+    expect(rows, "an empty example invites nobody").toEqual([]);
   });
 
   test("contract §4 one customer by a form: what is wrong stands at its field, and the rest as for a file", async () => {
@@ -378,9 +378,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(text).not.toContain('name="consent"');
     expect(await drafted(one, other)).toBe(0);
     await confirm(page, {});
-    const { rows } = await world.database.admin.query("select text from core.mail_outbox where recipient = any ($1)", [
-      [one, other],
-    ]);
+    const rows = await world.mails("where recipient = any ($1)", [one, other]);
     expect(rows.map((mail) => mail.text.includes("Hallo buur"))).toEqual([true, true]);
     expect(await world.row("select source, send_invite from core.drafts where email = $1", one)).toEqual({
       source: "invite",

@@ -45,7 +45,7 @@ describe("§4.2 what a partner earned, on its pages", () => {
       expect(text).toContain(said);
     expect(text).toMatch(/Betaald|Wordt nog betaald/);
     expect(text).toContain(
-      "Van wat de ERE van een klant opbrengen houden wij 20% in als vergoeding. Van die vergoeding is 25% voor u.",
+      "Van wat de ERE van een klant opbrengen houden wij 20% in voor onze dienst. Van die kosten is 25% voor u.",
     );
     expect(text).toMatch(/Dat is 5% van de opbrengst: brengen de ERE van een klant € 100 op, dan is €\s5,00 voor u/);
     expect((await other(page())).text).not.toContain(invoice.number);

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const PAGE = "/settings/webhooks";
 const once = (text: string) => /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";
-const secretOf = (text: string) => /<code>(whsec_[^<]+)<\/code>/.exec(text)?.[1] ?? "";
+const secretOf = (text: string) => /<code[^>]*>(whsec_[^<]+)<\/code>/.exec(text)?.[1] ?? "";
 const clear = () => world.rows("delete from core.webhook_endpoints");
 const endpoints = (partner = world.partnerA) =>
   world.rows("select * from core.webhook_endpoints where partner_id = $1 order by created_at, id", partner.id);

@@ -50,7 +50,7 @@ describe.skipIf(noBrowser)(
         await page.locator("#iban[aria-invalid]").waitFor();
         expect(await page.locator("#iban").inputValue(), "what was typed is kept").toBe("NL02 ABNA 0123 4567 88");
         const { code } = await world.row(
-          "select left(subject, 6) as code from core.mail_outbox where recipient = $1 and template = 'claim_code' order by created_at desc limit 1",
+          "select content ->> 'code' as code from core.mail_outbox where recipient = $1 and template = 'claim_code' order by created_at desc limit 1",
           paid.email,
         );
         await page.locator("#iban").fill("NL02 ABNA 0123 4567 89");

@@ -71,9 +71,8 @@ export async function readMandate(ask: Ask, link: string): Promise<string> {
 
 /** The newest code mailed for a link. */
 export async function mailedCode(world: World, connection_id: string): Promise<string> {
-  const { text } = await world.row(
-    `select m.text from core.mail_outbox m join core.mandate_links l on m.cause like 'mandate_code:' || l.id || ':%'
-      where l.connection_id = $1 order by m.created_at desc limit 1`,
+  const { text } = await world.mail(
+    `join core.mandate_links l on m.cause like 'mandate_code:' || l.id || ':%' where l.connection_id = $1 order by m.created_at desc limit 1`,
     connection_id,
   );
   const code = /^ {4}(\d{6})$/m.exec(text)?.[1];

@@ -2,12 +2,21 @@
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { composeNotice, type Notice, type NoticeReader } from "#shared/domain/mail/notices.ts";
+import { writeMail } from "#shared/domain/mail/mail.ts";
+import type { Notice, NoticeReader } from "#shared/domain/mail/notices.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
-import { type ClaimWorld, createClaimWorld, type Draft, draftRow, mailedCode, signedClaim } from "./claimant.ts";
+import {
+  type ClaimWorld,
+  createClaimWorld,
+  type Draft,
+  draftRow,
+  mailedCode,
+  newDraft,
+  signedClaim,
+} from "./claimant.ts";
 import { issueLink, linkFor, mailedCode as mandateCode, pageClient, readyToSign } from "./signatory.ts";
 
 if (noBrowser) console.warn(`The years of mandates are not tested in a browser: ${noBrowser}`);
@@ -70,9 +79,9 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
     onPage(browser, phone, async (page) => {
       const { link, connection_id } = await issueLink(world);
       await page.goto(link);
-      expect(await main(page)).toContain("Schatting: 2.500 kWh levert in een jaar ongeveer € 349,33 op.");
+      expect(await main(page)).toContain("± € 279 per jaar voor u, bij 2.500 kWh");
       expect(await main(page)).toContain(
-        "Daar gaat € 69,86, inclusief btw, voor onze dienst af. U krijgt ongeveer € 279,47.",
+        "Opbrengst van uw ERE€ 349,33 Kosten van onze dienst (20%)€ -69,86 Voor u€ 279,47",
       );
       expect(await main(page)).toContain("20% van wat uw ERE opbrengen, inclusief btw.");
       expect(await page.locator("article").textContent()).toContain("31 december 2027");
@@ -85,14 +94,20 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       expect(await page.getByLabel("Hoeveel kWh").inputValue()).toBe("vier");
       await page.getByLabel("Hoeveel kWh").fill("4.000");
       await page.getByRole("button", { name: "Reken uit" }).click();
-      expect(await main(page)).toContain("Schatting: 4.000 kWh levert in een jaar ongeveer € 558,93 op.");
+      await page.getByRole("link", { name: "Bedoelt u 4000 kWh of 4 kWh?" }).click();
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("kwh");
+      expect(await page.getByLabel("Hoeveel kWh").inputValue()).toBe("4.000");
+      await page.getByRole("link", { name: "4000 kWh", exact: true }).click();
+      expect(await main(page)).toContain("± € 447 per jaar voor u, bij 4.000 kWh");
 
-      await page.getByRole("link", { name: /^3 jaar/ }).click();
-      expect(await page.locator("[aria-current=true] strong").textContent()).toBe("3 jaar");
+      await page.getByRole("link", { name: /^Tot en met 31 december 2028/ }).click();
+      expect(await page.locator("[aria-current=true] strong").textContent()).toBe("Tot en met 31 december 2028");
       expect(await page.locator("article").textContent()).toContain("31 december 2028");
-      expect(await page.getByLabel("Hoeveel kWh").inputValue(), "a choice loses nothing").toBe("4.000");
+      expect(await page.getByLabel("Hoeveel kWh").inputValue(), "a choice loses nothing").toBe("4000");
       await page.getByRole("navigation").getByRole("link", { name: "English" }).click();
-      expect(await page.locator("[aria-current=true] strong").textContent()).toBe("3 years");
+      expect(await page.locator("[aria-current=true] strong").textContent()).toBe(
+        "Up to and including 31 December 2028",
+      );
       await page.getByRole("navigation").getByRole("link", { name: "Nederlands" }).click();
 
       await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
@@ -104,6 +119,20 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       await page.getByRole("button", { name: "Onderteken", exact: true }).click();
       expect(await heading(page)).toBe("U heeft ondertekend");
       expect(await main(page)).toContain("Uw machtiging geldt tot en met 31 december 2028.");
+    }));
+
+  test("the first page of a claim has the amount, the field and the way in on the first screen, without script", () =>
+    onPage(browser, phone, async (page) => {
+      const { link } = await newDraft(world);
+      await page.goto(link);
+      for (const part of [page.locator(".amount strong"), page.getByLabel("Hoeveel kWh"), page.getByRole("button")])
+        for (const one of await part.all()) {
+          const box = await one.boundingBox();
+          expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThan(844);
+        }
+      await page.getByLabel("Hoeveel kWh").fill("4000");
+      await page.getByLabel("Hoeveel kWh").press("Enter");
+      expect(await page.locator(".amount").textContent()).toContain("447");
     }));
 
   test("renew by the link of years ago: on a phone, without script", () =>
@@ -136,7 +165,7 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       const draft = await claimOf2026();
       await openClaim(page, draft);
       await page.getByRole("link", { name: "Lees en onderteken de nieuwe" }).click();
-      await page.getByRole("link", { name: /^5 jaar/ }).click();
+      await page.getByRole("link", { name: /5 kalenderjaren/ }).click();
       await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
       await page.getByRole("button", { name: "Mail mij de code" }).click();
       expect(await main(page)).toContain("van 1 januari 2027 tot en met 31 december 2031");
@@ -213,13 +242,31 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
     ["mandate-ended", { kind: "mandate_ended", valid_until: "2026-12-31" }, reader],
     ["mandate-withdrawn", { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-10-31" }, reader],
     ["mandate-corrected", { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null }, cpo],
-    ["payout-sent", { kind: "payout_sent", amount_eur: 123.45, iban_last4: "4300" }, reader],
+    [
+      "payout-sent",
+      { kind: "payout_sent", amount_eur: 123.45, iban_last4: "4300", from: "2026-08-17", until: "2026-08-19" },
+      reader,
+    ],
+    ["payout-paid", { kind: "payout_paid", amount_eur: 123.45, iban_last4: "4300" }, reader],
     ["payout-failed", { kind: "payout_failed", amount_eur: 123.45, iban_last4: "4300" }, reader],
   ];
   const scenes: Scene[] = [
     { name: "years-read", go: (page, locale) => read(page, locale) },
     { name: "years-read-three", go: (page, locale) => read(page, locale, "&years=3&kwh=4000") },
     { name: "years-read-error", go: (page, locale) => read(page, locale, "&kwh=veel") },
+    { name: "years-read-which", go: (page, locale) => read(page, locale, "&kwh=1.234") },
+    {
+      name: "years-read-via",
+      go: async (page, locale) => {
+        const { account_id } = await createAccount(world, world.partnerA, { payout_handler: "via_cpo_invoicing" });
+        await page.goto(`${(await linkFor(world, account_id)).link}?lang=${locale}`);
+      },
+    },
+    ...["", "&kwh=4000", "&kwh=veel", "&kwh=1.234"].map((query, index) => ({
+      name: `years-claim-start-${index}`,
+      go: async (page: Page, locale: "nl" | "en") =>
+        void (await page.goto(`${(await newDraft(world)).link}?lang=${locale}${query}`)),
+    })),
     {
       name: "years-read-unknown",
       go: async (page, locale) => {
@@ -254,8 +301,10 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
     { name: "years-claim-revoke", go: claimed("/revoke") },
     ...notices.map(([name, notice, to]) => ({
       name: `mail-${name}`,
-      go: async (page: Page, locale: "nl" | "en") =>
-        page.setContent(composeNotice({ config: world.environment.config, locale, notice, reader: to }).html),
+      go: async (page: Page, locale: "nl" | "en") => {
+        const mail = { template: notice.kind, locale, content: { notice, reader: to } };
+        await page.setContent(writeMail(world.environment.config, mail).html);
+      },
     })),
   ];
 

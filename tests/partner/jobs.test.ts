@@ -35,13 +35,7 @@ async function work(): Promise<Record<string, number>> {
   expect(response.status).toBe(200);
   return (await response.json()).drafts;
 }
-const mailTo = async (email: string) =>
-  (
-    await world.database.admin.query(
-      "select template, cause, subject, text from core.mail_outbox where recipient = $1 order by created_at, cause",
-      [email],
-    )
-  ).rows;
+const mailTo = (email: string) => world.mails("where recipient = $1 order by created_at, cause", email);
 async function invite() {
   const row = draftRow();
   const { body } = await world.import([row], { send_invite: true });

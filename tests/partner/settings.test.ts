@@ -139,7 +139,7 @@ describe("payout IBAN", () => {
         world.partnerA.id,
       );
       expect(openIban(world.environment, world.partnerA.id, stored)).toBe(iban.replace(/\s/g, "").toUpperCase());
-      const { rows } = await world.database.admin.query("select * from core.mail_outbox");
+      const rows = await world.mails();
       expect(rows).toHaveLength(1);
       expect(rows[0]).toMatchObject({ template: "iban_changed", partner_id: world.partnerA.id });
       expect(rows[0].text).toContain(`**** ${last4}`);
@@ -160,10 +160,10 @@ describe("payout IBAN", () => {
     const again = await post("payout-iban", { iban: "be68 5390 0754 7034", account_holder: "Zuid" });
     expect([again.status, again.body.payout.iban_masked]).toEqual([200, "**** 7034"]);
     expect(await account()).toEqual(before);
-    expect((await world.database.admin.query("select * from core.mail_outbox")).rows).toEqual([]);
+    expect(await world.mails()).toEqual([]);
     await post("payout-iban", { iban: "BE68539007547034", account_holder: "Noord" });
     expect(await account()).toEqual({ ...before, iban_holder: "Noord" });
-    expect((await world.database.admin.query("select * from core.mail_outbox")).rows).toHaveLength(1);
+    expect(await world.mails()).toHaveLength(1);
   });
 
   test.each([
@@ -240,7 +240,7 @@ describe("§4.2 invites", () => {
       name: null,
       send_invite: true,
     });
-    const { html, text } = await world.row("select html, text from core.mail_outbox where recipient = $1", email);
+    const { html, text } = await world.mail("where recipient = $1", email);
     expect(text, "the lines of a message stay").toContain("Doe mee!\n\n<b>");
     expect(html).toMatch(/white-space: pre-line">[^<]*Doe mee!\n\n&lt;b&gt;/);
     expect(text, "nobody is greeted by an e-mail address").toContain("Beste heer of mevrouw,");

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { composeSignInCode } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { accountBody } from "../harness/people.ts";
 import { heading, newBrowser } from "../pages/claimant.ts";
 import { addLogin, draftRow, newEmail } from "../partner/partner_world.ts";
@@ -91,6 +91,28 @@ describe("§4.3 captured mail", () => {
     expect((await mail("?to=")).length).toBeGreaterThan(1);
   });
 
+  test("§4.3 a mail that this release cannot write is listed without text, and the others with theirs", async () => {
+    const email = newEmail();
+    await invite(email);
+    for (const [template, locale, content] of [
+      ["of_another_release", "nl", {}],
+      ["mandate_link", "fr", {}],
+      ["claim", "nl", { html: 5 }],
+    ])
+      await world.row(
+        `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status)
+         values ($1, $2, $3, $4, $5, $6, 'captured')`,
+        ...[world.partnerA.id, randomBytes(8).toString("hex"), template, locale, email, content],
+      );
+    const listed = (await mail(`?to=${email}`)).map(({ template, text }) => [template, text.length > 0]);
+    expect(listed.sort()).toEqual([
+      ["claim", false],
+      ["claim", true],
+      ["mandate_link", false],
+      ["of_another_release", false],
+    ]);
+  });
+
   test("§8 limit: default 20, at least 1, at most 200; what is no number is the default", async () => {
     const rows = Array.from({ length: 230 }, () => draftRow());
     await world.post("/partner/drafts/import", { consent: true, rows }, world.keyA);
@@ -146,7 +168,7 @@ describe("§4.3 captured mail", () => {
             code_hash: secret(),
             email: address,
           },
-          mail: composeSignInCode({ config, locale: "nl", code: "123456", app: "Laadapp" }),
+          mail: aboutMail(config, "sign_in", "nl", { code: "123456", app: "Laadapp" }),
         },
       );
       expect(JSON.parse(answer)).toEqual({ ok: true });

@@ -32,8 +32,8 @@ const deleted = ({ status, body }: { status: number; body: Record<string, unknow
 /** What the consent page mails, in the house. */
 const signInCode = (to: string) =>
   world.row(
-    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
-     values (private.house(), 'sign_in_code:' || gen_random_uuid(), 'sign_in', 'nl', $1, 'x', 'x', 'x', 'captured')`,
+    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status)
+     values (private.house(), 'sign_in_code:' || gen_random_uuid(), 'sign_in', 'nl', $1, '{"code": "123456", "app": null}', 'captured')`,
     to,
   );
 

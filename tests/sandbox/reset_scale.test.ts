@@ -72,8 +72,8 @@ async function seed(world: SandboxWorld, partner: string, size: number): Promise
     `insert into core.drafts (partner_id, id, batch_id, source, type, name, email, ean_status, send_invite, status, user_id, account_id, expires_at)
        select '${partner}', draft_id, draft_id, 'api', 'particulier', 'Sanne', email, 'resolved', true, 'active', user_id, account_id, now() + interval '60 days' from seeded`,
     `insert into core.draft_uploads (partner_id) select '${partner}' from seeded`,
-    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
-       select '${partner}', 'claim_' || c || ':' || draft_id, 'claim', 'nl', email, 'x', 'x', 'x', 'captured' from seeded, generate_series(1, 4) c`,
+    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status)
+       select '${partner}', 'claim_' || c || ':' || draft_id, 'claim', 'nl', email, '{}', 'captured' from seeded, generate_series(1, 4) c`,
   ];
   const client = await world.database.admin.connect();
   await client.query("begin");

@@ -42,8 +42,8 @@ const codeIn = async (email: string, template = "sign_in") => {
 /** A mail of every template to an address: of partner A, and of the service itself. */
 const writeAll = (email: string) =>
   world.rows(
-    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status)
-     select tenant, tenant || template || $1, template, 'nl', $1, tenant::text, '', template, 'captured'
+    `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status)
+     select tenant, tenant || template || $1, template, 'nl', $1, jsonb_build_object('subject', tenant::text, 'html', '', 'text', template, 'links', '[]'::jsonb), 'captured'
        from unnest($2::text[]) template, unnest(array[$3::uuid, private.house()]) tenant returning 1`,
     email,
     MAIL_TEMPLATES,

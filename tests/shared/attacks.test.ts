@@ -38,8 +38,11 @@ async function cpuOf(run: () => unknown): Promise<number> {
 /** Eight times the input takes some eight times as long: quadratic work takes 64 times. What takes next to nothing is not judged. */
 async function expectLinear(run: (size: number) => unknown, size: number) {
   const small = await cpuOf(() => run(size / 8));
-  const large = await cpuOf(() => run(size));
-  expect(large).toBeLessThan(Math.max(24 * small, 500));
+  const most = Math.max(24 * small, 500);
+  let large = await cpuOf(() => run(size));
+  // a collection of garbage falls into one run, quadratic work into each
+  for (let again = 0; again < 2 && large >= most; again++) large = Math.min(large, await cpuOf(() => run(size)));
+  expect(large).toBeLessThan(most);
 }
 
 describe("input that is small to send and long to read", () => {
@@ -562,7 +565,7 @@ test("telling who has a login by how long mailing a code takes: the same rows ar
   await world.row("update auth.users set banned_until = now() + interval '1 day' where email = $1 returning 1", banned);
   expect(await writtenBy(banned)).toEqual(written);
   const { rows } = await world.database.admin.query(
-    "select status, length(text) as length from core.mail_outbox where recipient in ($1, $2, 'nobody@example.nl') order by status",
+    "select status, length(content::text) as length from core.mail_outbox where recipient in ($1, $2, 'nobody@example.nl') order by status",
     [email, banned],
   );
   expect(rows).toEqual([

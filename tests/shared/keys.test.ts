@@ -266,10 +266,7 @@ describe("contract §6 while keys rotate", () => {
       await answer(ask, proved, { payout: { later: "yes" } });
       const signed = await ask(`${proved.link}/sign`, { form: await readyToSign(world, ask, proved) });
       expect(signed.status, signed.text).toBe(303);
-      const { links } = await world.row(
-        "select links from core.mail_outbox where template = 'mandate_signed' and recipient = $1",
-        proved.email,
-      );
+      const { links } = await world.mail("where template = 'mandate_signed' and recipient = $1", proved.email);
       const [newest = ""] = links;
       expect(newest).toContain(claimToken(world.environment, proved.id));
       expect(newest).not.toContain(new URL(proved.link).pathname);

@@ -4,13 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashAddress, hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import {
-  composeAccountCode,
-  composeClaimCode,
-  composeReminder,
-  composeSignInCode,
-  composeWebhookMail,
-} from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { attempt } from "#shared/foundation/errors.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
@@ -70,7 +64,7 @@ async function askForCode(address: string, { network = "192.0.2.1", device = nul
       email: address,
       token_hash,
       code_hash: hashSecret("123456"),
-      mail: composeSignInCode({ config: environment.config, locale: "nl", code: "123456", app: null }),
+      mail: aboutMail(environment.config, "sign_in", "nl", { code: "123456", app: null }),
       signatories: true,
     }),
     ["too_many_codes"],
@@ -96,10 +90,7 @@ describe("contract §9 attack: mail without end to one address", () => {
     ]);
     expect([await mails(), await mails(email, "dropped")]).toEqual([10, 30]);
     expect((await pageClient(world)(answers[39].mandate_link)).status).toBe(200);
-    const { subject, text, links } = await world.row(
-      "select subject, text, links from core.mail_outbox where recipient = $1 and status = 'dropped' limit 1",
-      email,
-    );
+    const { subject, text, links } = await world.mail("where recipient = $1 and status = 'dropped' limit 1", email);
     expect([subject, text, links], "what was dropped leaves no link").toEqual(["", "", []]);
   });
 
@@ -242,9 +233,6 @@ describe("contract §9 attack: mail without end to one address", () => {
       world.partnerA.id,
       person,
     );
-    const { config } = world.environment;
-    const mail = (about: "webhook_failing" | "webhook_disabled") => composeWebhookMail({ config, locale: "nl", about });
-    const mails = { failing: mail("webhook_failing"), disabled: mail("webhook_disabled"), operator: null };
     const told = async () =>
       (
         await world.row(
@@ -263,7 +251,7 @@ describe("contract §9 attack: mail without end to one address", () => {
         );
         const at = "2026-11-20T09:00:00Z";
         const result = { event_id: randomUUID(), type: "ping", attempt: 1, sequence: 1, at, status: 410, ms: 1 };
-        const settled = { partner_id: world.partnerA.id, webhook_id: id, lease_id, results: [result], mails };
+        const settled = { partner_id: world.partnerA.id, webhook_id: id, lease_id, results: [result], operator: null };
         await world.environment.slowDb.call("settle_webhook", { ...caller, kind: "worker" }, settled);
         expect((await world.row("select status from core.webhook_endpoints where id = $1", id)).status).toBe(
           "disabled",
@@ -393,7 +381,7 @@ describe("contract §9 attack: a partner uses up the codes and the guesses of it
     const { config } = world.environment;
     const send = async (proved_by?: string) => {
       const code_hash = hashSecret(newSecret());
-      const mail = composeClaimCode({ config, locale: "nl", code: "123456", purpose: "sign", brand: { name: "x" } });
+      const mail = aboutMail(config, "claim_code", "nl", { code: "123456", purpose: "sign", brand: { name: "x" } });
       const { refused } = await attempt(run("send_claim_code", { draft_id, code_hash, mail, stage: null, proved_by }), [
         "too_many_codes",
       ]);
@@ -417,7 +405,7 @@ describe("contract §9 attack: a partner uses up the codes and the guesses of it
     const { id: connection_id } = await world.row("select id from core.connections where account_id = $1", account_id);
     const ask = async (name: string, about: object) => {
       const { config } = world.environment;
-      const mail = composeAccountCode({ config, locale: "nl", code: "123456", purpose: "revoke" });
+      const mail = aboutMail(config, "claim_code", "nl", { code: "123456", purpose: "revoke" });
       const signatory = { ...caller, kind: "signatory", signatory: email };
       const request = { ...about, token_hash: hashSecret(newSecret()), code_hash: hashSecret("123456"), mail };
       return (await attempt(world.environment.db.call(name, signatory, request), ["too_many_codes"])).refused?.code;
@@ -441,7 +429,7 @@ describe("contract §9 attack: guessing codes by new links and drafts", () => {
     );
   const send = (draft_id: string, code: string) => {
     const { config } = world.environment;
-    const mail = composeClaimCode({ config, locale: "nl", code, purpose: "prove", brand: { name: "x" } });
+    const mail = aboutMail(config, "claim_code", "nl", { code, purpose: "prove", brand: { name: "x" } });
     return run("send_claim_code", { draft_id, code_hash: hashSecret(code), mail, stage: null });
   };
 
@@ -542,13 +530,8 @@ describe("contract §4 limits of mail and many at once", () => {
     );
     await world.limit("mail", 1);
     const { config } = world.environment;
-    const jobs = { nl: composeReminder({ config, locale: "nl" }), en: composeReminder({ config, locale: "en" }) };
     const links = { key: claimKey(world.environment), pages_url: config.PAGES_URL };
-    await world.environment.slowDb.call(
-      "run_draft_jobs",
-      { ...caller, kind: "worker" },
-      { mails: jobs, links, size: 10 },
-    );
+    await world.environment.slowDb.call("run_draft_jobs", { ...caller, kind: "worker" }, { links, size: 10 });
     await world.limit("mail", 20);
     expect([await mails(), await mails(email, "dropped")]).toEqual([1, 1]);
   });

@@ -78,8 +78,8 @@ async function fill(partner: Partner): Promise<void> {
     ],
     [
       "mail_outbox",
-      "owner_id, id, cause, template, locale, recipient, subject, html, text, status",
-      `$2, ${id("mail")}, 'cause:' || n, 'test', 'nl', n || '@example.nl', '', '', '', case when n = 7 then 'queued' else 'sent' end`,
+      "owner_id, id, cause, template, locale, recipient, content, status",
+      `$2, ${id("mail")}, 'cause:' || n, 'test', 'nl', n || '@example.nl', '{}'::jsonb, case when n = 7 then 'queued' else 'sent' end`,
     ],
     [
       "drafts",
@@ -196,7 +196,7 @@ test("a charging session that is new, and one that is corrected", async () => {
 });
 
 test("mail that waits, and what became of it", async () => {
-  const { whole, asked } = await planOf("select api.claim_mail($1, $2)", worker, { size: 20 });
+  const { whole, asked } = await planOf("select api.lease_mail($1, $2)", worker, { size: 20 });
   expect(whole).toEqual([]);
   expect(asked).toContain("mail_outbox_queued by next_attempt_at");
   const settled = [{ partner_id: world.partnerA.id, id: await idOf("mail"), failure: null }];

@@ -65,8 +65,8 @@ async function person(): Promise<Owner> {
     connection_id,
   );
   await inHouse(
-    `insert into core.mail_outbox (partner_id, owner_id, cause, template, locale, recipient, subject, html, text, status)
-     values (private.house(), $1, $2, 'test', 'nl', $3, '', '', '', 'captured')`,
+    `insert into core.mail_outbox (partner_id, owner_id, cause, template, locale, recipient, content, status)
+     values (private.house(), $1, $2, 'test', 'nl', $3, '{}', 'captured')`,
     id,
     `test:${id}`,
     email,

@@ -9,6 +9,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { migrate } from "#local/migrate.ts";
+import { writeMail } from "#shared/domain/mail/mail.ts";
 import { connect, type Db } from "#shared/foundation/db.ts";
 import type { ApiError } from "#shared/foundation/errors.ts";
 import { dropDatabase, emptyDatabase, freezeClock, urlOf } from "../harness/database.ts";
@@ -119,6 +120,17 @@ const countsOf = async (tables: string[]) => {
   );
   return Object.fromEntries(rows.map(({ name: table, n }) => [table, n]));
 };
+/** Each mail as the release wrote it; the first with where an answer goes. */
+const mailsOf = async () => {
+  await admin.query(
+    "update core.mail_outbox set reply_to = 'a@example.nl' where id = (select min(id::text)::uuid from core.mail_outbox)",
+  );
+  const { rows } = await admin.query(
+    `select id, json_build_object('subject', subject, 'html', html, 'text', text, 'links', links, 'reply_to', reply_to,
+                                  'unsubscribe_url', unsubscribe_url) as text from core.mail_outbox where html <> '' order by id`,
+  );
+  return rows;
+};
 /** A code in each of the places where the release kept one, with one guess left; and what each opens. */
 const mailCodes = async (): Promise<string[]> => {
   const code =
@@ -143,7 +155,7 @@ const mailCodes = async (): Promise<string[]> => {
 
 describe("a database of 0.9.0 is migrated to head", () => {
   let clients: Client[];
-  let before: { positions: unknown[]; counts: Record<string, number> };
+  let before: { positions: unknown[]; counts: Record<string, number>; mails: { id: string; text: object }[] };
   let codes: string[];
   let claim: string;
   const answered = { read: 0, write: 0 };
@@ -155,7 +167,11 @@ describe("a database of 0.9.0 is migrated to head", () => {
     );
     clients = rows;
     const tables = [...new Set(lines.map((line) => line.slice(0, line.indexOf("\t"))))];
-    before = { positions: await Promise.all(clients.map(read)), counts: await countsOf(tables) };
+    before = {
+      positions: await Promise.all(clients.map(read)),
+      counts: await countsOf(tables),
+      mails: await mailsOf(),
+    };
     codes = await mailCodes();
     // as a claim of the release signed: by a link that nobody could open
     const claimed = await admin.query<{ id: string }>(
@@ -230,6 +246,13 @@ describe("a database of 0.9.0 is migrated to head", () => {
     const works = { email: expect.stringContaining("@"), attempts: 4, works: true, another: false };
     expect(rows).toEqual(codes.map((subject) => ({ subject, ...works })));
     expect(codes).toHaveLength(4);
+  });
+
+  test("with the text of each mail that was captured or waits", async () => {
+    const { rows } = await admin.query("select id, template, locale, content from core.mail_outbox order by id");
+    const service = { SERVICE_NAME: "ERE", SUPPORT_EMAIL: "a@example.nl", PAGES_URL: "https://pages.example" };
+    expect(rows.map(({ id, ...mail }) => ({ id, text: writeMail(service, mail) }))).toEqual(before.mails);
+    expect(rows.length).toBeGreaterThan(20);
   });
 
   test("with a chain of the audit log and of the ledger that verifies", async () => {

@@ -199,7 +199,7 @@ test("§9.5 an event is one of those of its log, told apart by its type, which n
       .sort(),
   ).toEqual(["CreateAccount.type", "CustomerRow.type"]);
   expect(explained("period", /month/i).filter(({ path }) => /webhook|Event|Payout/.test(path))).toEqual([]);
-  expect(explained("to", /Whom/).map(({ path }) => path)).toEqual(["CapturedMail.to"]);
+  expect(explained("to", /^The recipient$/).map(({ path }) => path)).toEqual(["CapturedMail.to"]);
   // an invoice that is read has a number, and a client's endpoints are not a partner's
   const said = Object.fromEntries(PARAMETERS.map(({ name, description }) => [name, String(description)]));
   expect(said.invoice_number).not.toContain("null");

@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
-import {
-  composeMandateCode,
-  composeMandateLink,
-  composeMandateSigned,
-  MAIL_MESSAGES,
-} from "#shared/domain/mail/mail.ts";
-import { composeNotice, type Notice, type NoticeReader } from "#shared/domain/mail/notices.ts";
+import { MAIL_MESSAGES } from "#shared/domain/mail/layout.ts";
+import { writeMail } from "#shared/domain/mail/mail.ts";
+import type { Notice, NoticeReader } from "#shared/domain/mail/notices.ts";
 import { composeDocument, type Facts, inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
 import { acceptedLocale, LOCALES } from "#shared/values/locale.ts";
+import { WORDS as DOCUMENTS } from "../../supabase/functions/documents/words.ts";
 import { WORDS as CLAIM } from "../../supabase/functions/pages/claim/words.ts";
 import { WORDS as CONSENT } from "../../supabase/functions/pages/consent/words.ts";
 import { WORDS as HOME } from "../../supabase/functions/pages/home/words.ts";
@@ -55,6 +52,34 @@ describe.each([
   test("no sentence was left untranslated", () => {
     const dutch = new Set(texts(nl).filter((text) => text.split(" ").length > 3));
     expect(texts(en).filter((text) => dutch.has(text))).toEqual([]);
+  });
+});
+
+describe("contract §2 words with one meaning", () => {
+  const ALL = { KIT, CLAIM, MANDATE, CONSENT, HOME, MIJN, PORTAL, DOCUMENTS, MAIL: MAIL_MESSAGES };
+  const said = (locale: "nl" | "en") => Object.values(ALL).flatMap((words) => texts(words[locale]));
+  /** Texts that name what the service keeps: of a field that is called so, wherever it stands. */
+  const ofFees = (value: unknown, inside = false): string[] =>
+    typeof value === "object" && value !== null
+      ? Object.entries(value).flatMap(([key, inner]) => ofFees(inner, inside || /(^|_)fee(_|$)/.test(key)))
+      : inside
+        ? texts(value)
+        : [];
+
+  test("what the customer gets is 'vergoeding' and compensation; what the service keeps is 'kosten' and a fee or costs", () => {
+    const fees = {
+      nl: Object.values(ALL).flatMap(({ nl }) => ofFees(nl)),
+      en: Object.values(ALL).flatMap(({ en }) => ofFees(en)),
+    };
+    expect(fees.nl.length).toBeGreaterThan(5);
+    for (const text of fees.nl) expect(text).not.toMatch(/vergoeding/i);
+    for (const text of fees.en) expect(text).not.toMatch(/compensation/i);
+    for (const text of said("nl"))
+      expect(text).not.toMatch(
+        /(onze|na|die|als|van) vergoeding(?! (van|voor|daarvan))|vergoeding (in %|houden)|vergoedingen/i,
+      );
+    for (const text of said("en")) expect(text).not.toMatch(/\bour compensation|\byour fee\b/i);
+    expect(said("nl").filter((text) => /vergoeding/i.test(text)).length).toBeGreaterThan(20);
   });
 });
 
@@ -149,29 +174,22 @@ describe("§6 mail", () => {
   const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl", PAGES_URL: "https://api.test/pages" };
   const hostile = "<img src=x onerror=alert(1)>\"'&";
 
-  test.each(["nl", "en"] as const)(
-    "the link, twice in HTML and once in text, with marks for what the database knows (%s)",
-    (locale) => {
-      const link = "https://pages.example/mandate/abc?x=1&y=2";
-      const mail = composeMandateLink({ config, locale, link });
-      expect(mail).toMatchObject({ template: "mandate_link", locale, links: [link] });
-      expect(mail.text).toContain(link);
-      expect(mail.html).toContain('href="https://pages.example/mandate/abc?x=1&amp;y=2"');
-      for (const body of [mail.text, mail.html]) {
-        expect(body).toContain("{{full_name}}");
-        expect(body).toContain("{{partner_name}}");
-      }
-      expect(mail.html).toContain("ERE &amp; Co");
-    },
-  );
+  test.each(["nl", "en"] as const)("the link, twice in HTML and once in text, with the names (%s)", (locale) => {
+    const link = "https://pages.example/mandate/abc?x=1&y=2";
+    const content = { link, full_name: "Sanne de Vries", partner_name: "Laadpunt Zuid" };
+    const mail = writeMail(config, { template: "mandate_link", locale, content });
+    expect(mail.links).toEqual([link]);
+    expect(mail.text).toContain(link);
+    expect(mail.html).toContain('href="https://pages.example/mandate/abc?x=1&amp;y=2"');
+    for (const body of [mail.text, mail.html]) {
+      expect(body).toContain("Sanne de Vries");
+      expect(body).toContain("Laadpunt Zuid");
+    }
+    expect(mail.html).toContain("ERE &amp; Co");
+  });
   test("the code begins the subject and stands in both bodies; its mail has no link", () => {
-    const mail = composeMandateCode({
-      config,
-      locale: "nl",
-      code: "012345",
-      full_name: hostile,
-      partner_name: hostile,
-    });
+    const content = { code: "012345", full_name: hostile, partner_name: hostile };
+    const mail = writeMail(config, { template: "mandate_code", locale: "nl", content });
     expect(mail.subject).toMatch(/^012345 /);
     expect(mail.text).toContain("\n    012345\n");
     expect(mail.html).toContain(">012345<");
@@ -180,14 +198,8 @@ describe("§6 mail", () => {
   });
   test("the copy holds the text as signed", () => {
     const document = `Machtiging\n\n1. Wie\n  Naam: ${hostile}`;
-    const mail = composeMandateSigned({
-      config,
-      locale: "en",
-      link: "https://x",
-      full_name: "S",
-      partner_name: "P",
-      document,
-    });
+    const content = { link: "https://x", full_name: "S", partner_name: "P", document };
+    const mail = writeMail(config, { template: "mandate_signed", locale: "en", content });
     expect(mail.text).toContain(document);
     expect(mail.html).not.toContain("<img");
     expect(mail.html).toContain("Naam: &lt;img");
@@ -206,6 +218,8 @@ describe("§6 mail", () => {
     { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-05-31" },
     { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null },
     { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300" },
+    { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300", from: "2026-08-17", until: "2026-08-19" },
+    { kind: "payout_paid", amount_eur: 1234.5, iban_last4: "4300" },
     { kind: "payout_failed", amount_eur: 12.3, iban_last4: "4300" },
     { kind: "payout_iban_changed", iban_last4: "4300" },
   ];
@@ -221,8 +235,7 @@ describe("§6 mail", () => {
   test.each(notices)("after signing: $kind in both languages, to a person and to a CPO's customer", (notice) => {
     for (const locale of ["nl", "en"] as const) {
       for (const reader of [own, cpo]) {
-        const mail = composeNotice({ config, locale, notice, reader });
-        expect(mail).toMatchObject({ template: notice.kind, locale });
+        const mail = writeMail(config, { template: notice.kind, locale, content: { notice, reader } });
         expect(mail.links.every((link) => link === own.link)).toBe(true);
         for (const text of [mail.subject, mail.text, mail.html])
           expect(text).not.toMatch(/undefined|null|\{\{|\[object/);
@@ -234,10 +247,35 @@ describe("§6 mail", () => {
   });
   test("amounts and days are written as the language does", () => {
     const text = (locale: "nl" | "en", notice: Notice) =>
-      composeNotice({ config, locale, notice, reader: own }).text.replaceAll("\u00a0", " ");
+      writeMail(config, { template: notice.kind, locale, content: { notice, reader: own } }).text.replaceAll(
+        "\u00a0",
+        " ",
+      );
     const sent: Notice = { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300" };
     expect(text("nl", sent)).toContain("€ 1.234,50");
     expect(text("en", sent)).toContain("€1,234.50");
+    expect(text("nl", sent)).toContain("binnen drie werkdagen");
+  });
+  test("a payment is on its way when the bank is asked for it, and transferred once the bank has paid", () => {
+    const text = (locale: "nl" | "en", notice: Notice) => {
+      const mail = writeMail(config, { template: notice.kind, locale, content: { notice, reader: own } });
+      return `${mail.subject}\n${mail.text}`;
+    };
+    const sent: Notice = {
+      kind: "payout_sent",
+      amount_eur: 80,
+      iban_last4: "4300",
+      from: "2026-08-17",
+      until: "2026-08-19",
+    };
+    expect(text("nl", sent)).toContain("tussen 17 augustus 2026 en 19 augustus 2026");
+    expect(text("en", sent)).toContain("between 17 August 2026 and 19 August 2026");
+    expect(text("nl", sent)).toContain("is onderweg");
+    expect(text("nl", sent)).not.toContain("Wij hebben");
+    expect(text("en", sent)).not.toContain("We have transferred");
+    const paid: Notice = { kind: "payout_paid", amount_eur: 80, iban_last4: "4300" };
+    expect(text("nl", paid)).toContain("overgemaakt naar de rekening die eindigt op 4300");
+    expect(text("en", paid)).toContain("We have transferred");
     const ending: Notice = { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 };
     expect(text("nl", ending)).toContain("31 december 2026");
     expect(text("en", ending)).toContain("31 December 2026");

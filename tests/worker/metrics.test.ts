@@ -71,8 +71,8 @@ describe("contract §1 GET /worker/metrics", () => {
   test("contract §1 says what waits and for how long, and what failed", async () => {
     const mail = (status: string, ago: string) =>
       world.row(
-        `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, subject, html, text, status, next_attempt_at)
-         values ($1, $2, 'mandate_link', 'nl', 'sanne@example.com', 'Geheim', '', '', $3, private.now() - $4::interval)`,
+        `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status, next_attempt_at)
+         values ($1, $2, 'mandate_link', 'nl', 'sanne@example.com', '{"link": "Geheim"}', $3, private.now() - $4::interval)`,
         world.partnerA.id,
         randomUUID(),
         status,

@@ -17,11 +17,11 @@ export interface paths {
          * Get an access token
          * @description JSON or form body. HTTP Basic client authentication is not accepted.
          *
-         *     `client_credentials` (a CPO client): omit `scope` for everything the client was granted. There is no refresh token: request a new token when this one expires.
+         *     `client_credentials` (a CPO client): omit `scope` to get every scope the client has. There is no refresh token: request a new token when this one expires.
          *
-         *     `authorization_code` (an application acting for a person): `code`, `redirect_uri` and `code_verifier` are required. A code works once; used again it ends what it gave, unless within 30 seconds.
+         *     `authorization_code` (an application acting for a person): `code`, `redirect_uri` and `code_verifier` are required. A code works once. If it is used again after 30 seconds, all its tokens end.
          *
-         *     `refresh_token`: `refresh_token` is required, a narrower `scope` is not. Each refresh token has one successor. Shown again within 30 seconds of its use it is refused and nothing else happens, so an application that races itself goes on with the answer it got; later, or older than the last but one, it ends every token of its family.
+         *     `refresh_token`: `refresh_token` is required, a narrower `scope` is optional. Each refresh token has one successor. If a token is used again within 30 seconds, the call refuses it and changes nothing: an application with parallel requests keeps the response it got. If it is used again later, or is older than the last but one, every token of its family ends.
          *
          *     Limit: 60 requests in 60 seconds for each client, counted with all of `token` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -41,7 +41,7 @@ export interface paths {
         };
         /**
          * Describe the authorization server
-         * @description RFC 8414; the issuer is {auth_url}. On a platform whose paths cannot begin with a dot it is at `/oauth-token/.well-known/oauth-authorization-server`: a front, or the client's own configuration, bridges that.
+         * @description RFC 8414; the issuer is {auth_url}. Some platforms do not allow paths that begin with a dot. There the document is at `/oauth-token/.well-known/oauth-authorization-server`. Put a proxy in front, or configure the client with that URL.
          */
         get: operations["authorizationServerMetadata"];
         put?: never;
@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Allow an application to act for the signed-in person
-         * @description The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, for ten minutes, for this client, `redirect_uri` and `code_challenge`. No error is ever answered by redirect. Applications use the page that the metadata names as `authorization_endpoint`, which signs the person in and calls this.
+         * @description The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, for ten minutes, for this client, `redirect_uri` and `code_challenge`. Errors are never answered by redirect. Applications use the page in the metadata's `authorization_endpoint`. That page signs the person in and calls this endpoint.
          *
          *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -85,7 +85,7 @@ export interface paths {
         put?: never;
         /**
          * End an access token or a refresh token
-         * @description RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of its family. The answer is the same for a token that is unknown, expired, or another client's: there is nothing more to do about it. `token_type_hint` is accepted and not needed.
+         * @description RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of its family. An unknown or expired token, or a token of another client, gets the same response, because nothing is left to revoke. `token_type_hint` is accepted but not needed.
          *
          *     Limit: 60 requests in 60 seconds for each client, counted with all of `token` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -111,7 +111,7 @@ export interface paths {
         put?: never;
         /**
          * Create a concept account for one connection
-         * @description The account has no mandate yet and does not count. A repeat with the same `cpo_external_ref` returns the existing account with its current `mandate_status`, stores a new `iban` if one is sent, and ignores the rest of the body. Every account needs an IBAN to become ERE-eligible, whatever its `payout_handler`. An EAN the register knows at another address is refused; a register that is silent or does not know the address gives `unverified` and never fails the call.
+         * @description The new account has no mandate and does not count yet. A repeat with the same `cpo_external_ref` returns the existing account with its current `mandate_status`. The repeat stores a new `iban` if it has one, and ignores the rest of the body. Every account needs an IBAN to become ERE-eligible, whatever its `payout_handler`. The call refuses an EAN that the EAN register knows at another address. If the EAN register does not respond or does not know the address, the EAN is `unverified` and the call succeeds.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -133,7 +133,7 @@ export interface paths {
         put?: never;
         /**
          * Correct the EAN or address of a connection
-         * @description Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; all that are given must agree. EAN and address are validated together again. A real change revokes a signed mandate: send `acknowledge_mandate_lapses: true`, or 409 `mandate_acknowledgement_required` says so and nothing is stored. Then issue a new mandate link; months wait as `outside_mandate` until it is signed.
+         * @description Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; if you send several, all must match it. We validate EAN and address together again. A real change revokes a signed mandate, so you must send `acknowledge_mandate_lapses: true`. Without it the call returns 409 `mandate_acknowledgement_required` and stores nothing. After the change, issue a new mandate link; months are `outside_mandate` until it is signed.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -155,7 +155,7 @@ export interface paths {
         put?: never;
         /**
          * Issue a link to the page where the signatory signs the mandate
-         * @description A newer link voids the older one. While a mandate holds a link can be issued from 1 November of its last year on: for a renewal, which begins on 1 January after it. Before that, and once the years after it are signed for: 409 `mandate_already_signed`. A first mandate begins on 1 January of the year of signing; one for 1 year that is signed in November or December lasts until the end of the next year. Opening it is free, signing is single use, and it expires after 14 days. Issuing a link does not change `mandate_status`. Pass the link on yourself, or have it mailed with `send_email: true`.
+         * @description A newer link voids the older one. The link expires after 14 days, can be opened any number of times, and can be signed once. Issuing a link does not change `mandate_status`. Send the link to the signatory yourself, or let us mail it with `send_email: true`. A first mandate begins on 1 January of the year of signing. A mandate for 1 year that is signed in November or December lasts until the end of the next year. To renew a mandate, issue a link from 1 November of its last year on; the renewal begins on 1 January. Before 1 November, or if the next years are already signed for, the call returns 409 `mandate_already_signed`.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -175,7 +175,7 @@ export interface paths {
         };
         /**
          * Download the signed mandate of a connection
-         * @description A tagged PDF (PDF/UA-1) with the text that was signed, who signed it and when, and its SHA-256; the text itself is attached. Of several mandates it is the one that covers today, else the one signed last, which may have ended. Always the same bytes, whose SHA-256 is in `Repr-Digest` (RFC 9530). In the first seconds after signing it is still being written: 503 with `Retry-After`.
+         * @description A tagged PDF (PDF/UA-1) with the signed text, its SHA-256, who signed it and when. The text itself is attached. If there are several mandates, you get the one that covers today. If none does, you get the last one signed, which may have ended. The bytes never change; `Repr-Digest` (RFC 9530) has their SHA-256. In the first seconds after signing, the PDF is not ready: the call returns 503 with `Retry-After`.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -199,7 +199,7 @@ export interface paths {
         put?: never;
         /**
          * Register a charger on an account
-         * @description Binds the charger to the account's active connection (the first one, unless `connection_id` picks another). Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them; the id wins when both are sent. `serial_number` is optional for the first charger, required from the second on, and the idempotency key: a charger of the account that has it is answered whatever else is sent. A model without MID meter registers with `mid_eligible: false`; `null` means its evidence is still to be judged.
+         * @description Binds the charger to an active connection of the account: the one in `connection_id`, or else the first one. Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them. The id wins if you send both. `serial_number` is the idempotency key. It is optional for the first charger and required from the second on. If the account has a charger with this serial number, the call returns that charger and ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means that we have not judged the evidence of its meter yet.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -219,7 +219,7 @@ export interface paths {
         };
         /**
          * List charger models with a MID meter, by brand and model
-         * @description A family whose MID meter depends on the order code appears once as an explicit "(MID variant)" model: choose it only when this charger has the meter.
+         * @description If the MID meter depends on the order code, the family has a separate "(MID variant)" model. Choose it only if this charger has the meter.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -241,7 +241,7 @@ export interface paths {
         };
         /**
          * Resolve a BootNotification to a catalogue model
-         * @description The same resolver the service's OCPP gateway uses. An unknown pair is a normal answer with `resolved` false and the brand's MID models as `suggestions`.
+         * @description Uses the same resolver as the service's OCPP gateway. An unknown pair is a normal response: `resolved` is false, and `suggestions` lists the brand's MID models.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -265,7 +265,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver monthly kWh totals of one connection
-         * @description A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported as `invalid` and does not fail the batch; a month sent twice in one batch is invalid each time. Without a signed mandate months are stored and count once a mandate covers them; outside a signed mandate they are stored and never count.
+         * @description A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. Months outside a signed mandate are stored and never count.
          *
          *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -305,7 +305,7 @@ export interface paths {
         };
         /**
          * List what you were paid for each customer that you settle with yourself
-         * @description Of accounts with `payout_handler: via_cpo_invoicing`: one for each account and payment to you, newest payment first.
+         * @description For accounts with `payout_handler: via_cpo_invoicing`: one settlement per account and payment to you, newest payment first.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -327,7 +327,7 @@ export interface paths {
         };
         /**
          * The same as CSV, for a spreadsheet
-         * @description Of accounts with `payout_handler: via_cpo_invoicing`: one for each account and payment to you, newest payment first. The columns have the names of the fields. At most the 10,000 newest.
+         * @description For accounts with `payout_handler: via_cpo_invoicing`: one settlement per account and payment to you, newest payment first. The column names are the field names. Has at most the 10,000 newest settlements.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -348,8 +348,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Download a settlement, for the customer whose it is
-         * @description A tagged PDF (PDF/UA-1) in the customer's language: that it was paid to you, for which months how many kWh and ERE, what they yielded, and the fee. Of payments that were made, always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.
+         * Download a settlement, to give to the customer
+         * @description A tagged PDF (PDF/UA-1) in the customer's language. It says that we paid you, for which months, how many kWh and ERE, the yield and the fee. Once the payment is made, the bytes never change (`Repr-Digest`, RFC 9530). In the first minutes the PDF is not ready: the call returns 503 with `Retry-After`.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -371,7 +371,7 @@ export interface paths {
         };
         /**
          * Read what happened to this client's accounts, oldest first
-         * @description Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is answered 410 with `oldest_cursor`, from which on all that is left can be read. Filtered, a page may be empty with `has_more`. What this client asked for itself is not an event, since it has the answer; what followed from it is.
+         * @description Returns every event of the last 90 days once, in an order that never changes. Continue from the cursor of the last response, and you miss none. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. If an event after the cursor is already older than 90 days, the call returns 410 with `oldest_cursor`: read on from there. With a filter, a page may be empty and still have `has_more`. Your own requests are not events, because you have their responses; what follows from them is.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -412,14 +412,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List where events of this client's log are sent
+         * List the endpoints for the events of this client's log
          * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listClientWebhooks"];
         put?: never;
         /**
-         * Have events of this client's log sent to an address; the secret is shown once
-         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on. It is sent what `GET /v1/events` answers, as long as the client has `cpo:accounts:read`. At most ten of this client.
+         * Create an endpoint for the events of this client's log; the secret is shown once
+         * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events of `GET /v1/events`, as long as the client has `cpo:accounts:read`. A client has at most ten endpoints.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -458,7 +458,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what was sent to an endpoint and what came of it, newest first
+         * List the attempts to deliver to an endpoint, newest first
          * @description Kept for 30 days, without bodies.
          *
          *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
@@ -482,8 +482,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change where an endpoint is, or which types it is sent
-         * @description What is not named stays. It goes on from where it stood: what waits to be sent goes to the new address, whose failures are counted from none. The secret stays; rotate it where the old receiver must not verify any more.
+         * Change the address or the types of an endpoint
+         * @description Omitted fields stay the same. Deliveries continue where they were: waiting events go to the new address, and its failures are counted from zero. The secret stays. Rotate it if the old receiver must not verify any more.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -504,8 +504,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a ping to an endpoint and say what came of it
-         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it in time. The answer comes within 10 seconds: the receiver has 7 of them.
+         * Send a ping to an endpoint and return the result
+         * @description A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -527,7 +527,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an endpoint; the new one is shown once
-         * @description For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.
+         * @description For 24 hours we sign everything with both secrets. With `now: true` the old secret ends at once. After two rotations, the two newest secrets sign.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -548,7 +548,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send to an endpoint again, from where it stood
+         * Enable an endpoint; sending continues where it stopped
          * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["enableClientWebhook"];
@@ -568,7 +568,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send nothing to an endpoint for now; nothing is lost
+         * Pause an endpoint; no event is lost
          * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["disableClientWebhook"];
@@ -588,8 +588,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send events again, with the ids they have
-         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` it sends the events that were given up after the tenth attempt. Receivers that drop repeated ids drop these too.
+         * Send events again, with their original ids
+         * @description Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop repeated ids drop these too.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -610,7 +610,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete an endpoint, with what was still to be sent to it
+         * Delete an endpoint and its waiting events
          * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["revokeClientWebhook"];
@@ -629,15 +629,15 @@ export interface paths {
         };
         /**
          * List every customer attributed to the partner, newest profile first
-         * @description Unpaginated. Who a customer is is disclosed only where the partner uploaded or invited them itself. A profile is as new as its attribution to the partner. A list that breaks off is no JSON: repeat it.
+         * @description Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. A profile is as new as its attribution to the partner. If the response breaks off, it is not valid JSON: repeat the request.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listCustomers"];
         put?: never;
         /**
-         * Make claimable drafts of customers, one or many
-         * @description The same as the import with `source: api`: `rows`, or the fields of one row beside `consent`. Each customer turns their draft into an account by opening its claim link.
+         * Create claimable drafts of customers, one or many
+         * @description The same as the import with `source: api`. Send `rows`, or the fields of one row next to `consent`. Each customer turns their draft into an account by opening its claim link.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -658,8 +658,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make claimable drafts from rows or CSV
-         * @description One draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even where rows fail: those are named in `rejected` and counted in `skipped`. CSV is UTF-8 with a header row, comma or semicolon separated; a value is data whatever it looks like. With `source: api` addresses are looked up in the EAN register within the request, as far as eight seconds go; otherwise afterwards.
+         * Create claimable drafts from rows or CSV
+         * @description Creates one draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row, separated by commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are looked up in the EAN register during the request, for at most eight seconds; the rest are looked up afterwards.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -679,7 +679,7 @@ export interface paths {
         };
         /**
          * List the partner's drafts, newest first
-         * @description With a user token a claimed or active draft has no `naam`, `email`, `external_ref` and `claim_url`, and is not found by its reference: it is a customer, and of customers a person sees no more here than in `GET /partner/customers`.
+         * @description With a user token, a claimed or active draft has no `naam`, `email`, `external_ref` and `claim_url`, and cannot be found by its reference. The draft is a customer by then, and here a person sees no more of a customer than in `GET /partner/customers`.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -703,7 +703,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw a draft
-         * @description Removes the draft: its claim link and any sign-in link stop working, reminders stop, and the e-mail address becomes free. A login that a claimed draft made stays, unlinked from the partner. An active draft is refused.
+         * @description Removes the draft: its claim link and any sign-in link stop working, reminders stop, and the e-mail address can be used again. If a claimed draft created a login, the login stays, but is no longer linked to the partner. The call refuses an active draft.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -724,8 +724,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mint a single-use sign-in link that opens the claim of one draft
-         * @description Works once, for 300 seconds, and until a newer one is minted. Send `draft_id` or `email`; both must denote one draft. Of several drafts for an e-mail the newest that can be claimed is meant. An active draft gets a link only while its account is empty (no connection yet). Pass the link on yourself, or have it mailed with `send_email: true`.
+         * Create a single-use sign-in link that opens the claim of one draft
+         * @description The link works once, for 300 seconds, and until a newer one is created. Send `draft_id` or `email`; if you send both, they must belong to one draft. If several drafts have the e-mail, the call takes the newest that can be claimed. An active draft gets a link only while its account is empty (no connection yet). Send the link to the customer yourself, or let us mail it with `send_email: true`.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -744,7 +744,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show the partner itself: settings, import cap, the active API key
+         * Show the partner: settings, import cap, the active API key
          * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getPartner"];
@@ -765,7 +765,7 @@ export interface paths {
         };
         /**
          * List the partner's payouts, newest quarter first
-         * @description Your share in the fees, by the quarter in which was charged, from the first sale of its ERE on: of your own accounts, and of the customers you brought from the month of attachment. `kwh` are those of months of which ERE are sold, as the register accepted them. `pending` until everything is paid; `approved` while what is not paid is on its way to your bank; `failed` where the last payment of something in it failed; `none_due` where the share comes to 0.00. `payout_id` never changes.
+         * @description Your share in the fees by quarter of charging, from the first sale of its ERE on. It covers your own accounts, and the customers you brought from the month of attachment. `kwh` counts the months whose ERE are sold, as the register accepted them. `status` is `pending` until everything is paid, and `approved` while the unpaid part is on its way to your bank. It is `failed` if the last payment of any part failed, and `none_due` if the share is 0.00. `payout_id` never changes.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -786,8 +786,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the invoices that were written in the partner's name
-         * @description For your share in the fees, by the quarter of delivery, newest first: the service writes them for you (self-billing). Below zero a credit note, of the invoice in `corrects`.
+         * List the invoices written in the partner's name
+         * @description Invoices for your share in the fees, by quarter of delivery, newest first. The service writes them for you (self-billing). A negative amount is a credit note for the invoice in `corrects`.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -809,7 +809,7 @@ export interface paths {
         };
         /**
          * Download an invoice
-         * @description A tagged PDF (PDF/UA-1), always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.
+         * @description A tagged PDF (PDF/UA-1) whose bytes never change (`Repr-Digest`, RFC 9530). In the first minutes the PDF is not ready: the call returns 503 with `Retry-After`.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -831,7 +831,7 @@ export interface paths {
         };
         /**
          * Sum up customers, drafts, chargers, kWh and ERE
-         * @description Customers count from the month they were attached. ERE are those of months inside a mandate, at the published factor of their year; the share in euros is yours in the fee on ERE that are not sold yet, at the last average price; 0 until there is one. Up to 1,000 customers the figures are of now. Above that they are of `as_of`: a request that finds them older than a minute has them counted again, which takes about a second.
+         * @description Customers count from the month they were attached. ERE counts months inside a mandate, at the published factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price; 0 until there is one. Up to 1,000 customers the figures are current. With more customers the figures are from `as_of`. If they are over a minute old, a request starts a recount, which takes about a second.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -852,8 +852,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what became of drafts, customers and payouts, oldest first
-         * @description Every event once, in an order that never changes, for 90 days: read from the cursor that the last answer ended with, and none is missed. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. Once an event behind it is older than 90 days it is answered 410 with `oldest_cursor`, from which on all that is left can be read. Filtered, a page may be empty with `has_more`. Of a customer it says no more than GET /partner/customers does to the same caller.
+         * Read what happened to drafts, customers and payouts, oldest first
+         * @description Returns every event of the last 90 days once, in an order that never changes. Continue from the cursor of the last response, and you miss none. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. If an event after the cursor is already older than 90 days, the call returns 410 with `oldest_cursor`: read on from there. With a filter, a page may be empty and still have `has_more`. About a customer it says no more than GET /partner/customers does to the same caller.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -897,7 +897,7 @@ export interface paths {
         put?: never;
         /**
          * Change the partner's company data
-         * @description What is sent replaces what was stored, null clears it, what is not sent stays.
+         * @description A field you send replaces the stored value, null clears it, and an omitted field stays.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -919,7 +919,7 @@ export interface paths {
         put?: never;
         /**
          * Change the IBAN the partner's share is paid to
-         * @description The checksum is enforced. Everybody who manages the partner is told by mail, and nothing is paid there for 48 hours; what is there already changes nothing. The IBAN is never returned.
+         * @description We check the checksum. Everyone who manages the partner gets a mail, and we pay nothing to the new IBAN for 48 hours. Sending the stored IBAN again changes nothing. The IBAN is never returned.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -941,7 +941,7 @@ export interface paths {
         put?: never;
         /**
          * Change how pages and mail to the partner's customers look
-         * @description What is sent replaces what was stored, null clears it, what is not sent stays.
+         * @description A field you send replaces the stored value, null clears it, and an omitted field stays.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -963,7 +963,7 @@ export interface paths {
         put?: never;
         /**
          * Invite people by e-mail address alone
-         * @description Each gets a draft without details and a mail with its claim link; they fill in the rest. Caps and refusals are those of the import.
+         * @description Each address gets a draft without details and a mail with its claim link; the customer fills in the rest. Caps and errors are the same as for the import.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -984,8 +984,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make claimable drafts from a CSV file
-         * @description As the import, for a person in the portal: multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.
+         * Create claimable drafts from a CSV file
+         * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1006,8 +1006,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mint the partner's API key; it is shown once
-         * @description One key is active at a time. With `rotate: true` the active one stops working at once.
+         * Create the partner's API key; it is shown once
+         * @description A partner has one active key. With `rotate: true` the current key stops working at once.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1046,14 +1046,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List where events of the partner's log are sent
+         * List the endpoints for the events of the partner's log
          * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listWebhooks"];
         put?: never;
         /**
-         * Have events of the partner's log sent to an address; the secret is shown once
-         * @description Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). It begins with the next event, or from `from` on. It is sent what `GET /partner/events` shows a person, so no registration. At most ten of the partner's own.
+         * Create an endpoint for the events of the partner's log; the secret is shown once
+         * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events that `GET /partner/events` shows a person, so no registration. The partner has at most ten endpoints of its own.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1092,7 +1092,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what was sent to an endpoint and what came of it, newest first
+         * List the attempts to deliver to an endpoint, newest first
          * @description Kept for 30 days, without bodies.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
@@ -1116,8 +1116,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change where an endpoint is, or which types it is sent
-         * @description What is not named stays. It goes on from where it stood: what waits to be sent goes to the new address, whose failures are counted from none. The secret stays; rotate it where the old receiver must not verify any more.
+         * Change the address or the types of an endpoint
+         * @description Omitted fields stay the same. Deliveries continue where they were: waiting events go to the new address, and its failures are counted from zero. The secret stays. Rotate it if the old receiver must not verify any more.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1138,8 +1138,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a ping to an endpoint and say what came of it
-         * @description A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it in time. The answer comes within 10 seconds: the receiver has 7 of them.
+         * Send a ping to an endpoint and return the result
+         * @description A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1161,7 +1161,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an endpoint; the new one is shown once
-         * @description For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.
+         * @description For 24 hours we sign everything with both secrets. With `now: true` the old secret ends at once. After two rotations, the two newest secrets sign.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1182,7 +1182,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send to an endpoint again, from where it stood
+         * Enable an endpoint; sending continues where it stopped
          * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["enableWebhook"];
@@ -1202,7 +1202,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send nothing to an endpoint for now; nothing is lost
+         * Pause an endpoint; no event is lost
          * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["disableWebhook"];
@@ -1222,8 +1222,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send events again, with the ids they have
-         * @description From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. With `failed: true` it sends the events that were given up after the tenth attempt. Receivers that drop repeated ids drop these too.
+         * Send events again, with their original ids
+         * @description Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop repeated ids drop these too.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1244,7 +1244,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete an endpoint, with what was still to be sent to it
+         * Delete an endpoint and its waiting events
          * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["revokeWebhook"];
@@ -1264,8 +1264,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Play the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit
-         * @description `id` is the draft's id or your external_ref. What a customer does on the claim pages happens, by the same functions: the address is proven with the code that is mailed, each page is confirmed with what you uploaded, or test values where you uploaded nothing, and the mandate is signed. Safe to repeat: a step that is done says so. A failure names its step; the steps before it stay done. An EAN that is in use, uploaded or given, and a login that belongs to another partner end the draft in `conflict`: 409 `draft_not_claimable`, withdraw it and make it anew. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, 54 in use, 61 register timeout; any other EAN is matched. Never enters a login that a claim of yours did not make.
+         * Act as the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit
+         * @description `id` is the draft's id or your external_ref. This call runs the same functions as the claim pages. It proves the address with the mailed code, confirms each page and signs the mandate. Details that you did not upload get test values. The call is safe to repeat: a step that is done says so. An error names the step that failed; earlier steps stay done. The draft ends in `conflict` if its EAN is in use, or if the login belongs to another partner. Then the call returns 409 `draft_not_claimable`: withdraw the draft and create it again. EAN test values are 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, 54 in use, 61 register timeout. Any other EAN is matched. The call never uses a login that was not created by one of your claims.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1287,7 +1287,7 @@ export interface paths {
         put?: never;
         /**
          * Connect a virtual charger to a customer, and collect what it charged
-         * @description `id` is a customer_ref or an account id. Its sessions are the same for good, as many as sessions_per_week since `since`, whole up to now; they pass through the pipeline that real ones pass through. The same profile again is the same charger; another profile is another one, up to ten.
+         * @description `id` is a customer_ref or an account id. The charger has sessions_per_week sessions a week, from `since` until now, and they never change. They go through the same pipeline as real sessions. The same profile again returns the same charger; another profile adds a charger, up to ten.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1309,7 +1309,7 @@ export interface paths {
         put?: never;
         /**
          * Collect a customer's sessions now instead of within 15 minutes
-         * @description Of every virtual charger the customer has. Twice creates nothing twice.
+         * @description Collects from every virtual charger of the customer. A repeat creates nothing twice.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1331,7 +1331,7 @@ export interface paths {
         put?: never;
         /**
          * Decide a submitted registration now instead of after 2 minutes
-         * @description `id` is a customer_ref or an account id, of an account made through the CPO API too. The outcome is the one you ask for, so that you can rehearse each; `closed_gates` names what keeps the account from being ERE-eligible. The real review, and the one after 2 minutes, approves only where mandate, EAN and MID charger hold. A registration is decided once: what is not submitted, or decided already, answers `nothing_to_review`.
+         * @description `id` is a customer_ref or an account id, also of an account created through the CPO API. You choose the outcome, so that you can rehearse each. `closed_gates` lists the gates that keep the account from being ERE-eligible. The real review, and the automatic one after 2 minutes, approves only with a mandate, a validated EAN and a MID charger. A registration is decided once. If it is not submitted or already decided, the call returns `nothing_to_review`.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1353,7 +1353,7 @@ export interface paths {
         put?: never;
         /**
          * Book, credit, sell and pay a quarter of your own customers now
-         * @description What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid, you too (`POST /partner/payout-iban`; before that nothing is in `GET /v1/settlements`): without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over; in January, when no month of the year is over, January too. A year without a published factor takes the one of the year before. The figures of the year are published to you. A call settles 1000 accounts at most: repeat it until `accounts_left` is 0. Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. `reset` takes it back.
+         * @description Does at once what the operator does after a quarter, with the same functions. It covers your CPO accounts and the customers you uploaded or invited. Every month that can be booked is booked. The register credits all of it, and it is sold at `price_per_ere`. Then everyone with an IBAN is paid, including you (`POST /partner/payout-iban`; before that `GET /v1/settlements` is empty). The sandbox skips the bank, the 48 hours that a new IBAN waits, and the minimum amount. For the running quarter it settles the months that are over; in January, when no month of the year is over, also January. A year without a published factor uses the factor of the year before. The figures of the year are published to you. One call settles at most 1000 accounts: repeat it until `accounts_left` is 0. The call is safe to repeat. The response has everything settled of the quarter so far; settled months keep their price. `booking_id` is the newest booking, of your CPO accounts if one has them. `reset` undoes the settlement.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1374,8 +1374,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make one customer in each of six states
-         * @description eligible: everything holds, and the registration is approved; rejected: it is rejected; no_mandate: the customer ended the mandate; ean_unverified: the register was silent; no_mid_charger: the charger has no MID meter; no_iban: nothing to pay out to. Each is claimed, signed and submitted like any customer, with an external_ref of FIXTURE-<STATE>; those not decided here are reviewed after 2 minutes. A re-run replaces the customer of that state. One that fails says so in its row, and the others are made.
+         * Create one customer in each of six states
+         * @description eligible: all gates are open and the registration is approved; rejected: it is rejected; no_mandate: the customer ended the mandate; ean_unverified: the EAN register did not respond; no_mid_charger: the charger has no MID meter; no_iban: there is no IBAN to pay to. Each customer is claimed, signed and submitted like any other, with external_ref FIXTURE-<STATE>. Registrations that are not decided here are reviewed after 2 minutes. A repeat replaces the customer of that state. If one state fails, its row says so, and the others are created.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1394,8 +1394,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the mail that the sandbox kept instead of sending it, newest first
-         * @description Every mail written on the partner's behalf, mandates of its CPO accounts included, and the codes with which its customers sign in. A code or link is shown only while its address is nobody else's: no login that was not made for the partner, and no account, signature, customer, manager or open invitation of another tenant. Kept for 90 days.
+         * Read the mail that the sandbox stored instead of sending, newest first
+         * @description Every mail written on the partner's behalf, including mandates of its CPO accounts and the sign-in codes of its customers. A code or link is shown only if nobody else uses its address. So no other tenant may have an account, signature, customer, manager or open invitation with it. And every login with it must have been created for the partner. Kept for 90 days.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1441,7 +1441,7 @@ export interface paths {
         put?: never;
         /**
          * Delete every customer attributed to the partner and every draft it uploaded
-         * @description In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail, logins and opt-outs; e-mail addresses and the import cap are free again. People who came with a login of their own (through an application) keep it, and are the partner's no more. What was settled is settled no more. The key, settings, and accounts of the CPO API with their months stay.
+         * @description One transaction deletes drafts, the accounts that customers made from them, and their chargers, sessions, mail, logins and opt-outs. Their e-mail addresses and the import cap are free again. People who came with a login of their own (through an application) keep it, but are no longer the partner's customers. Settlements are undone. The API key, settings, and accounts of the CPO API with their months stay.
          *
          *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1460,14 +1460,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List your chargers, and the session that is going on at each
+         * List your chargers, with the current session at each
          * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listChargers"];
         put?: never;
         /**
          * Register an OCPP charger of yours
-         * @description Answers with the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP Basic). The password is shown this once. The charger is bound to your connection, where you have one; whether it has a MID meter is settled when it reports its make and model.
+         * @description Returns the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP Basic). The password is shown only once. The charger is bound to your connection, if you have one. We determine whether it has a MID meter when it reports its make and model.
          *
          *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1487,7 +1487,7 @@ export interface paths {
         };
         /**
          * List your charging sessions, newest first
-         * @description `from` (inclusive) and `to` (exclusive) are compared with `started_at`; a date alone means midnight in the Netherlands. A charger that is not yours has no sessions.
+         * @description `from` (inclusive) and `to` (exclusive) are compared with `started_at`; a date alone means midnight in the Netherlands. If the charger is not yours, the list is empty.
          *
          *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1509,7 +1509,7 @@ export interface paths {
         };
         /**
          * Read your energy per month and in total
-         * @description Completed sessions of all your chargers, newest month first. A session belongs whole to the month in which it started, by the clock of the Netherlands: one that runs over midnight at the end of a month is not split, so `GET /sessions` from the first of a month to the first of the next adds up to that month. A session that cannot be true (see its `flags`) is shown there and counted nowhere. `ere_credits` are those of MID chargers on a connection under your mandate, delivery years 2026 and on; once a month is booked they are the booked ones.
+         * @description Completed sessions of all your chargers, newest month first. A session belongs to the month in which it started, by Dutch time, and is never split. So `GET /sessions` from the first of a month to the first of the next adds up to that month. A session that cannot be true appears there with `flags`, and is not counted here. `ere_credits` counts sessions of MID chargers on a connection under your mandate, for delivery years 2026 and later. Once a month is booked, it has the booked ERE.
          *
          *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1531,7 +1531,7 @@ export interface paths {
         };
         /**
          * Read your ERE of this year: reserved, sold, forecast, by quarter
-         * @description The current calendar year in the Netherlands and its quarters so far. `kwh` is what counts toward ERE: metered by a MID charger, on a connection under your mandate; once the register has credited a month, the kWh it accepted. `ere_credits` are the ERE of those kWh, `reserved_ere` those the register has credited and that are not sold yet. `forecast_ere` is the whole year: what counts already, and for what is left of this month and each month after it your own average of the complete months before this one (since the first that counted, twelve at most). A quarter is `open` while it lasts and `closed` after it, `sold` once any of it is, and `paid` once you have been paid for all that was sold. `revenue_eur` is what you get of that, after the fee; `price_per_ere` what it brought before.
+         * @description The current calendar year in the Netherlands and its quarters so far. `kwh` is the energy that counts toward ERE: metered by a MID charger, on a connection under your mandate. Once the register has credited a month, it is the kWh that the register accepted. `ere_credits` is the ERE of those kWh. `reserved_ere` is the ERE that the register has credited and that are not sold yet. `forecast_ere` covers the whole year: the ERE so far, plus your own monthly average for the rest of this month and each later month. The average is over the complete months before this one, since the first that counted, at most twelve. A quarter is `open` while it lasts and `closed` after it. It is `sold` once any of it is sold, and `paid` once we have paid you for everything sold. `revenue_eur` is your part of the sales, after the fee; `price_per_ere` is the price before the fee.
          *
          *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1573,15 +1573,15 @@ export interface paths {
         };
         /**
          * List your personal API tokens, newest first
-         * @description With the session of a person who is signed in. The tokens themselves are never shown again.
+         * @description Requires the session of a signed-in person. The tokens themselves are never shown again.
          *
          *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listTokens"];
         put?: never;
         /**
-         * Make a personal API token
-         * @description The token is shown in this answer and never again.
+         * Create a personal API token
+         * @description Only this response shows the token.
          *
          *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -1640,7 +1640,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** All four gates hold, or one of them does not any more */
+        /** All four gates are open, or one of them has closed */
         post: operations["onAccountEligibilityChanged"];
         delete?: never;
         options?: never;
@@ -1674,7 +1674,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The customer signed for the years after those that are signed for */
+        /** The customer signed for the years that follow the signed ones */
         post: operations["onMandateRenewed"];
         delete?: never;
         options?: never;
@@ -1742,7 +1742,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The EAN register, or the operator, said something new of a connection's EAN */
+        /** The EAN register or the operator changed the status of a connection's EAN */
         post: operations["onEanStatusChanged"];
         delete?: never;
         options?: never;
@@ -1776,7 +1776,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** It is known now whether the meter of a charger is MID */
+        /** It was determined whether a charger's meter is MID */
         post: operations["onChargerMidConfirmed"];
         delete?: never;
         options?: never;
@@ -1793,7 +1793,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** Everything is there, and the registration waits for review */
+        /** The registration was submitted and waits for review */
         post: operations["onRegistrationSubmitted"];
         delete?: never;
         options?: never;
@@ -1861,7 +1861,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The customer signed, and is a customer now */
+        /** The customer signed, and the draft is now an account */
         post: operations["onDraftActive"];
         delete?: never;
         options?: never;
@@ -1895,7 +1895,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The draft's address or EAN is registered in another way */
+        /** The draft's address or EAN is already registered in another way */
         post: operations["onDraftConflict"];
         delete?: never;
         options?: never;
@@ -1912,7 +1912,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A customer is not yours any more */
+        /** A customer is no longer yours */
         post: operations["onCustomerSharingEnded"];
         delete?: never;
         options?: never;
@@ -1929,7 +1929,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** Months were taken into a booking, and are locked */
+        /** Months were booked, and are locked */
         post: operations["onAccountMonthsLocked"];
         delete?: never;
         options?: never;
@@ -1997,7 +1997,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** ERE were sold: of an account that you settle with yourself, or with a share for you */
+        /** ERE were sold: from an account that you settle with yourself, or with a share for you */
         post: operations["onEreSold"];
         delete?: never;
         options?: never;
@@ -2082,7 +2082,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A payment was taken back before it left, or what it was for was */
+        /** A payment was recalled before it was sent, or what it paid for was reversed */
         post: operations["onPayoutReversed"];
         delete?: never;
         options?: never;
@@ -2099,7 +2099,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** Nothing is sent to a webhook endpoint any more */
+        /** We stopped sending to a webhook endpoint */
         post: operations["onWebhookEndpointDisabled"];
         delete?: never;
         options?: never;
@@ -2137,7 +2137,7 @@ export interface components {
             /** @description Each broken field rule */
             issues?: {
                 /**
-                 * @description Which field, from the top of the body
+                 * @description The field, as a path from the top of the body
                  * @example person.full_name
                  */
                 path: string;
@@ -2150,29 +2150,29 @@ export interface components {
              */
             required_scope?: string;
             /**
-             * @description Seconds to wait, the same as Retry-After
+             * @description Seconds to wait; the same as Retry-After
              * @example 12
              */
             retry_after_seconds?: number;
-            /** @description The same for the people at the screen */
+            /** @description The same as detail, for the person at the screen */
             message?: string;
             /** @description The brand's models with a MID meter */
             suggestions?: components["schemas"]["CatalogCharger"][];
-            /** @description Where the draft stands */
+            /** @description Status of the draft */
             status?: string;
             /** @description Why a draft cannot be claimed */
             reason?: string;
-            /** @description Of the sandbox helpers: where the draft stands */
+            /** @description For the sandbox helpers: status of the draft */
             draft_status?: string;
-            /** @description Of the sandbox helpers: the step that failed; those before it are done */
+            /** @description For the sandbox helpers: the step that failed; earlier steps stay done */
             step?: string;
-            /** @description Of a draft that is withdrawn: the same as error */
+            /** @description When a draft is withdrawn: the same as error */
             code?: string;
-            /** @description What was asked for and does not exist */
+            /** @description What you asked for and does not exist */
             unknown?: string[];
-            /** @description Where what is still kept begins */
+            /** @description The cursor to read on from: the start of the kept events */
             oldest_cursor?: string;
-            /** @description The one that is taken */
+            /** @description The ocpp_identity that is taken */
             ocpp_identity?: string;
             left_out?: components["schemas"]["LeftOutMonths"];
             registration_status?: components["schemas"]["RegistrationStatus"];
@@ -2198,13 +2198,13 @@ export interface components {
             /** @description Its secret */
             client_secret: string;
             /**
-             * @description Space-separated; omitted: all granted
+             * @description Space-separated; if omitted, all granted scopes
              * @example cpo:accounts:read
              */
             scope?: string;
-            /** @description The authorization code, as it came back to redirect_uri */
+            /** @description The authorization code, as redirect_uri received it */
             code?: string;
-            /** @description The one that the code was asked for with */
+            /** @description The redirect_uri of the authorization request */
             redirect_uri?: string;
             /** @description 43 to 128 characters (RFC 7636) */
             code_verifier?: string;
@@ -2248,16 +2248,16 @@ export interface components {
             type?: components["schemas"]["AccountType"];
             /** @description A name to show for the account */
             display_name?: string | null;
-            /** @description Idempotency key: a repeat returns the account it made. Trimmed to 120. */
+            /** @description Idempotency key: a repeat returns the account it created. Trimmed to 120 characters. */
             cpo_external_ref?: string | null;
             /** @description service_pays_customer: the service pays the customer; via_cpo_invoicing: payout settles through the CPO. Default: `service_pays_customer`. */
             payout_handler?: components["schemas"]["PayoutHandler"];
             /**
-             * @description Whitespace removed and upper-cased, then 15 to 34 letters and digits. Omit, or send null or an empty string, to add it later by a repeat. Never returned.
+             * @description Spaces are removed and letters upper-cased; then 15 to 34 letters and digits. Omit it, or send null or an empty string, to add it later with a repeat. Never returned.
              * @example NL91ABNA0417164300
              */
             iban?: string | null;
-            /** @description What the mandate says of the company; for zakelijk and vve */
+            /** @description Company details that appear in the mandate; for zakelijk and vve */
             company?: components["schemas"]["Company"] | null;
             person: components["schemas"]["Person"];
             connection: components["schemas"]["ConnectionInput"];
@@ -2272,7 +2272,7 @@ export interface components {
          * @enum {string}
          */
         PayoutHandler: "service_pays_customer" | "via_cpo_invoicing";
-        /** @description For zakelijk and vve: what the mandate says of the company */
+        /** @description Required for zakelijk and vve: the company details that appear in the mandate */
         Company: {
             /** @description The company's name */
             name?: string | null;
@@ -2293,28 +2293,28 @@ export interface components {
              */
             phone?: string | null;
         };
-        /** @description The EAN and its address; street and city are filled from the EAN register where absent */
+        /** @description The EAN and its address; the EAN register fills in an omitted street and city */
         ConnectionInput: {
             /**
              * @description EAN of the connection, 18 digits; spaces and dots are forgiven
              * @example 871687000000000016
              */
             ean_code: string;
-            /** @description Street; the EAN register's where absent */
+            /** @description Street; taken from the EAN register if omitted */
             street?: string | null;
             /**
-             * @description 12, 12a, 12-2 or 12 bis; number and addition are split
+             * @description Such as 12, 12a, 12-2 or 12 bis; number and addition are split
              * @example 12a
              */
             house_number: number | string;
-            /** @description What follows the house number, where it is not part of it already */
+            /** @description Addition to the house number, unless house_number has it */
             house_number_addition?: string | null;
             /**
-             * @description Dutch postal code; a space and lower case are forgiven
+             * @description Dutch postal code; may have a space and lower case
              * @example 1234AB
              */
             postal_code: string;
-            /** @description Town; the EAN register's where absent */
+            /** @description Town; taken from the EAN register if omitted */
             city?: string | null;
         };
         UpdateConnection: {
@@ -2331,10 +2331,10 @@ export interface components {
             /** @description Your own customer number */
             cpo_external_ref?: string | null;
             connection: components["schemas"]["ConnectionChange"];
-            /** @description Exactly true when the connection has a signed mandate, or an expired one by which delivered months still count. Default: `false`. */
+            /** @description Must be exactly true if the connection has a signed mandate, or an expired mandate under which delivered months still count. Default: `false`. */
             acknowledge_mandate_lapses?: boolean;
         };
-        /** @description Omitted, null and empty fields keep their value; a new house_number comes with its own addition, or with none */
+        /** @description Omitted, null and empty fields keep their value. A new house_number also replaces the addition, with yours or with none */
         ConnectionChange: {
             /**
              * @description EAN of the connection, 18 digits; spaces and dots are forgiven
@@ -2345,10 +2345,10 @@ export interface components {
             street?: string | null;
             /** @description House number */
             house_number?: (number | string) | null;
-            /** @description What follows the house number, where it is not part of it already */
+            /** @description Addition to the house number, unless house_number has it */
             house_number_addition?: string | null;
             /**
-             * @description Dutch postal code; a space and lower case are forgiven
+             * @description Dutch postal code; may have a space and lower case
              * @example 1234AB
              */
             postal_code?: string | null;
@@ -2368,14 +2368,14 @@ export interface components {
              * @description Required when the account has several active connections
              */
             connection_id?: string | null;
-            /** @description Where the page leads back to: the URL registered for the client, followed by /, ? or nothing; no fragment */
+            /** @description Where the page leads back to: the URL registered for the client, followed by /, ? or nothing. No fragment */
             return_url?: string | null;
             /**
-             * @description Language of the page and the mail. Left out, they speak that of the partner (set by the operator), else the page that of the reader's browser, and the mail Dutch
+             * @description Language of the page and the mail. If omitted: the partner's language (set by the operator). If that is not set: the browser's language for the page, Dutch for the mail
              * @enum {string|null}
              */
             locale?: "nl" | "en" | null;
-            /** @description For how many whole calendar years. Left out, the signatory chooses while signing (1 is preselected), unless the partner fixed it (set by the operator) */
+            /** @description Number of whole calendar years. If omitted, the signatory chooses while signing (1 is preselected), unless the operator set it for the partner */
             validity_years?: (1 | 3 | 5) | null;
             /** @description Mail the link to the signatory. Default: `false`. */
             send_email?: boolean;
@@ -2419,10 +2419,10 @@ export interface components {
             account_id: string;
             /**
              * Format: uuid
-             * @description Picks the connection when several are active; otherwise the first one
+             * @description Selects the connection if several are active; the first one if omitted
              */
             connection_id?: string | null;
-            /** @description Where the totals come from, in your own words; cpo_api where absent */
+            /** @description Where the totals come from, in your own words; cpo_api if omitted */
             source?: string | null;
             /** @description The months; each is judged by itself */
             months: {
@@ -2432,7 +2432,7 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description kWh; three decimals are kept
+                 * @description kWh; stored with three decimals
                  * @example 312.5
                  */
                 total_kwh: number;
@@ -2449,7 +2449,7 @@ export interface components {
              * @example https://laadpunt-zuid.example.com/events
              */
             url: string;
-            /** @description Only these types; all where absent */
+            /** @description Only these types; all if omitted */
             types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
             /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
@@ -2464,27 +2464,27 @@ export interface components {
             types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
         };
         RotateWebhook: {
-            /** @description Whether the secret before it ends at once. Default: `false`. */
+            /** @description Whether the previous secret ends at once. Default: `false`. */
             now?: boolean;
         };
         ReplayWebhook: {
             /** @description The first event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
-            /** @description The last event; the newest that was sent where absent: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
+            /** @description The last event; if omitted, the newest that was sent: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             to?: string | null;
             /** @description The events that were given up. Default: `false`. */
             failed?: boolean;
         };
-        /** @description rows, or the fields of one row beside consent */
+        /** @description rows, or the fields of one row next to consent */
         AddCustomers: {
             /**
              * @description Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on
              * @constant
              */
             consent: true;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean;
-            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap. Default: `false`. */
             dry_run?: boolean;
             /** @description The customers, one object each */
             rows: components["schemas"]["CustomerRow"][];
@@ -2494,42 +2494,42 @@ export interface components {
              * @constant
              */
             consent: true;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean;
-            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap. Default: `false`. */
             dry_run?: boolean;
         }) | {
             /**
-             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
+             * @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap
              * @constant
              */
             dry_run: true;
-            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            /** @description True: each customer agreed that you pass their data on. The response then also has the results that depend on others. The audit log records it */
             consent?: boolean;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean;
             /** @description The customers, one object each */
             rows: components["schemas"]["CustomerRow"][];
         } | (components["schemas"]["CustomerRow"] & {
             /**
-             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
+             * @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap
              * @constant
              */
             dry_run: true;
-            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            /** @description True: each customer agreed that you pass their data on. The response then also has the results that depend on others. The audit log records it */
             consent?: boolean;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean;
         });
-        /** @description email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too. Longer than 120 is cut. An ean, or an address, that cannot be read is dropped and named in ean_ignored or address_ignored. A row that fails is named in rejected. */
+        /** @description email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases also work as keys. Values over 120 characters are cut. An ean or address that cannot be read is dropped and listed in ean_ignored or address_ignored. A row that fails is listed in rejected. */
         CustomerRow: {
-            /** @description particulier, zakelijk or vve; particulier where absent */
+            /** @description particulier, zakelijk or vve; particulier if omitted */
             type?: string | null;
             /** @description The customer's name; required for particulier */
             naam?: string | null;
             /** @description The customer's e-mail address */
             email: string;
-            /** @description EAN of the connection, 18 digits; looked up by the address where absent */
+            /** @description EAN of the connection, 18 digits; looked up by the address if omitted */
             ean?: string | null;
             /** @description KVK number, 8 digits; required for zakelijk */
             kvk?: string | null;
@@ -2545,9 +2545,9 @@ export interface components {
             external_ref?: string | null;
             /** @description Dutch postal code */
             postcode?: string | null;
-            /** @description House number; its addition may be part of it */
+            /** @description House number; may include its addition */
             huisnummer?: string | number | null;
-            /** @description What follows the house number */
+            /** @description Addition to the house number */
             toevoeging?: string | null;
             /** @description Town */
             plaats?: string | null;
@@ -2555,9 +2555,9 @@ export interface components {
             straat?: string | null;
             /** @description Telephone number, Dutch or with its country code */
             phone?: string | null;
-            /** @description The charger the customer has, to be linked when they claim */
+            /** @description The customer's charger, linked when they claim */
             charger?: {
-                /** @description The maker, one that this partner's customers may have */
+                /** @description The brand, one that this partner's customers may have */
                 brand: string;
                 /** @description Its serial number, 1 to 64 characters */
                 serial_number: string;
@@ -2575,12 +2575,12 @@ export interface components {
             csv?: string | null;
             /** @description csv or api; any other value counts as csv. Default: `csv`. */
             source?: string;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean;
-            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap. Default: `false`. */
             dry_run?: boolean;
         } | {
-            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            /** @description True: each customer agreed that you pass their data on. The response then also has the results that depend on others. The audit log records it */
             consent?: boolean;
             /** @description When present, csv is ignored; with neither, nothing is added */
             rows?: components["schemas"]["CustomerRow"][] | null;
@@ -2588,16 +2588,16 @@ export interface components {
             csv?: string | null;
             /** @description csv or api; any other value counts as csv. Default: `csv`. */
             source?: string;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean;
             /**
-             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
+             * @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap
              * @constant
              */
             dry_run: true;
         };
         /**
-         * @description invited: nobody claimed it yet; claimed: the customer has begun; active: they have signed, and it is an account; expired: not claimed in 60 days; conflict: the address or the EAN is registered with us in another way
+         * @description invited: not claimed yet; claimed: the customer has started; active: they have signed, and have an account; expired: not claimed in 60 days; conflict: the address or the EAN is already registered with us in another way
          * @enum {string}
          */
         DraftStatus: "invited" | "claimed" | "expired" | "conflict" | "active";
@@ -2613,9 +2613,9 @@ export interface components {
             draft_id?: string | null;
             /** @description The draft's address, trimmed and lower-cased */
             email?: string | null;
-            /** @description The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL where absent. */
+            /** @description The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL if omitted. */
             return_url?: string | null;
-            /** @description Mail the link to the customer, in the partner's name; never to who opted out of mail, and on production ten times a day at most. Default: `false`. */
+            /** @description Mail the link to the customer, in the partner's name. We never mail a customer who opted out; on production at most ten times a day. Default: `false`. */
             send_email?: boolean;
         };
         SetPartnerCompany: {
@@ -2640,7 +2640,7 @@ export interface components {
              * @example NL91ABNA0417164300
              */
             iban: string;
-            /** @description In whose name the account is */
+            /** @description Name of the account holder */
             account_holder: string;
         };
         SetPartnerBranding: {
@@ -2657,9 +2657,9 @@ export interface components {
             reply_to?: string | null;
         };
         InvitePeople: {
-            /** @description The e-mail addresses, a hundred at most */
+            /** @description The e-mail addresses, at most a hundred */
             emails: string[];
-            /** @description Put into the mail, in the partner's name; its lines are kept */
+            /** @description Message in the mail, in the partner's name; line breaks are kept */
             message?: string | null;
         };
         UploadDrafts: {
@@ -2668,16 +2668,16 @@ export interface components {
              * @description The CSV file
              */
             file?: string;
-            /** @description The CSV itself, where no file is sent */
+            /** @description The CSV itself, if no file is sent */
             csv?: string;
             /**
              * @description Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on
              * @constant
              */
             consent: true;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean | ("true" | "false");
-            /** @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap. Default: `false`. */
+            /** @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap. Default: `false`. */
             dry_run?: boolean | ("true" | "false");
         } | {
             /**
@@ -2685,14 +2685,14 @@ export interface components {
              * @description The CSV file
              */
             file?: string;
-            /** @description The CSV itself, where no file is sent */
+            /** @description The CSV itself, if no file is sent */
             csv?: string;
-            /** @description True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it */
+            /** @description True: each customer agreed that you pass their data on. The response then also has the results that depend on others. The audit log records it */
             consent?: boolean;
-            /** @description True: each customer is mailed the claim link; false: the links are only in the answer. Default: `true`. */
+            /** @description True: we mail each customer the claim link; false: only the response has the links. Default: `true`. */
             send_invite?: boolean | ("true" | "false");
             /**
-             * @description True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap
+             * @description True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the cap
              * @constant
              */
             dry_run: true;
@@ -2707,7 +2707,7 @@ export interface components {
              * @example https://laadpunt-zuid.example.com/events
              */
             url: string;
-            /** @description Only these types; all where absent */
+            /** @description Only these types; all if omitted */
             types?: ("*" | "mandate.signed" | "mandate.renewed" | "mandate.revoked" | "mandate.expired" | "charger.registered" | "charger.mid_confirmed" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
             /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
@@ -2724,31 +2724,31 @@ export interface components {
         ClaimSandboxDraft: {
             /** @description Also connect a virtual charger and submit the registration; particulier only. Default: `false`. */
             submit?: boolean;
-            /** @description 15 to 34 letters and digits; null: none. With submit NL91ABNA0417164300 where absent. */
+            /** @description 15 to 34 letters and digits; null: none. If omitted with submit: NL91ABNA0417164300. */
             iban?: string | null;
             /**
-             * @description Instead of the uploaded EAN; a test value picks the outcome of the check
+             * @description Replaces the uploaded EAN; a test value sets the outcome of the check
              * @example 871687000000000016
              */
             ean?: string | null;
             /**
-             * @description Dutch mobile; a test number where absent
+             * @description Dutch mobile; a test number if omitted
              * @example 0612345678
              */
             phone?: string | null;
-            /** @description Teststraat where absent */
+            /** @description Teststraat if omitted */
             street?: string | null;
-            /** @description With submit: how the virtual charger charges */
+            /** @description How the virtual charger charges; used with submit */
             charger?: components["schemas"]["SandboxChargerProfile"] | null;
         };
         SandboxChargerProfile: {
-            /** @description false: no MID meter, so that its sessions never count toward ERE. Default: `true`. */
+            /** @description false: no MID meter, so its sessions never count toward ERE. Default: `true`. */
             mid?: boolean;
             /** @description kWh of one session. Default: `12`. */
             kwh_per_session?: number;
             /** @description Sessions in a week */
             sessions_per_week?: number;
-            /** @description Sets how long a session lasts */
+            /** @description Determines how long a session lasts */
             power_kw?: number;
             /**
              * Format: date
@@ -2757,7 +2757,7 @@ export interface components {
             since?: string;
             /**
              * Format: uuid
-             * @description A model of the catalogue; it goes before mid
+             * @description A model of the catalogue; it takes precedence over mid
              */
             catalog_charger_id?: string | null;
         };
@@ -2778,12 +2778,12 @@ export interface components {
             price_per_ere?: number;
         };
         CreateSandboxFixtures: {
-            /** @description All six where absent */
+            /** @description All six if omitted */
             states?: ("eligible" | "rejected" | "no_mandate" | "ean_unverified" | "no_mid_charger" | "no_iban")[] | null;
         };
         RegisterOwnCharger: {
             /**
-             * @description What you call it
+             * @description The name you gave it
              * @example Oprit
              */
             nickname: string;
@@ -2792,25 +2792,25 @@ export interface components {
              * @constant
              */
             connection_type: "ocpp";
-            /** @description How the charger identifies itself; one is made where it is absent */
+            /** @description How the charger identifies itself; generated if omitted */
             ocpp_identity?: string | null;
         };
         CreateToken: {
             /**
-             * @description What it is called
+             * @description A name for the token
              * @example Home Assistant
              */
             name: string;
-            /** @description What it may do */
+            /** @description The scopes it gets */
             scopes: ("chargers:read" | "chargers:write" | "sessions:read" | "energy:read" | "profile:read")[];
             /**
              * Format: date-time
-             * @description A moment in the future; absent or null: never. Later than a year from now, or never, only within 15 minutes of signing in
+             * @description A moment in the future; absent or null: never expires. If it is over a year away or null, you must have signed in within the last 15 minutes
              */
             expires_at?: string | null;
         };
         /**
-         * @description What the EAN register says of EAN and address. matched, or manual by an operator, opens the gate ean_validated; unverified is checked again about weekly once the customer has signed.
+         * @description What the EAN register says about EAN and address. matched, or manual (by an operator), opens the gate ean_validated. unverified is checked again about weekly once the customer has signed.
          * @enum {string|null}
          */
         EanValidationStatus: "pending" | "matched" | "unverified" | "mismatch" | "not_found" | "manual" | null;
@@ -2827,7 +2827,7 @@ export interface components {
              * @example 3600
              */
             expires_in: number;
-            /** @description Not for client credentials. Lives 30 days */
+            /** @description Absent for client credentials. Lives 30 days */
             refresh_token?: string;
             /**
              * @description Space-separated
@@ -2848,29 +2848,29 @@ export interface components {
             authorization_endpoint: string;
             /**
              * Format: uri
-             * @description Where tokens are asked for
+             * @description The token endpoint
              */
             token_endpoint: string;
             /**
              * Format: uri
-             * @description Where tokens are ended
+             * @description The revocation endpoint
              */
             revocation_endpoint: string;
-            /** @description Every scope there is */
+            /** @description All scopes */
             scopes_supported: string[];
-            /** @description How an authorization is answered */
+            /** @description How an authorization request is answered */
             response_types_supported: string[];
-            /** @description Where the answer stands */
+            /** @description Which part of the URL carries the answer */
             response_modes_supported: string[];
-            /** @description What a token is given for */
+            /** @description The grant types of the token endpoint */
             grant_types_supported: string[];
-            /** @description How a client authenticates for tokens */
+            /** @description How a client authenticates at the token endpoint */
             token_endpoint_auth_methods_supported: string[];
-            /** @description How a client authenticates to end them */
+            /** @description How a client authenticates at the revocation endpoint */
             revocation_endpoint_auth_methods_supported: string[];
             /** @description The methods of PKCE */
             code_challenge_methods_supported: string[];
-            /** @description Whether the answer says who gave it (RFC 9207) */
+            /** @description Whether the authorization response names its issuer (RFC 9207) */
             authorization_response_iss_parameter_supported: boolean;
             /** @description The languages of the consent page */
             ui_locales_supported: string[];
@@ -2884,18 +2884,18 @@ export interface components {
         };
         Revoked: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
         };
         CreatedAccount: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description True when the account existed already */
+            /** @description True if the account already existed */
             idempotent: boolean;
             /**
              * Format: uuid
@@ -2913,14 +2913,14 @@ export interface components {
              */
             location_id: string;
             ean_validation_status: components["schemas"]["EanValidationStatus"];
-            /** @description Whether the account has an IBAN now */
+            /** @description Whether the account now has an IBAN */
             iban_stored: boolean;
             mandate_status: components["schemas"]["MandateStatus"];
-            /** @description The account, as it stands */
+            /** @description The current account */
             account: {
                 /**
                  * Format: uuid
-                 * @description Its id, for good
+                 * @description The account's id; it never changes
                  */
                 id: string;
                 type: components["schemas"]["AccountType"];
@@ -2931,38 +2931,38 @@ export interface components {
                 cpo_external_ref: string | null;
                 /**
                  * Format: date-time
-                 * @description When it was made
+                 * @description When the account was created
                  * @example 2026-11-20T09:30:00Z
                  */
                 created_at: string;
             };
         };
         /**
-         * @description Where the mandate (machtiging) stands. It covers whole calendar years, with no tacit renewal.
+         * @description Status of the mandate (machtiging). It covers whole calendar years and is never renewed tacitly.
          * @enum {string}
          */
         MandateStatus: "pending" | "signed" | "revoked" | "expired" | "declined";
         AccountPage: {
             /** @description This page of accounts */
             accounts: components["schemas"]["Account"][];
-            /** @description Items a page holds at most */
+            /** @description Maximum number of items on a page */
             limit: number;
-            /** @description Items that were skipped */
+            /** @description Number of items skipped */
             offset: number;
-            /** @description Items on this page */
+            /** @description Number of items on this page */
             count: number;
-            /** @description Whether another page exists */
+            /** @description Whether there is another page */
             has_more: boolean;
         };
         Account: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description The account's id; it never changes
              */
             id: string;
             /**
              * Format: uuid
-             * @description The same as id: the name other routes take it under
+             * @description Same as id, under the name that other routes use
              */
             account_id: string;
             type: components["schemas"]["AccountType"];
@@ -2973,12 +2973,12 @@ export interface components {
             cpo_external_ref: string | null;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When the account was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
             /**
-             * @description How the account came to be
+             * @description How the account was created
              * @example cpo_api
              */
             access_channel: string;
@@ -2989,7 +2989,7 @@ export interface components {
                 /** @description E-mail address */
                 email: string | null;
             };
-            /** @description The account's connections, archived ones too */
+            /** @description All connections of the account, including archived ones */
             connections: components["schemas"]["Connection"][];
         };
         Connection: {
@@ -3004,7 +3004,7 @@ export interface components {
              */
             ean_code: string;
             /**
-             * @description active; archived: it has ended, and its EAN is free for another
+             * @description active or archived; an archived connection has ended, and another account may use its EAN
              * @enum {string}
              */
             status: "active" | "archived";
@@ -3013,41 +3013,41 @@ export interface components {
             mandate_status: components["schemas"]["MandateStatus"];
             /**
              * Format: date
-             * @description First day of the years the mandate covers; null where there is none
+             * @description First day of the years the mandate covers; null if there is none
              * @example 2026-01-01
              */
             mandate_valid_from: string | null;
             /**
              * Format: date
-             * @description Last day of the years the mandate covers; null where there is none
+             * @description Last day of the years the mandate covers; null if there is none
              * @example 2026-01-01
              */
             mandate_valid_until: string | null;
             /**
              * Format: date
-             * @description The last day of the years after mandate_valid_until that are signed for already; null where none are
+             * @description Last day of the following years that are already signed for; null if there are none
              * @example 2026-01-01
              */
             mandate_renewed_until: string | null;
             /**
              * Format: date-time
-             * @description When the mandate was signed; null where it is not
+             * @description When the mandate was signed; null if it is not
              * @example 2026-11-20T09:30:00Z
              */
             mandate_signed_at: string | null;
         };
         /**
-         * @description concept; ingediend by itself, an account of the CPO API once all four gates hold, a customer's own once there are a signature and a charger; goedgekeurd or afgekeurd by review; after a correction of what was rejected ingediend again
+         * @description concept: not submitted yet. ingediend: submitted automatically, for an account of the CPO API once all four gates are open, for a customer's own account once it has a signature and a charger. goedgekeurd or afgekeurd: reviewed. A correction after a rejection makes it ingediend again.
          * @enum {string}
          */
         RegistrationStatus: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
         UpdatedConnection: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description Whether anything was different from what was stored */
+            /** @description Whether the request changed anything */
             changed: boolean;
             /**
              * Format: uuid
@@ -3064,12 +3064,12 @@ export interface components {
             ean_validation_status: components["schemas"]["EanValidationStatus"];
             registration_status: components["schemas"]["RegistrationStatus"];
             mandate_status: components["schemas"]["MandateStatus"];
-            /** @description Whether this change ended a signed mandate */
+            /** @description Whether this change revoked a signed mandate */
             mandate_revoked: boolean;
         };
         MandateLink: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -3085,7 +3085,7 @@ export interface components {
             connection_id: string;
             /**
              * Format: uri
-             * @description Shown once; only its hash is stored
+             * @description Returned once; we store only its hash
              */
             mandate_link: string;
             /**
@@ -3100,18 +3100,18 @@ export interface components {
              */
             expires_in: number;
             mandate_status: components["schemas"]["MandateStatus"];
-            /** @description Whether a mail was written */
+            /** @description Whether we mailed the link */
             email_sent: boolean;
-            /** @description True where the mail was not sent because the address, or the connection, had enough mail today */
+            /** @description True if the mail was not sent because the address or the connection reached its daily limit */
             mail_limit: boolean;
         };
         RegisteredCharger: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description True when the account had this charger already */
+            /** @description True if the account already had this charger */
             idempotent: boolean;
             /**
              * Format: uuid
@@ -3119,9 +3119,9 @@ export interface components {
              */
             charger_id: string;
             catalog: components["schemas"]["CatalogCharger"];
-            /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+            /** @description Whether its kWh may become ERE; null until we have judged the evidence of its MID meter */
             mid_eligible: boolean | null;
-            /** @description Whether all four gates of the account hold now */
+            /** @description Whether all four gates of the account are open now */
             account_ere_eligible: boolean;
         };
         /** @description A charger model with a MID meter */
@@ -3147,29 +3147,29 @@ export interface components {
         Resolution: {
             /** @description Whether the catalogue has this charger */
             resolved: boolean;
-            /** @description The vendor, as it was sent */
+            /** @description The vendor you sent */
             vendor: string;
-            /** @description The model, as it was sent */
+            /** @description The model you sent */
             model: string;
             /**
              * Format: uuid
              * @description A model of the catalogue, from GET /v1/catalog/chargers
              */
             catalog_charger_id: string | null;
-            /** @description The maker of the catalogue's model; null where none was found */
+            /** @description The catalogue model's maker; null if no model was found */
             brand: string | null;
-            /** @description The catalogue's model; null where none was found */
+            /** @description The catalogue model; null if none was found */
             catalog_model: string | null;
-            /** @description Whether that model has a MID meter; null where none was found, or its evidence is still to be judged */
+            /** @description Whether the model has a MID meter; null if no model was found or its evidence is not judged yet */
             mid_meter: boolean | null;
-            /** @description What it means, for a person to read */
+            /** @description The result in words */
             detail: string;
-            /** @description The brand's models with a MID meter, where none was found */
+            /** @description The brand's models with a MID meter, if no model was found */
             suggestions: components["schemas"]["CatalogCharger"][];
         };
         DeliveredBatch: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -3183,22 +3183,22 @@ export interface components {
              * @description The connection: one metering point (EAN) of an account
              */
             connection_id: string;
-            /** @description Months that were stored and may count */
+            /** @description Number of months stored that may count */
             accepted: number;
-            /** @description Months that were stored and never count: the mandate does not cover them */
+            /** @description Number of months stored that never count, because the mandate does not cover them */
             outside_mandate: number;
-            /** @description Months that are booked, and were left as they are */
+            /** @description Number of booked months, left unchanged */
             locked: number;
-            /** @description Months that could not be read, and were left out */
+            /** @description Number of invalid months, not stored */
             invalid: number;
             /** @description In the order of months */
             results: components["schemas"]["MonthResult"][];
         };
         MonthResult: {
-            /** @description As it was sent */
+            /** @description The period you sent */
             period: string | null;
             /**
-             * @description ingested: stored; outside_mandate: stored, never counts; locked: booked, not changed; invalid: left out
+             * @description ingested: stored; outside_mandate: stored, but never counts; locked: booked, and not changed; invalid: not stored
              * @enum {string}
              */
             status: "ingested" | "outside_mandate" | "locked" | "invalid";
@@ -3211,13 +3211,13 @@ export interface components {
         ErePositionPage: {
             /** @description This page of positions */
             positions: components["schemas"]["ErePosition"][];
-            /** @description Items a page holds at most */
+            /** @description Maximum number of items on a page */
             limit: number;
-            /** @description Items that were skipped */
+            /** @description Number of items skipped */
             offset: number;
-            /** @description Items on this page */
+            /** @description Number of items on this page */
             count: number;
-            /** @description Whether another page exists */
+            /** @description Whether there is another page */
             has_more: boolean;
         };
         ErePosition: {
@@ -3229,31 +3229,31 @@ export interface components {
             /** @description Your own customer number */
             cpo_external_ref: string | null;
             payout_handler: components["schemas"]["PayoutHandler"];
-            /** @description True exactly when all four gates of the checklist hold */
+            /** @description True exactly if all four gates of the checklist are open */
             ere_eligible: boolean;
             /**
              * Format: date
-             * @description First day the mandate covers; null where none is signed
+             * @description First day the mandate covers; null if none is signed
              * @example 2026-01-01
              */
             mandate_valid_from: string | null;
             checklist: components["schemas"]["Checklist"];
-            /** @description Every month delivered, newest first */
+            /** @description Every delivered month, oldest first */
             delivered_months: components["schemas"]["DeliveredMonth"][];
             /** @description kWh of the staged, submitted and registered months */
             total_kwh_delivered: number;
-            /** @description Null until figures of a year are published; of the latest published year in which the account has months */
+            /** @description Figures of the latest published year in which the account has months; null until a year is published */
             ere: components["schemas"]["Ere"] | null;
         };
-        /** @description The four gates. With several connections, those of the one that is furthest. */
+        /** @description The four gates. With several connections: the gates of the connection with the most open. */
         Checklist: {
-            /** @description A mandate is signed and holds */
+            /** @description A signed mandate covers today */
             mandate_signed: boolean;
             /** @description The EAN belongs to the address */
             ean_validated: boolean;
             /** @description A charger with a MID meter is registered */
             mid_charger_registered: boolean;
-            /** @description There is an IBAN to pay to */
+            /** @description The account has an IBAN */
             iban_present: boolean;
         };
         DeliveredMonth: {
@@ -3283,14 +3283,14 @@ export interface components {
              * @description The connection: one metering point (EAN) of an account
              */
             connection_id: string;
-            /** @description What the register accepted; null unless registered */
+            /** @description kWh that the register accepted; null unless registered */
             accepted_kwh: number | null;
         };
         /** @description ERE with two decimals */
         Ere: {
-            /** @description The year in which was charged */
+            /** @description The year of charging */
             delivery_year: number;
-            /** @description kWh inside the mandate; of a credited month what the register accepted */
+            /** @description kWh inside the mandate; for a credited month the kWh that the register accepted */
             kwh_counted: number;
             /**
              * @description The renewable share of the year's electricity
@@ -3302,21 +3302,21 @@ export interface components {
              * @example 0.332694
              */
             ere_per_kwh: number;
-            /** @description kwh_counted by the factor of the year */
+            /** @description kwh_counted times the factor of the year */
             ere_estimated: number;
-            /** @description What of it the register credited, sold ERE included */
+            /** @description ERE that the register credited, including sold ERE */
             ere_registered: number;
             /** @description ERE that were sold */
             ere_sold: number;
-            /** @description Credited and not sold */
+            /** @description ERE that were credited but not sold */
             reserved_ere: number;
             /** @description Average of all sales of the year, six decimals; null before the first */
             price_per_ere_eur: number | null;
-            /** @description What was sold of this account */
+            /** @description Proceeds of this account's sold ERE */
             gross_eur: number;
-            /** @description Percent of gross_eur; null where nothing is booked, or months differ */
+            /** @description Percent of gross_eur; null if nothing is booked or months have different fees */
             fee_pct: number | null;
-            /** @description gross_eur after the fee of each month */
+            /** @description gross_eur minus the fee of each month */
             net_eur: number;
             /**
              * @description The currency of every amount here
@@ -3325,7 +3325,7 @@ export interface components {
             currency: "EUR";
             /**
              * Format: date-time
-             * @description When figures were published, or something of this account changed since
+             * @description The last time figures were published or this account's data changed
              * @example 2026-11-20T09:30:00Z
              */
             updated_at: string;
@@ -3333,19 +3333,19 @@ export interface components {
         SettlementPage: {
             /** @description This page of settlements */
             settlements: components["schemas"]["Settlement"][];
-            /** @description Items a page holds at most */
+            /** @description Maximum number of items on a page */
             limit: number;
-            /** @description Items that were skipped */
+            /** @description Number of items skipped */
             offset: number;
-            /** @description Items on this page */
+            /** @description Number of items on this page */
             count: number;
-            /** @description Whether another page exists */
+            /** @description Whether there is another page */
             has_more: boolean;
         };
         Settlement: {
             /**
              * Format: uuid
-             * @description The settlement: what of one payment is for one account
+             * @description The settlement: one account's part of one payment
              */
             settlement_id: string;
             /**
@@ -3355,10 +3355,10 @@ export interface components {
             account_id: string;
             /** @description Your own customer number */
             cpo_external_ref: string | null;
-            /** @description What of the payment is for this customer, after the fee; below zero what was taken back */
+            /** @description This customer's part of the payment, after the fee; negative if money was taken back */
             amount_eur: number;
             /**
-             * @description Of the payment to you: prepared; let go to the bank; paid; or not, in which case the amount comes with a later one
+             * @description The payment to you: prepared; released to the bank; paid; or failed, and its amount comes with a later payment
              * @enum {string}
              */
             status: "pending" | "approved" | "paid" | "failed";
@@ -3369,13 +3369,13 @@ export interface components {
             payment_reference: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was paid; null until then
+             * @description When the payment was made; null until then
              * @example 2026-11-20T09:30:00Z
              */
             paid_at: string | null;
@@ -3384,24 +3384,24 @@ export interface components {
             /** @description Oldest first */
             events: components["schemas"]["Event"][];
             /**
-             * @description Send it as after; always there, also behind the last event
+             * @description Send it as after; also present on the last page
              * @example AAAAAAAAACrfEo7qk0lR5g
              */
             next_cursor: string;
-            /** @description Whether there are more by now */
+            /** @description Whether more events are available now */
             has_more: boolean;
         };
-        /** @description An event, told apart by `type`. Types may be added: pass over one that you do not know */
+        /** @description An event; `type` tells which. New types may be added: ignore a type that you do not know */
         Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
         /** @description A CPO created an account */
         EventAccountCreated: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.created";
@@ -3411,14 +3411,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3434,15 +3434,15 @@ export interface components {
                 connection_id: string;
             };
         };
-        /** @description All four gates hold, or one of them does not any more */
+        /** @description All four gates are open, or one of them has closed */
         EventAccountEligibilityChanged: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.eligibility_changed";
@@ -3452,14 +3452,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3468,17 +3468,17 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description Whether all four gates hold */
+                /** @description Whether all four gates are open */
                 ere_eligible: boolean;
                 /** @description The four gates */
                 checklist: {
-                    /** @description A mandate is signed and holds */
+                    /** @description A signed mandate covers today */
                     mandate_signed: boolean;
                     /** @description The EAN belongs to the address */
                     ean_validated: boolean;
                     /** @description A charger with a MID meter is registered */
                     mid_charger_registered: boolean;
-                    /** @description There is an IBAN to pay to */
+                    /** @description The account has an IBAN */
                     iban_present: boolean;
                 };
             };
@@ -3487,11 +3487,11 @@ export interface components {
         EventMandateSigned: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.signed";
@@ -3501,14 +3501,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3523,21 +3523,21 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the mandate stands now
+                 * @description Current status of the mandate
                  * @constant
                  */
                 mandate_status: "signed";
             };
         };
-        /** @description The customer signed for the years after those that are signed for */
+        /** @description The customer signed for the years that follow the signed ones */
         EventMandateRenewed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.renewed";
@@ -3547,14 +3547,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3569,7 +3569,7 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the mandate stands now
+                 * @description Current status of the mandate
                  * @constant
                  */
                 mandate_status: "signed";
@@ -3579,11 +3579,11 @@ export interface components {
         EventMandateDeclined: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.declined";
@@ -3593,14 +3593,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3615,7 +3615,7 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the mandate stands now
+                 * @description Current status of the mandate
                  * @constant
                  */
                 mandate_status: "declined";
@@ -3625,11 +3625,11 @@ export interface components {
         EventMandateRevoked: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.revoked";
@@ -3639,14 +3639,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3661,7 +3661,7 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the mandate stands now
+                 * @description Current status of the mandate
                  * @constant
                  */
                 mandate_status: "revoked";
@@ -3671,11 +3671,11 @@ export interface components {
         EventMandateExpired: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.expired";
@@ -3685,14 +3685,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3707,21 +3707,21 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the mandate stands now
+                 * @description Current status of the mandate
                  * @constant
                  */
                 mandate_status: "expired";
             };
         };
-        /** @description The EAN register, or the operator, said something new of a connection's EAN */
+        /** @description The EAN register or the operator changed the status of a connection's EAN */
         EventEanStatusChanged: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "ean.status_changed";
@@ -3731,14 +3731,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3755,15 +3755,15 @@ export interface components {
                 ean_validation_status: components["schemas"]["EanValidationStatus"];
             };
         };
-        /** @description It is known now whether the meter of a charger is MID */
+        /** @description It was determined whether a charger's meter is MID */
         EventChargerMidConfirmed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "charger.mid_confirmed";
@@ -3773,14 +3773,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3799,19 +3799,19 @@ export interface components {
                  * @description The connection: one metering point (EAN) of an account
                  */
                 connection_id: string;
-                /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                /** @description Whether its kWh may become ERE; null until we have judged the evidence of its MID meter */
                 mid_eligible: boolean | null;
             };
         };
-        /** @description Everything is there, and the registration waits for review */
+        /** @description The registration was submitted and waits for review */
         EventRegistrationSubmitted: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "registration.submitted";
@@ -3821,14 +3821,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3843,7 +3843,7 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the registration stands
+                 * @description Status of the registration
                  * @constant
                  */
                 registration_status: "ingediend";
@@ -3853,11 +3853,11 @@ export interface components {
         EventRegistrationApproved: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "registration.approved";
@@ -3867,14 +3867,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3889,7 +3889,7 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the registration stands
+                 * @description Status of the registration
                  * @constant
                  */
                 registration_status: "goedgekeurd";
@@ -3899,11 +3899,11 @@ export interface components {
         EventRegistrationRejected: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "registration.rejected";
@@ -3913,14 +3913,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3935,21 +3935,21 @@ export interface components {
                  */
                 connection_id: string;
                 /**
-                 * @description Where the registration stands
+                 * @description Status of the registration
                  * @constant
                  */
                 registration_status: "afgekeurd";
             };
         };
-        /** @description Months were taken into a booking, and are locked */
+        /** @description Months were booked, and are locked */
         EventAccountMonthsLocked: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.months_locked";
@@ -3959,14 +3959,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -3975,10 +3975,10 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description The months, each by its first day */
+                /** @description The months, each as its first day */
                 periods: string[];
                 /**
-                 * @description Where these months stand now
+                 * @description Current status of these months
                  * @constant
                  */
                 status: "submitted";
@@ -3988,11 +3988,11 @@ export interface components {
         EventAccountMonthsRegistered: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.months_registered";
@@ -4002,14 +4002,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4018,10 +4018,10 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description The months, each by its first day */
+                /** @description The months, each as its first day */
                 periods: string[];
                 /**
-                 * @description Where these months stand now
+                 * @description Current status of these months
                  * @constant
                  */
                 status: "registered";
@@ -4031,11 +4031,11 @@ export interface components {
         EventAccountMonthsRejected: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.months_rejected";
@@ -4045,14 +4045,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4061,10 +4061,10 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description The months, each by its first day */
+                /** @description The months, each as its first day */
                 periods: string[];
                 /**
-                 * @description Where these months stand now
+                 * @description Current status of these months
                  * @constant
                  */
                 status: "rejected";
@@ -4074,11 +4074,11 @@ export interface components {
         EventAccountMonthsReopened: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "account.months_reopened";
@@ -4088,14 +4088,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4104,24 +4104,24 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description The months, each by its first day */
+                /** @description The months, each as its first day */
                 periods: string[];
                 /**
-                 * @description Where these months stand now
+                 * @description Current status of these months
                  * @constant
                  */
                 status: "staged";
             };
         };
-        /** @description ERE were sold: of an account that you settle with yourself, or with a share for you */
+        /** @description ERE were sold: from an account that you settle with yourself, or with a share for you */
         EventEreSold: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "ere.sold";
@@ -4131,14 +4131,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4147,7 +4147,7 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description The year in which was charged */
+                /** @description The year of charging */
                 delivery_year: number;
             };
         };
@@ -4155,11 +4155,11 @@ export interface components {
         EventEreSaleReversed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "ere.sale_reversed";
@@ -4169,14 +4169,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4185,7 +4185,7 @@ export interface components {
                 account_id: string;
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
-                /** @description The year in which was charged */
+                /** @description The year of charging */
                 delivery_year: number;
             };
         };
@@ -4193,11 +4193,11 @@ export interface components {
         EventPayoutApproved: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.approved";
@@ -4207,14 +4207,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4224,7 +4224,7 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "approved";
@@ -4234,11 +4234,11 @@ export interface components {
         EventPayoutPaid: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.paid";
@@ -4248,14 +4248,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4265,7 +4265,7 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "paid";
@@ -4275,11 +4275,11 @@ export interface components {
         EventPayoutFailed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.failed";
@@ -4289,14 +4289,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4306,21 +4306,21 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "failed";
             };
         };
-        /** @description A payment was taken back before it left, or what it was for was */
+        /** @description A payment was recalled before it was sent, or what it paid for was reversed */
         EventPayoutReversed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.reversed";
@@ -4330,14 +4330,14 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
@@ -4347,21 +4347,21 @@ export interface components {
                 /** @description Your own customer number */
                 cpo_external_ref: string | null;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "pending";
             };
         };
-        /** @description Nothing is sent to a webhook endpoint any more */
+        /** @description We stopped sending to a webhook endpoint */
         EventWebhookEndpointDisabled: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook_endpoint.disabled";
@@ -4371,63 +4371,63 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
                  * @description The id of the endpoint
                  */
                 webhook_id: string;
-                /** @description Why nothing is sent there any more */
+                /** @description Why we stopped sending to it */
                 disabled_reason: string;
             };
         };
         WebhookWithSecret: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
             /**
-             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
+             * @description Where events are sent, as a normalized URL: lower-case host, no default port, encoded
              * @example https://laadpunt-zuid.example.com/events
              */
             url: string;
             /** @description Event types; ["*"] is all */
             types: string[];
-            /** @description Whether a person made it through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
+            /** @description Whether a person created it through an application. It then receives the events that GET /partner/events shows a person, without your references and registrations */
             pseudonymous: boolean;
             /**
-             * @description Whether anything is sent
+             * @description Whether events are sent
              * @enum {string}
              */
             status: "enabled" | "disabled";
-            /** @description manager, client, operator, gone (it answered 410) or failing (five days without a success) */
+            /** @description Who or what disabled it: manager, client, operator, gone (it answered 410) or failing (five days without a success) */
             disabled_reason: string | null;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description sequence of the last event that was sent, or waits to be sent again */
+            /** @description sequence of the last event that was sent, or that waits for a retry */
             delivered_to: number;
             /**
              * Format: date-time
-             * @description When the first attempt failed after the last success; null while all is well
+             * @description First failed attempt after the last success; null while deliveries succeed
              * @example 2026-11-20T09:30:00Z
              */
             failing_since: string | null;
-            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
+            /** @description Why the last attempt failed: `error` of the attempt, or http_ and the status; null after a success */
             last_error: string | null;
-            /** @description whsec_…, shown this once: Standard Webhooks */
+            /** @description whsec_…, returned only this once: Standard Webhooks */
             secret: string;
         };
         Webhooks: {
@@ -4437,40 +4437,40 @@ export interface components {
         Webhook: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
             /**
-             * @description Where events are sent, as URLs are normalised: lower-case host, no default port, encoded
+             * @description Where events are sent, as a normalized URL: lower-case host, no default port, encoded
              * @example https://laadpunt-zuid.example.com/events
              */
             url: string;
             /** @description Event types; ["*"] is all */
             types: string[];
-            /** @description Whether a person made it through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration */
+            /** @description Whether a person created it through an application. It then receives the events that GET /partner/events shows a person, without your references and registrations */
             pseudonymous: boolean;
             /**
-             * @description Whether anything is sent
+             * @description Whether events are sent
              * @enum {string}
              */
             status: "enabled" | "disabled";
-            /** @description manager, client, operator, gone (it answered 410) or failing (five days without a success) */
+            /** @description Who or what disabled it: manager, client, operator, gone (it answered 410) or failing (five days without a success) */
             disabled_reason: string | null;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description sequence of the last event that was sent, or waits to be sent again */
+            /** @description sequence of the last event that was sent, or that waits for a retry */
             delivered_to: number;
             /**
              * Format: date-time
-             * @description When the first attempt failed after the last success; null while all is well
+             * @description First failed attempt after the last success; null while deliveries succeed
              * @example 2026-11-20T09:30:00Z
              */
             failing_since: string | null;
-            /** @description Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success */
+            /** @description Why the last attempt failed: `error` of the attempt, or http_ and the status; null after a success */
             last_error: string | null;
         };
         AttemptsOfWebhook: {
@@ -4484,11 +4484,11 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description Of the event that was sent; ping for a test
+             * @description Type of the event that was sent; ping for a test
              * @example mandate.signed
              */
             type: string;
-            /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
+            /** @description 1 to 10; after attempt 10 we give the event up, but it stays in the log */
             attempt: number;
             /**
              * Format: date-time
@@ -4496,28 +4496,28 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             at: string;
-            /** @description Of the answer; null where there was none */
+            /** @description Status of the response; null if there was none */
             status: number | null;
-            /** @description How long the call took, in milliseconds */
+            /** @description Duration of the call, in milliseconds */
             ms: number;
-            /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable where it is we who cannot sign, which uses up no attempt */
+            /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable if we could not sign, which uses up no attempt */
             error: string | null;
             /**
              * Format: date-time
-             * @description When it is sent again; null where it is not
+             * @description When we send it again; null if we do not
              * @example 2026-11-20T09:30:00Z
              */
             next_attempt_at: string | null;
         };
         TestedWebhook: {
-            /** @description Whether the receiver took the ping */
+            /** @description Whether the receiver accepted the ping */
             ok: boolean;
-            /** @description What came of the ping */
+            /** @description The attempt */
             attempt: components["schemas"]["WebhookAttempt"] | null;
         };
         ReplayedWebhook: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -4525,32 +4525,32 @@ export interface components {
             from: number | null;
             /** @description sequence of the last event; null with failed */
             to: number | null;
-            /** @description How many are sent again */
+            /** @description Number of events sent again */
             events: number;
         };
         ImportedDrafts: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
             /**
-             * @description Drafts were made; true where it was only asked what would be
+             * @description False: drafts were created. A dry run answers true
              * @constant
              */
             dry_run: false;
-            /** @description Drafts that were made */
+            /** @description Number of drafts created */
             added: number;
             /**
              * Format: uuid
-             * @description The request that made the draft
+             * @description The request that created the draft
              */
             batch_id: string;
-            /** @description The drafts that were made */
+            /** @description The drafts that were created */
             created: {
-                /** @description Which row, from 1, the header and blank lines not counted */
+                /** @description Number of the row, from 1, not counting the header and blank lines */
                 row: number;
-                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                /** @description The line number that a spreadsheet shows for the row of a CSV, counting the header and blank lines; null if rows came as JSON */
                 sheet_row: number | null;
                 /**
                  * Format: uuid
@@ -4563,24 +4563,24 @@ export interface components {
                 external_ref: string | null;
                 /**
                  * Format: uri
-                 * @description Where the customer turns the draft into an account
+                 * @description The link with which the customer claims the draft
                  */
                 claim_url: string;
                 ean_status: components["schemas"]["DraftEanStatus"];
-                /** @description Metering points found at the address */
+                /** @description Number of metering points found at the address */
                 ean_candidates: number;
             }[];
-            /** @description Drafts that were made without the address of their row */
+            /** @description Drafts created without the address of their row */
             address_ignored: {
                 /** @description E-mail address */
                 email: string;
                 /**
-                 * @description What of the address could not be read
+                 * @description Which part of the address could not be read
                  * @enum {string}
                  */
                 reason: "invalid_postal_code" | "invalid_house_number";
             }[];
-            /** @description Drafts that were made without the EAN of their row; their address is looked up all the same */
+            /** @description Drafts created without the EAN of their row; we still look up their address */
             ean_ignored: {
                 /** @description E-mail address */
                 email: string;
@@ -4590,68 +4590,68 @@ export interface components {
                  */
                 reason: "invalid_ean";
             }[];
-            /** @description Drafts that were made and not mailed, though send_invite is true; their claim_url is in created */
+            /** @description Drafts created but not mailed, though send_invite is true; their claim_url is in created */
             invite_ignored: {
                 /** @description E-mail address */
                 email: string;
                 /**
-                 * @description The address had enough invitations today, of you or of others
+                 * @description The address reached its daily limit of invitations, from you or from others
                  * @enum {string}
                  */
                 reason: "mail_limit";
             }[];
-            /** @description Filled only where send_invite is false */
+            /** @description Filled only if send_invite is false */
             claim_urls: {
                 /** @description E-mail address */
                 email: string;
                 /**
                  * Format: uri
-                 * @description Where the customer turns the draft into an account
+                 * @description The link with which the customer claims the draft
                  */
                 claim_url: string;
             }[];
-            /** @description The referral codes of drafts that were made */
+            /** @description The referral codes of the drafts that were created */
             referral_codes: {
                 /** @description E-mail address */
                 email: string;
                 /** @description The code */
                 code: string;
-                /** @description Whether it is a partner's code */
+                /** @description Whether the code belongs to a partner */
                 matched: boolean;
             }[];
-            /** @description The rows that made no draft */
+            /** @description The rows that created no draft */
             rejected: {
-                /** @description As it was sent */
+                /** @description The e-mail address you sent */
                 email: string | null;
                 /**
-                 * @description Why not: a counter of skipped
+                 * @description The reason: a counter of skipped
                  * @enum {string}
                  */
                 reason: "invalid" | "reserved_domain" | "missing_kvk" | "already_drafted" | "existing_user" | "suppressed" | "conflict" | "over_request_limit" | "over_cap" | "charger_brand_unsupported" | "charger_not_linked" | "charger_claimed";
-                /** @description Which row, from 1, the header and blank lines not counted */
+                /** @description Number of the row, from 1, not counting the header and blank lines */
                 row: number;
-                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                /** @description The line number that a spreadsheet shows for the row of a CSV, counting the header and blank lines; null if rows came as JSON */
                 sheet_row: number | null;
-                /** @description What is wrong with the row, where more can be said than the reason does */
+                /** @description What is wrong with the row, if more is known than the reason says */
                 detail?: string;
             }[];
             skipped: components["schemas"]["SkippedRows"];
             /** @description How many drafts 30 days allow */
             cap: {
-                /** @description The days that count */
+                /** @description Number of days of the window */
                 rolling_days: number;
-                /** @description Drafts that may be made in that many days */
+                /** @description Number of drafts allowed in that window */
                 rolling_cap: number;
-                /** @description What was left before this request */
+                /** @description Number of drafts left before this request */
                 remaining_before: number;
             };
         };
         /**
-         * @description pending: not looked up yet; resolved: one metering point at the address; ambiguous: several, the customer chooses; not_found: none; provided: the row had the EAN; failed: no answer, tried again for a day
+         * @description pending: not looked up yet; resolved: one metering point at the address; ambiguous: several, the customer chooses; not_found: none; provided: the row had the EAN; failed: no response, retried for a day
          * @enum {string}
          */
         DraftEanStatus: "pending" | "resolved" | "ambiguous" | "not_found" | "provided" | "no_address" | "failed";
-        /** @description Rows that made no draft, by reason; those over the limit of 500 rows are only counted */
+        /** @description Number of rows that created no draft, by reason; rows over the limit of 500 are only counted here */
         SkippedRows: {
             /** @description A field is missing or cannot be read */
             invalid: number;
@@ -4659,29 +4659,29 @@ export interface components {
             reserved_domain: number;
             /** @description zakelijk without a KVK number of 8 digits */
             missing_kvk: number;
-            /** @description There is an open draft for the address already */
+            /** @description An open draft for the address exists already */
             already_drafted: number;
             /** @description The address has an account already */
             existing_user: number;
-            /** @description The address wants no mail of ours */
+            /** @description The address opted out of our mail */
             suppressed: number;
             /** @description The address or EAN is registered with us in another way */
             conflict: number;
             /** @description After the first 500 rows */
             over_request_limit: number;
-            /** @description Over the drafts of 30 days */
+            /** @description Over the limit of drafts in 30 days */
             over_cap: number;
-            /** @description The charger's brand is none that this partner's customers may have */
+            /** @description The catalogue does not have the charger's brand */
             charger_brand_unsupported: number;
-            /** @description The charger could not be linked */
+            /** @description The partner has no link to the cloud of the charger's brand */
             charger_not_linked: number;
-            /** @description The charger is another account's */
+            /** @description The charger belongs to another account */
             charger_claimed: number;
         };
-        /** @description What an import of the same rows would answer now; without consent, as far as the rows and your own drafts tell. No draft is stored, and nobody is mailed */
+        /** @description What an import of the same rows would answer now. Without consent it checks only the rows and your own drafts. No draft is stored, and nobody is mailed */
         ImportDryRun: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -4690,22 +4690,22 @@ export interface components {
              * @constant
              */
             dry_run: true;
-            /** @description How many drafts there would be */
+            /** @description Number of drafts that would be created */
             added: number;
             /**
              * Format: uuid
-             * @description Null: nothing was made
+             * @description Null: nothing was created
              */
             batch_id: string | null;
-            /** @description Rows that would make a draft. No address is looked up: ean_status is then pending */
+            /** @description Rows that would create a draft. No address is looked up, so ean_status is pending */
             created: {
-                /** @description Which row, from 1, the header and blank lines not counted */
+                /** @description Number of the row, from 1, not counting the header and blank lines */
                 row: number;
-                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                /** @description The line number that a spreadsheet shows for the row of a CSV, counting the header and blank lines; null if rows came as JSON */
                 sheet_row: number | null;
                 /**
                  * Format: uuid
-                 * @description Null: nothing was made
+                 * @description Null: nothing was created
                  */
                 draft_id: string | null;
                 /** @description E-mail address */
@@ -4714,24 +4714,24 @@ export interface components {
                 external_ref: string | null;
                 /**
                  * Format: uri
-                 * @description Null: nothing was made
+                 * @description Null: nothing was created
                  */
                 claim_url: string | null;
                 ean_status: components["schemas"]["DraftEanStatus"];
-                /** @description Metering points found at the address */
+                /** @description Number of metering points found at the address */
                 ean_candidates: number;
             }[];
-            /** @description Drafts that were made without the address of their row */
+            /** @description Drafts created without the address of their row */
             address_ignored: {
                 /** @description E-mail address */
                 email: string;
                 /**
-                 * @description What of the address could not be read
+                 * @description Which part of the address could not be read
                  * @enum {string}
                  */
                 reason: "invalid_postal_code" | "invalid_house_number";
             }[];
-            /** @description Drafts that were made without the EAN of their row; their address is looked up all the same */
+            /** @description Drafts created without the EAN of their row; we still look up their address */
             ean_ignored: {
                 /** @description E-mail address */
                 email: string;
@@ -4741,51 +4741,51 @@ export interface components {
                  */
                 reason: "invalid_ean";
             }[];
-            /** @description Drafts that were made and not mailed, though send_invite is true; their claim_url is in created */
+            /** @description Drafts created but not mailed, though send_invite is true; their claim_url is in created */
             invite_ignored: {
                 /** @description E-mail address */
                 email: string;
                 /**
-                 * @description The address had enough invitations today, of you or of others
+                 * @description The address reached its daily limit of invitations, from you or from others
                  * @enum {string}
                  */
                 reason: "mail_limit";
             }[];
-            /** @description Empty: no draft was made */
+            /** @description Empty: no draft was created */
             claim_urls: unknown[];
-            /** @description The referral codes of drafts that were made */
+            /** @description The referral codes of the drafts that were created */
             referral_codes: {
                 /** @description E-mail address */
                 email: string;
                 /** @description The code */
                 code: string;
-                /** @description Whether it is a partner's code */
+                /** @description Whether the code belongs to a partner */
                 matched: boolean;
             }[];
-            /** @description The rows that made no draft */
+            /** @description The rows that created no draft */
             rejected: {
-                /** @description As it was sent */
+                /** @description The e-mail address you sent */
                 email: string | null;
                 /**
-                 * @description Why not: a counter of skipped
+                 * @description The reason: a counter of skipped
                  * @enum {string}
                  */
                 reason: "invalid" | "reserved_domain" | "missing_kvk" | "already_drafted" | "existing_user" | "suppressed" | "conflict" | "over_request_limit" | "over_cap" | "charger_brand_unsupported" | "charger_not_linked" | "charger_claimed";
-                /** @description Which row, from 1, the header and blank lines not counted */
+                /** @description Number of the row, from 1, not counting the header and blank lines */
                 row: number;
-                /** @description The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON */
+                /** @description The line number that a spreadsheet shows for the row of a CSV, counting the header and blank lines; null if rows came as JSON */
                 sheet_row: number | null;
-                /** @description What is wrong with the row, where more can be said than the reason does */
+                /** @description What is wrong with the row, if more is known than the reason says */
                 detail?: string;
             }[];
             skipped: components["schemas"]["SkippedRows"];
             /** @description How many drafts 30 days allow */
             cap: {
-                /** @description The days that count */
+                /** @description Number of days of the window */
                 rolling_days: number;
-                /** @description Drafts that may be made in that many days */
+                /** @description Number of drafts allowed in that window */
                 rolling_cap: number;
-                /** @description What was left before this request */
+                /** @description Number of drafts left before this request */
                 remaining_before: number;
             };
         };
@@ -4793,11 +4793,11 @@ export interface components {
             /** @description The customers */
             customers: components["schemas"]["AttributedCustomer"][];
         };
-        /** @description naam, email, phone, postal_code, street, house_number and registration_status are there only for the sources partner_upload and partner_invite, and never for an application */
+        /** @description naam, email, phone, postal_code, street, house_number and registration_status are present only for the sources partner_upload and partner_invite, and never for an application */
         AttributedCustomer: {
-            /** @description Opaque and stable; another one for every partner */
+            /** @description Opaque and stable; each partner sees a different one */
             customer_ref: string;
-            /** @description Of the draft; null for applications */
+            /** @description Id of the draft; null for applications */
             external_ref: string | null;
             /** @description Name; only of customers you brought yourself */
             naam?: string | null;
@@ -4811,7 +4811,7 @@ export interface components {
             street?: string | null;
             /** @description With its addition */
             house_number?: string | null;
-            /** @description Where the registration stands */
+            /** @description Status of the registration */
             registration_status?: components["schemas"]["RegistrationStatus"] | null;
             /** @description Town of the connection */
             city: string | null;
@@ -4833,7 +4833,7 @@ export interface components {
              */
             source: "partner_upload" | "partner_invite" | "referral_link" | "referral_code" | "oauth_consent" | "manual";
             type: components["schemas"]["AccountType"];
-            /** @description Of the newest active charger, as the fields that follow */
+            /** @description Brand of the newest active charger; the next fields are about the same charger */
             charger_brand: string | null;
             /** @description Model of the newest active charger */
             charger_model: string | null;
@@ -4843,11 +4843,11 @@ export interface components {
             charger_mid_eligible: boolean | null;
             /** @description Active chargers */
             charger_count: number;
-            /** @description Whether there is an active charger */
+            /** @description Whether the customer has an active charger */
             has_charger: boolean;
             /**
              * Format: date-time
-             * @description When the customer was asked for the brand of the charger
+             * @description When we asked the customer for the brand of the charger
              * @example 2026-11-20T09:30:00Z
              */
             brand_asked_at: string | null;
@@ -4864,36 +4864,36 @@ export interface components {
             draft_id: string;
             status: components["schemas"]["DraftStatus"];
             type: components["schemas"]["AccountType"];
-            /** @description The customer's name; null for a person once the draft was claimed */
+            /** @description The customer's name; null for a person (user token) once the draft was claimed */
             naam: string | null;
-            /** @description Null, like naam and external_ref, for a person once the draft was claimed */
+            /** @description The customer's e-mail address; null for a person (user token) once the draft was claimed, as are naam and external_ref */
             email: string | null;
             /** @description Your own customer number */
             external_ref: string | null;
             /** @description Town */
             city: string | null;
             ean_status: components["schemas"]["DraftEanStatus"];
-            /** @description Metering points found at the address */
+            /** @description Number of metering points found at the address */
             ean_candidates: number;
             /**
              * Format: uri
-             * @description Null unless the draft can be claimed, and for a person once it was claimed
+             * @description Null if the draft cannot be claimed; null for a person (user token) once it was claimed
              */
             claim_url: string | null;
             /**
              * Format: uuid
-             * @description The request that made it
+             * @description The request that created it
              */
             batch_id: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description Null where send_invite was false
+             * @description Null if send_invite was false
              * @example 2026-11-20T09:30:00Z
              */
             invited_at: string | null;
@@ -4912,20 +4912,20 @@ export interface components {
         };
         WithdrawnDraft: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
         };
         AuthLink: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
             /**
              * Format: uri
-             * @description Shown once; only its hash is stored
+             * @description Returned once; we store only its hash
              */
             auth_url: string;
             /**
@@ -4933,13 +4933,13 @@ export interface components {
              * @example 300
              */
             expires_in: number;
-            /** @description Whether the customer has a login already */
+            /** @description Whether the customer already has a login */
             resume: boolean;
             /** @description Where the page leads back to */
             return_url: string | null;
-            /** @description Whether a mail was written */
+            /** @description Whether we mailed the link */
             email_sent: boolean;
-            /** @description True where the mail was not sent because the address had enough mail today */
+            /** @description True if the mail was not sent because the address reached its daily limit */
             mail_limit: boolean;
         };
         PartnerMe: {
@@ -4964,14 +4964,14 @@ export interface components {
         };
         PartnerPayoutAccount: {
             /**
-             * @description The IBAN but for its last four characters
+             * @description The IBAN, masked except its last four characters
              * @example **** 4300
              */
             iban_masked: string | null;
-            /** @description In whose name the account is */
+            /** @description Name of the account holder */
             account_holder: string | null;
         };
-        /** @description How pages and mail to the partner's customers look */
+        /** @description How pages and mail look to the partner's customers */
         PartnerBranding: {
             /** @description The name that customers see */
             display_name: string | null;
@@ -4979,17 +4979,17 @@ export interface components {
             logo_url: string | null;
             /** @description Colour of buttons and links, as #0b6b4f */
             primary_color: string | null;
-            /** @description Where answers to mail go */
+            /** @description Reply-to address of mail */
             reply_to: string | null;
         };
         PartnerApiKey: {
-            /** @description What every key of this partner begins with */
+            /** @description Prefix of every key of this partner */
             prefix: string;
             /** @description The last four characters, to tell keys apart */
             last4: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
@@ -5003,20 +5003,20 @@ export interface components {
         Partner: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
             /** @description The partner's name */
             name: string;
-            /** @description Its short name in addresses */
+            /** @description Short name, used in URLs */
             slug: string;
             /** @description Whether its credentials work */
             is_active: boolean;
             /** @description The partner's own referral code */
             referral_code: string | null;
-            /** @description Null while referral links have no page of their own */
+            /** @description Null until referral links have a page of their own */
             referral_url: string | null;
-            /** @description Where claims lead back to */
+            /** @description The URL that claims lead back to */
             return_url: string | null;
             /** @description Percent of the proceeds that is the service's fee */
             default_fee_pct: number;
@@ -5024,39 +5024,39 @@ export interface components {
             partner_share_pct: number;
             /** @description The partner's company data */
             company: components["schemas"]["PartnerCompany"];
-            /** @description Where the partner's share is paid to */
+            /** @description Where we pay the partner's share */
             payout: components["schemas"]["PartnerPayoutAccount"];
             branding: components["schemas"]["PartnerBranding"];
-            /** @description How many drafts 30 days allow */
+            /** @description Number of drafts allowed in 30 days */
             cap: {
-                /** @description The days that count */
+                /** @description Number of days of the window */
                 rolling_days: number;
-                /** @description Drafts that may be made in that many days */
+                /** @description Number of drafts allowed in that window */
                 rolling_cap: number;
                 /** @description What is left */
                 remaining: number;
             };
-            /** @description The active API key; null where there is none */
+            /** @description The active API key; null if there is none */
             api_key: components["schemas"]["PartnerApiKey"] | null;
         };
         PartnerPayouts: {
             /** @description The payouts, newest quarter first */
             payouts: {
-                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
-                 * @description The quarter in which was charged
+                 * @description The quarter of charging
                  * @example 2026-Q1
                  */
                 period: string;
                 /**
-                 * @description pending, approved: on its way to the bank, paid, failed, none_due: the share comes to 0.00
+                 * @description pending, approved: on its way to the bank, paid, failed, or none_due: the share is 0.00
                  * @enum {string}
                  */
                 status: "pending" | "approved" | "paid" | "failed" | "none_due";
-                /** @description Customers with ERE in it */
+                /** @description Number of customers with ERE in it */
                 customers: number;
-                /** @description kWh of months of which ERE are sold, as the register accepted them */
+                /** @description kWh of the months whose ERE are sold, as the register accepted them */
                 kwh: number;
                 /** @description ERE that were sold */
                 ere_units: number;
@@ -5070,7 +5070,7 @@ export interface components {
                  * @example 2026-11-20T09:30:00Z
                  */
                 paid_at: string | null;
-                /** @description The invoice it is on; null where there is none */
+                /** @description The number of its invoice; null if there is none */
                 invoice_number: string | null;
             }[];
         };
@@ -5078,7 +5078,7 @@ export interface components {
             /** @description Newest first */
             invoices: {
                 /**
-                 * @description By year of issue, without gaps among your invoices
+                 * @description Invoice number by year of issue, without gaps among your invoices
                  * @example 2026-0001
                  */
                 number: string;
@@ -5092,10 +5092,10 @@ export interface components {
                  * @description The day it was issued
                  */
                 issued_on: string;
-                /** @description Of a credit note: the number of its invoice */
+                /** @description For a credit note: the number of the invoice it corrects */
                 corrects: string | null;
                 /**
-                 * @description none: no business for VAT; small_business: exempt (KOR); regular: the standard rate; reverse_charge: the service declares it
+                 * @description none: not a business for VAT; small_business: exempt (KOR); regular: the standard rate; reverse_charge: the service declares the VAT
                  * @enum {string}
                  */
                 vat_regime: "none" | "small_business" | "regular" | "reverse_charge";
@@ -5106,7 +5106,7 @@ export interface components {
                 vat_rate: number;
                 /** @description Your share, without VAT */
                 net_eur: number;
-                /** @description VAT on top of it, rounded half up once */
+                /** @description VAT on net_eur, rounded half up once */
                 vat_eur: number;
                 /** @description Both together */
                 total_eur: number;
@@ -5115,15 +5115,15 @@ export interface components {
         PartnerDashboard: {
             /**
              * Format: date-time
-             * @description The moment of these figures
+             * @description The moment these figures were counted
              * @example 2026-11-20T09:30:00Z
              */
             as_of: string;
             /** @description Customers attributed to the partner */
             customers_total: number;
-            /** @description With a signed mandate for an active connection */
+            /** @description Customers with a signed mandate for an active connection */
             customers_active: number;
-            /** @description Drafts, by where they stand */
+            /** @description Number of drafts by status */
             drafts: {
                 /** @description Invited, not claimed yet */
                 invited: number;
@@ -5131,20 +5131,20 @@ export interface components {
                 claimed: number;
                 /** @description Not claimed in time */
                 expired: number;
-                /** @description Registered with us in another way */
+                /** @description Already registered with us in another way */
                 conflict: number;
                 /** @description Signed: a customer */
                 active: number;
             };
             /** @description Active chargers of its customers */
             chargers_total: number;
-            /** @description kWh of its customers, since they were attached */
+            /** @description kWh of its customers since they were attached */
             kwh_total: number;
-            /** @description kWh of them in this month */
+            /** @description kWh of its customers in this month */
             kwh_this_month: number;
             /** @description ERE of those kWh, at the published factor of their year */
             ere_estimated: number;
-            /** @description The partner's share in the fee on ERE that are not sold yet */
+            /** @description The partner's part of the fee on ERE that are not sold yet */
             partner_share_estimated_eur: number;
             /** @description The months */
             months: {
@@ -5157,7 +5157,7 @@ export interface components {
                 kwh: number;
                 /** @description ERE */
                 ere_credits: number;
-                /** @description Customers with kWh in that month */
+                /** @description Number of customers with kWh in that month */
                 active_customers: number;
             }[];
         };
@@ -5165,24 +5165,24 @@ export interface components {
             /** @description Oldest first */
             events: components["schemas"]["PartnerEvent"][];
             /**
-             * @description Send it as after; always there, also behind the last event
+             * @description Send it as after; also present on the last page
              * @example AAAAAAAAACrfEo7qk0lR5g
              */
             next_cursor: string;
-            /** @description Whether there are more by now */
+            /** @description Whether more events are available now */
             has_more: boolean;
         };
-        /** @description An event, told apart by `type`. Types may be added: pass over one that you do not know */
+        /** @description An event; `type` tells which. New types may be added: ignore a type that you do not know */
         PartnerEvent: components["schemas"]["PartnerEventMandateSigned"] | components["schemas"]["PartnerEventMandateRenewed"] | components["schemas"]["PartnerEventMandateRevoked"] | components["schemas"]["PartnerEventMandateExpired"] | components["schemas"]["PartnerEventChargerRegistered"] | components["schemas"]["PartnerEventChargerMidConfirmed"] | components["schemas"]["PartnerEventRegistrationSubmitted"] | components["schemas"]["PartnerEventRegistrationApproved"] | components["schemas"]["PartnerEventRegistrationRejected"] | components["schemas"]["PartnerEventDraftClaimed"] | components["schemas"]["PartnerEventDraftActive"] | components["schemas"]["PartnerEventDraftExpired"] | components["schemas"]["PartnerEventDraftConflict"] | components["schemas"]["PartnerEventCustomerSharingEnded"] | components["schemas"]["PartnerEventEreSold"] | components["schemas"]["PartnerEventEreSaleReversed"] | components["schemas"]["PartnerEventPayoutApproved"] | components["schemas"]["PartnerEventPayoutPaid"] | components["schemas"]["PartnerEventPayoutFailed"] | components["schemas"]["PartnerEventPayoutReversed"] | components["schemas"]["PartnerEventWebhookEndpointDisabled"];
         /** @description The customer signed a mandate */
         PartnerEventMandateSigned: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.signed";
@@ -5192,30 +5192,30 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
             };
         };
-        /** @description The customer signed for the years after those that are signed for */
+        /** @description The customer signed for the years that follow the signed ones */
         PartnerEventMandateRenewed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.renewed";
@@ -5225,18 +5225,18 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
             };
         };
@@ -5244,11 +5244,11 @@ export interface components {
         PartnerEventMandateRevoked: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.revoked";
@@ -5258,18 +5258,18 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
             };
         };
@@ -5277,11 +5277,11 @@ export interface components {
         PartnerEventMandateExpired: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "mandate.expired";
@@ -5291,18 +5291,18 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
             };
         };
@@ -5310,11 +5310,11 @@ export interface components {
         PartnerEventChargerRegistered: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "charger.registered";
@@ -5324,32 +5324,32 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
-                /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
+                /** @description Whether its kWh may become ERE; absent until we have judged the evidence of its MID meter */
                 mid_eligible?: boolean;
             };
         };
-        /** @description It is known now whether the meter of a charger is MID */
+        /** @description It was determined whether a charger's meter is MID */
         PartnerEventChargerMidConfirmed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "charger.mid_confirmed";
@@ -5359,32 +5359,32 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
-                /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
+                /** @description Whether its kWh may become ERE; absent until we have judged the evidence of its MID meter */
                 mid_eligible?: boolean;
             };
         };
-        /** @description Everything is there, and the registration waits for review */
+        /** @description The registration was submitted and waits for review */
         PartnerEventRegistrationSubmitted: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "registration.submitted";
@@ -5394,21 +5394,21 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where the registration stands
+                 * @description Status of the registration
                  * @constant
                  */
                 registration_status: "ingediend";
@@ -5418,11 +5418,11 @@ export interface components {
         PartnerEventRegistrationApproved: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "registration.approved";
@@ -5432,21 +5432,21 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where the registration stands
+                 * @description Status of the registration
                  * @constant
                  */
                 registration_status: "goedgekeurd";
@@ -5456,11 +5456,11 @@ export interface components {
         PartnerEventRegistrationRejected: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "registration.rejected";
@@ -5470,21 +5470,21 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where the registration stands
+                 * @description Status of the registration
                  * @constant
                  */
                 registration_status: "afgekeurd";
@@ -5494,11 +5494,11 @@ export interface components {
         PartnerEventDraftClaimed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "draft.claimed";
@@ -5508,38 +5508,38 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
                  * @description The draft
                  */
                 draft_id: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where the draft stands now
+                 * @description Current status of the draft
                  * @constant
                  */
                 status: "claimed";
             };
         };
-        /** @description The customer signed, and is a customer now */
+        /** @description The customer signed, and the draft is now an account */
         PartnerEventDraftActive: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "draft.active";
@@ -5549,24 +5549,24 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
                  * @description The draft
                  */
                 draft_id: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where the draft stands now
+                 * @description Current status of the draft
                  * @constant
                  */
                 status: "active";
@@ -5576,11 +5576,11 @@ export interface components {
         PartnerEventDraftExpired: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "draft.expired";
@@ -5590,38 +5590,38 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
                  * @description The draft
                  */
                 draft_id: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where the draft stands now
+                 * @description Current status of the draft
                  * @constant
                  */
                 status: "expired";
             };
         };
-        /** @description The draft's address or EAN is registered in another way */
+        /** @description The draft's address or EAN is already registered in another way */
         PartnerEventDraftConflict: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "draft.conflict";
@@ -5631,38 +5631,38 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
                  * @description The draft
                  */
                 draft_id: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
                 /**
-                 * @description Where the draft stands now
+                 * @description Current status of the draft
                  * @constant
                  */
                 status: "conflict";
             };
         };
-        /** @description A customer is not yours any more */
+        /** @description A customer is no longer yours */
         PartnerEventCustomerSharingEnded: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "customer.sharing_ended";
@@ -5672,30 +5672,30 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /** @description As in GET /partner/customers */
                 customer_ref: string;
-                /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                 external_ref: string | null;
             };
         };
-        /** @description ERE were sold: of an account that you settle with yourself, or with a share for you */
+        /** @description ERE were sold: from an account that you settle with yourself, or with a share for you */
         PartnerEventEreSold: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "ere.sold";
@@ -5705,16 +5705,16 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
-                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5727,11 +5727,11 @@ export interface components {
         PartnerEventEreSaleReversed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "ere.sale_reversed";
@@ -5741,16 +5741,16 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
-                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5763,11 +5763,11 @@ export interface components {
         PartnerEventPayoutApproved: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.approved";
@@ -5777,16 +5777,16 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
-                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5794,7 +5794,7 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "approved";
@@ -5804,11 +5804,11 @@ export interface components {
         PartnerEventPayoutPaid: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.paid";
@@ -5818,16 +5818,16 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
-                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5835,7 +5835,7 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "paid";
@@ -5845,11 +5845,11 @@ export interface components {
         PartnerEventPayoutFailed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.failed";
@@ -5859,16 +5859,16 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
-                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5876,21 +5876,21 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "failed";
             };
         };
-        /** @description A payment was taken back before it left, or what it was for was */
+        /** @description A payment was recalled before it was sent, or what it paid for was reversed */
         PartnerEventPayoutReversed: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "payout.reversed";
@@ -5900,16 +5900,16 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
-                /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                 payout_id: string;
                 /**
                  * @description The quarter of delivery
@@ -5917,21 +5917,21 @@ export interface components {
                  */
                 period: string;
                 /**
-                 * @description Where the payment stands now
+                 * @description Current status of the payment
                  * @constant
                  */
                 status: "pending";
             };
         };
-        /** @description Nothing is sent to a webhook endpoint any more */
+        /** @description We stopped sending to a webhook endpoint */
         PartnerEventWebhookEndpointDisabled: {
             /**
              * Format: uuid
-             * @description Of the event; never changes; also the webhook-id of a delivery
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
              */
             id: string;
             /**
-             * @description Which event it is: it tells what `data` is (enum property replaced by openapi-typescript)
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook_endpoint.disabled";
@@ -5941,27 +5941,27 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
-            /** @description Its place in this log; one change of an account after another has a higher one */
+            /** @description Its place in this log; a later change of an account has a higher sequence */
             sequence: number;
             /**
              * Format: uuid
-             * @description Of an event about an account of a CPO client
+             * @description The account, for an event about an account of a CPO client
              */
             account_id: string | null;
-            /** @description Ids, references and status; nothing of a person */
+            /** @description Ids, references and status; no personal data */
             data: {
                 /**
                  * Format: uuid
                  * @description The id of the endpoint
                  */
                 webhook_id: string;
-                /** @description Why nothing is sent there any more */
+                /** @description Why we stopped sending to it */
                 disabled_reason: string;
             };
         };
         StoredPartnerCompany: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -5970,16 +5970,16 @@ export interface components {
         };
         StoredPartnerPayout: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description Where the partner's share is paid to */
+            /** @description Where we pay the partner's share */
             payout: components["schemas"]["PartnerPayoutAccount"];
         };
         StoredPartnerBranding: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -5987,35 +5987,35 @@ export interface components {
         };
         MintedPartnerApiKey: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description Shown this once; only its hash is stored */
+            /** @description Returned once; we store only its hash */
             api_key: string;
-            /** @description What every key of this partner begins with */
+            /** @description Prefix of every key of this partner */
             prefix: string;
             /** @description The last four characters, to tell keys apart */
             last4: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
         };
         RevokedPartnerApiKey: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description False when none was active */
+            /** @description False if no key was active */
             revoked: boolean;
         };
         ClaimedSandboxDraft: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -6031,36 +6031,36 @@ export interface components {
              * @description The account
              */
             account_id: string;
-            /** @description The customer, by a name of their own for each partner */
+            /** @description The customer; each partner sees a different value */
             customer_ref: string;
             /** @description E-mail address */
             email: string;
             /**
-             * @description Where the draft stands
+             * @description Status of the draft
              * @constant
              */
             draft_status: "active";
             registration_status: components["schemas"]["RegistrationStatus"];
-            /** @description What became of each step */
+            /** @description The result of each step */
             steps: {
-                /** @description The draft is claimed */
+                /** @description Claiming the draft */
                 claim: components["schemas"]["SandboxStepResult"];
-                /** @description The mandate is signed */
+                /** @description Signing the mandate */
                 activate: components["schemas"]["SandboxStepResult"];
-                /** @description The IBAN is added */
+                /** @description Adding the IBAN */
                 iban: components["schemas"]["SandboxStepResult"];
-                /** @description The registration is submitted */
+                /** @description Submitting the registration */
                 submit: components["schemas"]["SandboxStepResult"];
             };
-            /** @description The virtual charger that was connected; null where none was */
+            /** @description The virtual charger that was connected; null if there was none */
             charger: components["schemas"]["VirtualCharger"] | null;
-            /** @description What was collected from the charger */
+            /** @description The sessions that were collected from the charger */
             sync: components["schemas"]["SyncResult"] | null;
-            /** @description What to call next, for a person to read */
+            /** @description What to call next, in words */
             next: string;
         };
         /**
-         * @description done: by this call; already_done: before it; skipped: not asked for
+         * @description done: by this call; already_done: before this call; skipped: not requested
          * @enum {string}
          */
         SandboxStepResult: "done" | "already_done" | "skipped";
@@ -6072,7 +6072,7 @@ export interface components {
             charger_id: string;
             /**
              * Format: uuid
-             * @description The connection to the virtual charger
+             * @description The connection that the virtual charger is on
              */
             integration_id: string;
             /**
@@ -6088,16 +6088,16 @@ export interface components {
             mid: boolean;
         };
         SyncResult: {
-            /** @description Whether they could be collected */
+            /** @description Whether sessions could be collected */
             ok: boolean;
-            /** @description Charging sessions that are new */
+            /** @description Number of new charging sessions */
             sessions_created: number;
-            /** @description Why not; null where they could */
+            /** @description Why not; null if they could */
             error: string | null;
         };
         ConnectedVirtualCharger: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -6108,7 +6108,7 @@ export interface components {
             charger_id: string;
             /**
              * Format: uuid
-             * @description The connection to the virtual charger
+             * @description The connection that the virtual charger is on
              */
             integration_id: string;
             /**
@@ -6122,25 +6122,25 @@ export interface components {
             model: string;
             /** @description Whether it has a MID meter */
             mid: boolean;
-            /** @description What was collected from the charger */
+            /** @description The sessions that were collected from the charger */
             sync: components["schemas"]["SyncResult"];
         };
         ReviewedCustomer: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description Where the registration stood */
+            /** @description Status of the registration before */
             from: components["schemas"]["RegistrationStatus"];
-            /** @description Where it stands now */
+            /** @description Status of the registration now */
             to: components["schemas"]["RegistrationStatus"];
-            /** @description The gates of the checklist that are closed; empty where all four hold */
+            /** @description The gates of the checklist that are closed; empty if all four are open */
             closed_gates: ("mandate_signed" | "ean_validated" | "mid_charger_registered" | "iban_present")[];
         };
         SettledSandboxQuarter: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -6151,21 +6151,21 @@ export interface components {
              * @description The booking
              */
             booking_id: string;
-            /** @description How many have a settled month */
+            /** @description How many accounts have a settled month */
             accounts: number;
-            /** @description Accepted by the register */
+            /** @description kWh accepted by the register */
             kwh: number;
             /** @description Credited, two decimals */
             ere: number;
             /** @description What was sold */
             gross_eur: number;
-            /** @description What of it the customers get, after the fee */
+            /** @description The customers' part of the proceeds, after the fee */
             net_eur: number;
-            /** @description How many accounts have months that can be settled and were not in this call, which settles 1000 accounts at most: repeat until 0 */
+            /** @description Accounts whose months can be settled but were not in this call, which settles at most 1000 accounts: repeat until 0 */
             accounts_left: number;
             left_out: components["schemas"]["LeftOutMonths"];
         };
-        /** @description Delivered months that are not settled, at most 1000 of them */
+        /** @description Delivered months that are not settled, at most 1000 */
         LeftOutMonths: {
             /**
              * Format: uuid
@@ -6178,17 +6178,17 @@ export interface components {
              */
             period: string;
             /**
-             * @description The first that holds
+             * @description The first reason that applies
              * @enum {string}
              */
             reason: "already_booked" | "month_not_over" | "year_closed" | "no_mandate" | "outside_mandate" | "gate:ean_validated" | "gate:mid_charger_registered" | "gate:iban_present" | "registration_open" | "registration_rejected" | "rejected_by_register" | "zero_kwh" | "already_delivered";
         }[];
         SandboxFixtures: {
-            /** @description One customer a state */
+            /** @description One customer per state */
             fixtures: {
-                /** @description The state that was asked for */
+                /** @description The state you asked for */
                 state: string;
-                /** @description Whether it was made */
+                /** @description Whether it was created */
                 ok: boolean;
                 /**
                  * Format: uuid
@@ -6199,9 +6199,9 @@ export interface components {
                 email: string;
                 /** @description EAN of the connection, 18 digits */
                 ean: string;
-                /** @description What was collected from the charger */
+                /** @description The sessions that were collected from the charger */
                 sync: components["schemas"]["SyncResult"] | null;
-                /** @description The error's name; null where the state was made */
+                /** @description The error's name; null if the state was created */
                 error: string | null;
             }[];
         };
@@ -6212,7 +6212,7 @@ export interface components {
         CapturedMail: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
             /**
@@ -6221,18 +6221,18 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             captured_at: string;
-            /** @description Whom it is for */
+            /** @description The recipient */
             to: string;
-            /** @description Whom it is from */
+            /** @description The sender */
             from: string;
             /** @description Its subject */
             subject: string;
             /**
-             * @description Which mail it is
+             * @description The kind of mail
              * @example claim
              */
             template: string;
-            /** @description The links in it, as they work on the pages */
+            /** @description The links in it; they work on the pages */
             links: string[];
             /** @description Its text as HTML */
             html: string;
@@ -6248,11 +6248,11 @@ export interface components {
                  */
                 event_id: string;
                 /**
-                 * @description Of the event that was sent; ping for a test
+                 * @description Type of the event that was sent; ping for a test
                  * @example mandate.signed
                  */
                 type: string;
-                /** @description 1 to 10; after the tenth the event is given up, and stays in the log */
+                /** @description 1 to 10; after attempt 10 we give the event up, but it stays in the log */
                 attempt: number;
                 /**
                  * Format: date-time
@@ -6260,15 +6260,15 @@ export interface components {
                  * @example 2026-11-20T09:30:00Z
                  */
                 at: string;
-                /** @description Of the answer; null where there was none */
+                /** @description Status of the response; null if there was none */
                 status: number | null;
-                /** @description How long the call took, in milliseconds */
+                /** @description Duration of the call, in milliseconds */
                 ms: number;
-                /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable where it is we who cannot sign, which uses up no attempt */
+                /** @description timeout, redirect, address_not_allowed, url_not_allowed, name_not_found, connection_refused, tls or connection_failed; secret_unreadable if we could not sign, which uses up no attempt */
                 error: string | null;
                 /**
                  * Format: date-time
-                 * @description When it is sent again; null where it is not
+                 * @description When we send it again; null if we do not
                  * @example 2026-11-20T09:30:00Z
                  */
                 next_attempt_at: string | null;
@@ -6277,19 +6277,19 @@ export interface components {
                  * @description The endpoint
                  */
                 webhook_id: string;
-                /** @description Where it was sent */
+                /** @description The URL it was sent to */
                 url: string;
             }[];
         };
         ResetSandbox: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
-            /** @description Customers that were deleted */
+            /** @description Number of customers deleted */
             customers_deleted: number;
-            /** @description Drafts that were deleted */
+            /** @description Number of drafts deleted */
             drafts_deleted: number;
         };
         ChargerList: {
@@ -6299,10 +6299,10 @@ export interface components {
         Charger: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
-            /** @description What you call it */
+            /** @description The name you gave it */
             nickname: string;
             /**
              * @description How it is connected
@@ -6310,19 +6310,19 @@ export interface components {
              */
             connection_type: "easee" | "wallbox" | "zaptec" | "enphase" | "ocpp" | "smappee" | "v2c" | "other";
             /**
-             * @description online: it was heard of in the last 15 minutes
+             * @description online: the charger contacted us in the last 15 minutes
              * @enum {string}
              */
             status: "online" | "offline";
-            /** @description Whether its MID meter is established: only then do its kWh earn ERE */
+            /** @description Whether its MID meter is confirmed: only then do its kWh earn ERE */
             mid_certified: boolean;
             /** @description Whether a car is charging now */
             is_charging: boolean;
-            /** @description While a car is connected */
+            /** @description While a car is connected; null otherwise */
             current_session?: {
                 /**
                  * Format: uuid
-                 * @description Its id, for good
+                 * @description The session's id; it never changes
                  */
                 id: string;
                 /**
@@ -6346,10 +6346,10 @@ export interface components {
         RegisteredOwnCharger: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
-            /** @description What you call it */
+            /** @description The name you gave it */
             nickname: string;
             /**
              * @description How it is connected
@@ -6357,12 +6357,12 @@ export interface components {
              */
             connection_type: "ocpp";
             /**
-             * @description Always offline: nothing was heard of it yet
+             * @description Always offline: the charger has not contacted us yet
              * @constant
              */
             status: "offline";
             /**
-             * @description Always false: it has not said yet what it is
+             * @description Always false: the charger has not reported its model yet
              * @constant
              */
             mid_certified: false;
@@ -6373,7 +6373,7 @@ export interface components {
             is_charging: false;
             /** @description What to enter in the charger */
             ocpp: {
-                /** @description The charger's own name, which ends the address */
+                /** @description The charger's own identity, the last part of the address */
                 identity: string;
                 /**
                  * @description The address of the OCPP server
@@ -6387,19 +6387,19 @@ export interface components {
         SessionPage: {
             /** @description This page of sessions */
             sessions: components["schemas"]["Session"][];
-            /** @description Items a page holds at most */
+            /** @description Maximum number of items on a page */
             limit: number;
-            /** @description Items that were skipped */
+            /** @description Number of items skipped */
             offset: number;
-            /** @description Items on this page */
+            /** @description Number of items on this page */
             count: number;
-            /** @description Whether another page exists */
+            /** @description Whether there is another page */
             has_more: boolean;
         };
         Session: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
             /**
@@ -6407,7 +6407,7 @@ export interface components {
              * @description The charger
              */
             charger_id: string;
-            /** @description What you call the charger */
+            /** @description The name you gave the charger */
             charger_nickname: string;
             /**
              * Format: date-time
@@ -6417,7 +6417,7 @@ export interface components {
             started_at: string;
             /**
              * Format: date-time
-             * @description When it ended; null while it goes on
+             * @description When it ended; null while it is running
              * @example 2026-11-20T09:30:00Z
              */
             ended_at: string | null;
@@ -6428,9 +6428,9 @@ export interface components {
              * @enum {string}
              */
             status: "active" | "charging" | "completed";
-            /** @description Null where the session earns none: no MID meter, no mandate, not completed, flagged */
+            /** @description Null if the session earns none: no MID meter, no mandate, not completed, or flagged */
             ere_credits: number | null;
-            /** @description Why it is not counted: negative, ends_before_start, wrong_clock, too_long (31 days), beyond_power, overlapping (an earlier received one); after_lock: it came or changed after its month was booked, and counts as energy only */
+            /** @description Why the session does not count: negative, ends_before_start, wrong_clock, too_long (31 days), beyond_power, or overlapping (another session, received earlier). after_lock: it came or changed after its month was booked, and counts as energy only */
             flags: string[];
         };
         Energy: {
@@ -6464,15 +6464,15 @@ export interface components {
             /** @description kWh */
             kwh: number;
             /**
-             * @description Of the delivery year; null until it is published
+             * @description ERE per kWh in the delivery year; null until it is published
              * @example 0.505
              */
             renewable_share: number | null;
-            /** @description ERE the register has credited and that are not sold yet */
+            /** @description ERE that the register has credited and that are not sold yet */
             reserved_ere: number;
             /** @description ERE that were sold */
             sold_ere: number;
-            /** @description ERE of the whole year, as far as can be told */
+            /** @description Forecast of the ERE of the whole year */
             forecast_ere: number;
             /** @description The quarters so far */
             quarters: {
@@ -6487,9 +6487,9 @@ export interface components {
                 ere_credits: number;
                 /** @description ERE that were sold */
                 sold_ere: number;
-                /** @description What an ERE brought in euros, before the fee; null until any is sold */
+                /** @description Euros per ERE, before the fee; null until any is sold */
                 price_per_ere: number | null;
-                /** @description What you get of it in euros, after the fee; null until any is sold */
+                /** @description Your part in euros, after the fee; null until any is sold */
                 revenue_eur: number | null;
                 /**
                  * @description open, closed, sold or paid
@@ -6516,18 +6516,18 @@ export interface components {
         PersonalToken: {
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
-            /** @description What it is called */
+            /** @description The name you gave it */
             name: string;
-            /** @description What it may do */
+            /** @description The scopes it has */
             scopes: ("chargers:read" | "chargers:write" | "sessions:read" | "energy:read" | "profile:read")[];
             /** @description The last four characters, to tell tokens apart */
             last4: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
@@ -6546,7 +6546,7 @@ export interface components {
         };
         CreatedToken: {
             /**
-             * @description Always true: what was asked for is done
+             * @description Always true: the request succeeded
              * @constant
              */
             ok: true;
@@ -6554,18 +6554,18 @@ export interface components {
             token: string;
             /**
              * Format: uuid
-             * @description Its id, for good
+             * @description Its id; it never changes
              */
             id: string;
-            /** @description What it is called */
+            /** @description The name you gave it */
             name: string;
-            /** @description What it may do */
+            /** @description The scopes it has */
             scopes: ("chargers:read" | "chargers:write" | "sessions:read" | "energy:read" | "profile:read")[];
             /** @description The last four characters, to tell tokens apart */
             last4: string;
             /**
              * Format: date-time
-             * @description When it was made
+             * @description When it was created
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string;
@@ -7131,7 +7131,7 @@ export interface components {
          *
          *     `ambiguous_connection`: The account has several active connections; send connection_id.
          *
-         *     `mandate_acknowledgement_required`: This change revokes the connection's mandate, and months that are not registered no longer count. Repeat with acknowledge_mandate_lapses: true. Nothing was stored.
+         *     `mandate_acknowledgement_required`: This change revokes the connection's mandate, and months that are not registered no longer count. Repeat with acknowledge_mandate_lapses: true. The connection stays as it was.
          */
         EanInUseOrAmbiguousConnectionOrMandateAcknowledgementRequired: {
             headers: {
@@ -7592,7 +7592,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `endpoint_limit`: A partner has at most 10 webhook endpoints, its clients' included; revoke one first. */
+        /** @description `endpoint_limit`: An event log has at most 10 webhook endpoints; revoke one first. */
         EndpointLimit: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8446,7 +8446,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8564,7 +8564,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8622,7 +8622,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8653,7 +8653,7 @@ export interface operations {
                 limit?: number;
                 /** @description Items to skip; read leniently. Default: `0`. */
                 offset?: number;
-                /** @description Only the account with this reference */
+                /** @description Return only the account with this reference */
                 cpo_external_ref?: string;
             };
             header?: never;
@@ -8667,7 +8667,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8756,7 +8756,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8824,7 +8824,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8883,7 +8883,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8936,7 +8936,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -8979,7 +8979,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9035,7 +9035,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9094,7 +9094,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9154,7 +9154,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9200,9 +9200,9 @@ export interface operations {
                 limit?: number;
                 /** @description Items to skip; read leniently. Default: `0`. */
                 offset?: number;
-                /** @description Only the account with this reference */
+                /** @description Return only the account with this reference */
                 cpo_external_ref?: string;
-                /** @description ere of this year; null where its figures are not published */
+                /** @description Return ere of this year; null if its figures are not published */
                 delivery_year?: number;
             };
             header?: never;
@@ -9216,7 +9216,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9282,9 +9282,9 @@ export interface operations {
                 limit?: number;
                 /** @description Items to skip; read leniently. Default: `0`. */
                 offset?: number;
-                /** @description Only of this payment */
+                /** @description Return only settlements of this payment */
                 payment_reference?: string;
-                /** @description Only of the account with this reference */
+                /** @description Return only settlements of the account with this reference */
                 cpo_external_ref?: string;
             };
             header?: never;
@@ -9298,7 +9298,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9342,9 +9342,9 @@ export interface operations {
                 limit?: number;
                 /** @description Items to skip; read leniently. Default: `0`. */
                 offset?: number;
-                /** @description Only of this payment */
+                /** @description Return only settlements of this payment */
                 payment_reference?: string;
-                /** @description Only of the account with this reference */
+                /** @description Return only settlements of the account with this reference */
                 cpo_external_ref?: string;
             };
             header?: never;
@@ -9358,7 +9358,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9384,7 +9384,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The settlement: what of one payment is for one account */
+                /** @description The settlement: one account's part of one payment */
                 settlement_id: string;
             };
             cookie?: never;
@@ -9396,7 +9396,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9417,13 +9417,13 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description next_cursor of an earlier answer */
+                /** @description next_cursor of an earlier response */
                 after?: string;
                 /** @description Items per page, 1 to 200; read leniently. Default: `100`. */
                 limit?: number;
-                /** @description Only these types, apart by commas */
+                /** @description Only these types, separated by commas */
                 type?: string;
-                /** @description Only events of this account */
+                /** @description Return only events of this account */
                 account_id?: string;
             };
             header?: never;
@@ -9437,7 +9437,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9493,7 +9493,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9539,7 +9539,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9631,7 +9631,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9690,7 +9690,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9744,7 +9744,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9808,7 +9808,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9865,7 +9865,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9925,7 +9925,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -9980,7 +9980,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10031,7 +10031,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10091,7 +10091,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10139,7 +10139,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10153,7 +10153,7 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description Always true: what was asked for is done
+                         * @description Always true: the request succeeded
                          * @constant
                          */
                         ok: true;
@@ -10182,7 +10182,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10282,7 +10282,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10379,7 +10379,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10452,9 +10452,9 @@ export interface operations {
     listDrafts: {
         parameters: {
             query?: {
-                /** @description Only drafts with this reference */
+                /** @description Return only drafts with this reference */
                 external_ref?: string;
-                /** @description Only drafts in this status */
+                /** @description Return only drafts in this status */
                 status?: components["schemas"]["DraftStatus"];
             };
             header?: never;
@@ -10468,7 +10468,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10566,7 +10566,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10616,7 +10616,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10663,7 +10663,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10739,7 +10739,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10775,7 +10775,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10826,7 +10826,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10858,7 +10858,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10905,11 +10905,11 @@ export interface operations {
     listPartnerEvents: {
         parameters: {
             query?: {
-                /** @description next_cursor of an earlier answer */
+                /** @description next_cursor of an earlier response */
                 after?: string;
                 /** @description Items per page, 1 to 200; read leniently. Default: `100`. */
                 limit?: number;
-                /** @description Only these types, apart by commas */
+                /** @description Only these types, separated by commas */
                 type?: string;
             };
             header?: never;
@@ -10923,7 +10923,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -10979,7 +10979,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11035,7 +11035,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11093,7 +11093,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11146,7 +11146,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11203,7 +11203,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11299,7 +11299,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11387,7 +11387,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11431,7 +11431,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11468,7 +11468,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11556,7 +11556,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11614,7 +11614,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11668,7 +11668,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11728,7 +11728,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11783,7 +11783,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11843,7 +11843,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11898,7 +11898,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -11949,7 +11949,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12009,7 +12009,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12057,7 +12057,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12071,7 +12071,7 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description Always true: what was asked for is done
+                         * @description Always true: the request succeeded
                          * @constant
                          */
                         ok: true;
@@ -12112,7 +12112,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12196,7 +12196,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12252,7 +12252,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12303,7 +12303,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12356,7 +12356,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12416,7 +12416,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12461,7 +12461,7 @@ export interface operations {
     listCapturedMail: {
         parameters: {
             query?: {
-                /** @description Only mail to this address */
+                /** @description Return only mail to this address */
                 to?: string;
                 /** @description Items per page, 1 to 200; read leniently. Default: `20`. */
                 limit?: number;
@@ -12477,7 +12477,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12531,7 +12531,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12567,7 +12567,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12605,7 +12605,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12664,12 +12664,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made */
+            /** @description Created */
             201: {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12712,11 +12712,11 @@ export interface operations {
                 limit?: number;
                 /** @description Items to skip; read leniently. Default: `0`. */
                 offset?: number;
-                /** @description Only sessions of this charger */
+                /** @description Return only sessions of this charger */
                 charger_id?: string;
-                /** @description Sessions that started at or after this */
+                /** @description Return only sessions that started at or after this */
                 from?: string;
-                /** @description Sessions that started before this */
+                /** @description Return only sessions that started before this */
                 to?: string;
             };
             header?: never;
@@ -12730,7 +12730,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12771,7 +12771,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12810,7 +12810,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12883,7 +12883,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12920,7 +12920,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -12984,7 +12984,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -13037,7 +13037,7 @@ export interface operations {
                 headers: {
                     /** @description Quote it when you ask about a request */
                     "X-Request-Id"?: string;
-                    /** @description What is left: r requests, full again in t seconds (IETF draft) */
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
                     RateLimit?: string;
                     /** @description The quota: q requests per w seconds (IETF draft) */
                     "RateLimit-Policy"?: string;
@@ -13051,7 +13051,7 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description Always true: what was asked for is done
+                         * @description Always true: the request succeeded
                          * @constant
                          */
                         ok: true;
@@ -13170,17 +13170,17 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description Whether all four gates hold */
+                        /** @description Whether all four gates are open */
                         ere_eligible: boolean;
                         /** @description The four gates */
                         checklist: {
-                            /** @description A mandate is signed and holds */
+                            /** @description A signed mandate covers today */
                             mandate_signed: boolean;
                             /** @description The EAN belongs to the address */
                             ean_validated: boolean;
                             /** @description A charger with a MID meter is registered */
                             mid_charger_registered: boolean;
-                            /** @description There is an IBAN to pay to */
+                            /** @description The account has an IBAN */
                             iban_present: boolean;
                         };
                     };
@@ -13249,14 +13249,14 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the mandate stands now
+                         * @description Current status of the mandate
                          * @constant
                          */
                         mandate_status: "signed";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -13324,14 +13324,14 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the mandate stands now
+                         * @description Current status of the mandate
                          * @constant
                          */
                         mandate_status: "signed";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -13399,7 +13399,7 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the mandate stands now
+                         * @description Current status of the mandate
                          * @constant
                          */
                         mandate_status: "declined";
@@ -13469,14 +13469,14 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the mandate stands now
+                         * @description Current status of the mandate
                          * @constant
                          */
                         mandate_status: "revoked";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -13544,14 +13544,14 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the mandate stands now
+                         * @description Current status of the mandate
                          * @constant
                          */
                         mandate_status: "expired";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -13674,9 +13674,9 @@ export interface operations {
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
-                        /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
+                        /** @description Whether its kWh may become ERE; absent until we have judged the evidence of its MID meter */
                         mid_eligible?: boolean;
                     };
                 };
@@ -13748,14 +13748,14 @@ export interface operations {
                          * @description The connection: one metering point (EAN) of an account
                          */
                         connection_id: string;
-                        /** @description Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged */
+                        /** @description Whether its kWh may become ERE; null until we have judged the evidence of its MID meter */
                         mid_eligible: boolean | null;
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
-                        /** @description Whether its kWh may become ERE; absent while the evidence of its MID meter is still to be judged */
+                        /** @description Whether its kWh may become ERE; absent until we have judged the evidence of its MID meter */
                         mid_eligible?: boolean;
                     };
                 };
@@ -13823,17 +13823,17 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the registration stands
+                         * @description Status of the registration
                          * @constant
                          */
                         registration_status: "ingediend";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where the registration stands
+                         * @description Status of the registration
                          * @constant
                          */
                         registration_status: "ingediend";
@@ -13903,17 +13903,17 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the registration stands
+                         * @description Status of the registration
                          * @constant
                          */
                         registration_status: "goedgekeurd";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where the registration stands
+                         * @description Status of the registration
                          * @constant
                          */
                         registration_status: "goedgekeurd";
@@ -13983,17 +13983,17 @@ export interface operations {
                          */
                         connection_id: string;
                         /**
-                         * @description Where the registration stands
+                         * @description Status of the registration
                          * @constant
                          */
                         registration_status: "afgekeurd";
                     } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where the registration stands
+                         * @description Status of the registration
                          * @constant
                          */
                         registration_status: "afgekeurd";
@@ -14055,10 +14055,10 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where the draft stands now
+                         * @description Current status of the draft
                          * @constant
                          */
                         status: "claimed";
@@ -14120,10 +14120,10 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where the draft stands now
+                         * @description Current status of the draft
                          * @constant
                          */
                         status: "active";
@@ -14185,10 +14185,10 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where the draft stands now
+                         * @description Current status of the draft
                          * @constant
                          */
                         status: "expired";
@@ -14250,10 +14250,10 @@ export interface operations {
                          * @description The draft
                          */
                         draft_id: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                         /**
-                         * @description Where the draft stands now
+                         * @description Current status of the draft
                          * @constant
                          */
                         status: "conflict";
@@ -14312,7 +14312,7 @@ export interface operations {
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
-                        /** @description Your own reference; null where a person or application reads, or made the endpoint */
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
                     };
                 };
@@ -14374,10 +14374,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description The months, each by its first day */
+                        /** @description The months, each as its first day */
                         periods: string[];
                         /**
-                         * @description Where these months stand now
+                         * @description Current status of these months
                          * @constant
                          */
                         status: "submitted";
@@ -14441,10 +14441,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description The months, each by its first day */
+                        /** @description The months, each as its first day */
                         periods: string[];
                         /**
-                         * @description Where these months stand now
+                         * @description Current status of these months
                          * @constant
                          */
                         status: "registered";
@@ -14508,10 +14508,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description The months, each by its first day */
+                        /** @description The months, each as its first day */
                         periods: string[];
                         /**
-                         * @description Where these months stand now
+                         * @description Current status of these months
                          * @constant
                          */
                         status: "rejected";
@@ -14575,10 +14575,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description The months, each by its first day */
+                        /** @description The months, each as its first day */
                         periods: string[];
                         /**
-                         * @description Where these months stand now
+                         * @description Current status of these months
                          * @constant
                          */
                         status: "staged";
@@ -14642,10 +14642,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description The year in which was charged */
+                        /** @description The year of charging */
                         delivery_year: number;
                     } | {
-                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                        /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14712,10 +14712,10 @@ export interface operations {
                         account_id: string;
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
-                        /** @description The year in which was charged */
+                        /** @description The year of charging */
                         delivery_year: number;
                     } | {
-                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                        /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14783,12 +14783,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "approved";
                     } | {
-                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                        /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14796,7 +14796,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "approved";
@@ -14861,12 +14861,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "paid";
                     } | {
-                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                        /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14874,7 +14874,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "paid";
@@ -14939,12 +14939,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "failed";
                     } | {
-                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                        /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -14952,7 +14952,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "failed";
@@ -15017,12 +15017,12 @@ export interface operations {
                         /** @description Your own customer number */
                         cpo_external_ref: string | null;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "pending";
                     } | {
-                        /** @description The payout. Its id never changes. Read it as text: it looks like a UUID, but has no version */
+                        /** @description The payout. Its id never changes. Treat it as text: it looks like a UUID, but has no version */
                         payout_id: string;
                         /**
                          * @description The quarter of delivery
@@ -15030,7 +15030,7 @@ export interface operations {
                          */
                         period: string;
                         /**
-                         * @description Where the payment stands now
+                         * @description Current status of the payment
                          * @constant
                          */
                         status: "pending";
@@ -15092,7 +15092,7 @@ export interface operations {
                          * @description The id of the endpoint
                          */
                         webhook_id: string;
-                        /** @description Why nothing is sent there any more */
+                        /** @description Why we stopped sending to it */
                         disabled_reason: string;
                     };
                 };

@@ -5,7 +5,10 @@ import { connected } from "./postgres.ts";
 
 type Said = (what: { sent: string; fields: URLSearchParams; status: number; title: string }) => void;
 
-/** Signs the mandate behind a link. @throws when the page does not say that it was signed. */
+/**
+ * Signs the mandate behind a link.
+ * @throws when the page does not say that it was signed.
+ */
 export async function signMandate(
   link: string,
   { name, email }: { name: string; email: string },
@@ -29,9 +32,10 @@ export async function signMandate(
 
 /** What `npm run operator -- mail list --to … --show` shows, as long as no mail server has taken it. */
 async function mailedCode(email: string, operator_database_url: string): Promise<string> {
-  const { text } = (await operate(operator_database_url, "mail_show", { to: email })) as { text: string };
-  const code = /\b\d{6}\b/.exec(text)?.[0];
-  if (code) return code;
+  const { content } = (await operate(operator_database_url, "mail_show", { to: email })) as {
+    content: { code?: string };
+  };
+  if (content.code) return content.code;
   throw new Error(`The code has left by the mail server (SMTP_URL): open the link and sign with what ${email} got.`);
 }
 

@@ -1,4 +1,4 @@
-// Verifying the audit log and the ledger: part by part, so that a long one says how far it is and no statement takes long.
+// Verifies the audit log and the ledger in parts: a long run shows progress, and no statement takes long.
 
 import type { Input, Machine, Row } from "./command.ts";
 import type { Answer } from "./database.ts";
@@ -9,7 +9,7 @@ type Chain = { partner_id: string; partner_slug: string; log: string; links: num
 type Part = { last: number | null; links: number; is_there: boolean; done: boolean; fault: Row | null };
 type Seals = { seals: number; is_there: boolean; last: Row | null; wrong: Row | null };
 
-/** Walks every chain to its end, then the seals; of each chain the first row that does not fit is named. */
+/** Walks every chain to its end, then the seals. Names the first wrong row of each chain. */
 export async function verify(input: Input, { call, say }: Machine): Promise<Answer> {
   const { chains } = (await call("audit_chains", input)) as { chains: Chain[] };
   const total = chains.reduce((sum, { links }) => sum + links, 0);

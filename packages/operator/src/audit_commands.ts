@@ -1,4 +1,4 @@
-// For who audits the service: is what was written still what was written.
+// For auditors: checks that the stored rows are unchanged.
 
 import { Argument, InvalidArgumentError, Option } from "commander";
 import { verify } from "./audit.ts";
@@ -18,24 +18,24 @@ function verified({ ok, rows, expected, wrong, seals, sealed }: Answer): string 
     ...((wrong as Row[]).length > 0
       ? [table(wrong as Row[], ["partner_slug", "log", "fault", "position", "row", "at", "what", "day"])]
       : []),
-    ...(expected === false ? ["The expected hash is not there: a chain was cut off or made anew."] : []),
+    ...(expected === false ? ["The expected hash is missing: a chain was truncated or rebuilt."] : []),
     `${rows} ${rows === 1 ? "row" : "rows"}, ${seals} ${seals === 1 ? "seal" : "seals"}${last ? `; the last of ${last.day} is ${last.hash}` : ""}.`,
-    ok
-      ? "Everything is as it was written."
-      : "Not everything is as it was written; the first row of each chain is named.",
+    ok ? "Every row is unchanged." : "Some rows were changed; the first row of each chain is named.",
   ].join("\n\n");
 }
 
 export const AUDIT_COMMANDS: Command[] = [
   {
     name: "audit verify",
-    summary: "Prove that the audit log and the ledger are as they were written",
+    summary: "Prove that the audit log and the ledger are unchanged",
     details:
-      "Names the first row of each chain that was changed, deleted, inserted or reordered, or that is older than ten minutes and has no link. --expect is a hash that the worker answered once: a chain that was made anew does not have it. Exit code 1 where something does not fit.",
+      "Names the first row of each chain that was changed, deleted, inserted or reordered, or that has no link " +
+      "after ten minutes. --expect takes a hash that the worker returned earlier: a rebuilt chain does not have it. " +
+      "Exit code 1 if something is wrong.",
     example: "audit verify",
     takes: [
       new Option("--partner <partner>", "only of this partner (id or slug)"),
-      new Option("--expect <hash>", "a hash kept elsewhere, which has to be there").argParser(hash),
+      new Option("--expect <hash>", "a hash stored elsewhere, which must be in the chain").argParser(hash),
     ],
     ops: "audit_chains",
     perform: { also: ["audit_verify_part", "audit_verify_seals"], run: verify },
@@ -44,8 +44,8 @@ export const AUDIT_COMMANDS: Command[] = [
   },
   {
     name: "audit show",
-    summary: "Tell the story of one account, in order: made, signed, delivered, booked, credited, sold, paid",
-    details: "Names people, so it leaves an audit row.",
+    summary: "Show the history of one account, in order: made, signed, delivered, booked, credited, sold, paid",
+    details: "Shows personal data, so it leaves an audit row.",
     example: "audit show 871687110000000018",
     takes: [
       new Argument(
@@ -59,15 +59,18 @@ export const AUDIT_COMMANDS: Command[] = [
   },
   {
     name: "audit evidence",
-    summary: "Write what a booking rests on into one zip, for the verifier",
+    summary: "Write the evidence for a booking into one zip, for the verifier",
     details:
-      "The file for the register, each row's mandate as PDF and its evidence, deliveries as they came in, sessions, meters and models, checks of EANs, the audit trail, and a manifest with the SHA-256 of each. A mandate whose PDF is not rendered yet is named, and the exit code is 1. Names people, so it leaves an audit row; nobody but you can read the file.",
+      "The zip has the file for the register, each row's mandate as PDF with its evidence, the deliveries as " +
+      "received, sessions, meters, models, EAN checks, the audit trail, and a manifest with the SHA-256 of each. A " +
+      "mandate whose PDF is not rendered yet is named, and the exit code is 1. Has personal data, so it leaves an " +
+      "audit row; only you can read the file.",
     example: "audit evidence 2026-Q2 --partner laadpunt-zuid --out 2026-Q2.zip",
     takes: [
-      new Argument("<booking>", "id of the booking; or its run or its quarter, where that means one"),
+      new Argument("<booking>", "id of the booking; or its run or quarter, if only one booking matches"),
       new Option("--partner <partner>", "only of this partner (id or slug)"),
       new Option("--out <file>", "the file to write").makeOptionMandatory(),
-      new Option("--overwrite", "also where that file is there already"),
+      new Option("--overwrite", "replace the file if it exists"),
     ],
     ops: "evidence_open",
     perform: { also: ["evidence_page"], run: writeEvidence },
@@ -76,7 +79,10 @@ export const AUDIT_COMMANDS: Command[] = [
       [
         fields(written),
         ...((missing_pdfs as string[]).length > 0
-          ? [`Not rendered yet, so not in the file; repeat it when they are:\n${(missing_pdfs as string[]).join("\n")}`]
+          ? [
+              "Not rendered yet, so missing from the file; repeat the command " +
+                `later:\n${(missing_pdfs as string[]).join("\n")}`,
+            ]
           : []),
       ].join("\n\n"),
   },

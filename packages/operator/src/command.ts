@@ -1,4 +1,4 @@
-// What a command is, and what several of them say alike.
+// A command, and the parts that several commands share.
 
 import { Argument, InvalidArgumentError, Option } from "commander";
 import type * as z from "zod";
@@ -11,53 +11,72 @@ export type Command = {
   /** Noun and verb; a noun alone where there is one thing to do with it. */
   name: string;
   summary: string;
-  /** What else to know before running it. */
+  /** Help text: what to know before running it. */
   details?: string;
-  /** What is typed after the program's name. */
+  /** Arguments after the program's name. */
   example: string;
   takes?: (Argument | Option)[];
-  /** The function in schema ops; its input is what was typed, by name. */
+  /** The function in schema ops. Its input is the arguments, by name. */
   ops: string | ((input: Input) => string);
-  /** Whether `ops` names a function of schema private, which none but the owner of the database may run. */
+  /** Whether `ops` names a function of schema private, which only the owner of the database may run. */
   owner?: true;
-  /** What is sent instead of what was typed. */
+  /** Replaces the arguments as input. */
   prepare?: (input: Input) => Input;
-  /** What is done instead of running that one function, where part of it is done on this machine; `also` are further functions it runs. */
+  /**
+   * Replaces the call of that one function if part of the work is done on this machine. `also` lists the other
+   * functions it runs.
+   */
   perform?: { also: string[]; run: (input: Input, machine: Machine) => Promise<Answer> };
-  /** What is lost at once and does not come back by itself: asked about before it is done. Nothing is asked where it says nothing. */
+  /**
+   * The consequences that cannot be undone: the person is asked to confirm them first. Without text, nobody is asked.
+   */
   ends?: (input: Input) => string | undefined;
-  /** Runs once for each row of a list that an ops function answers, in a transaction each: what is done stays done. */
+  /**
+   * Reads what `ends` is about by an ops function, and shows it before the question. If it shows nothing, nobody is
+   * asked.
+   */
+  looks?: { ops: string; view: (answer: Answer) => string | undefined };
+  /**
+   * Runs once for each row of a list that an ops function returns. Each row has its own transaction, so finished rows
+   * stay done.
+   */
   each?: {
     list: string;
     pick: (listed: Answer) => Row[];
     input: (row: Row) => Input;
     label: (row: Row) => string;
   };
-  /** A field of the answer that goes into the file which an option names: of people or of money, so nobody else can read it. */
+  /**
+   * A field of the answer that goes into the file named by an option. Only the operator can read the file, because it
+   * has personal data or amounts.
+   */
   writes?: { field: string; option: string };
-  /** Whether the answer says that something is wrong, which is exit code 1. */
+  /** Whether the answer reports a problem: exit code 1. */
   fails?: (answer: Answer) => boolean;
-  /** Makes a secret, stored as its hash, and shows it once. */
+  /** Creates a secret, stores its hash, and shows it once. */
   makes?: "client" | "app" | "secret" | "key" | "login";
-  /** What a person reads. With `each`, the answers are its `results`. */
+  /** Output for a person. With `each`, the answers are in `results`. */
   view: (answer: Answer) => string;
 };
 
-/** What a command of several steps has: the database's functions, each in a transaction of its own, and the environment. */
+/** What a command of several steps gets: the database's functions, each in its own transaction, and the environment. */
 export type Machine = {
   call: (ops: string, input: Input) => Promise<Answer>;
   env: Record<string, string | undefined>;
-  /** Says how far it is, on standard error. */
+  /** Reports progress on standard error. */
   say: (text: string) => void;
 };
 
 export type Row = Record<string, unknown>;
 
-/** What will come of it, about the thing that an argument names: `Client cpo_4fGh2kLm will stop working for good.` */
+/** The consequences for the thing that an argument names: `Client cpo_4fGh2kLm will stop working for good.` */
 export const about =
   (argument: string, what: string) =>
   (input: Input): string =>
     `${argument.charAt(0).toUpperCase()}${argument.slice(1)} ${input[argument]} ${what}.`;
+
+/** `1 booking`, `3 bookings`. */
+export const count = (number: unknown, one: string): string => `${number} ${one}${Number(number) === 1 ? "" : "s"}`;
 
 export const list = (key: string, columns: string) => (answer: Answer) => {
   const rows = answer[key] as Row[];
@@ -71,14 +90,14 @@ export const titled = (title: string, rows: unknown, columns: string): string =>
 export const changed = (key: string, done: string) => (answer: Answer) =>
   `${answer.changed === false ? "Nothing to change: it was so already." : done}\n${fields(answer[key] as Row)}`;
 
-/** Typed text read by a field rule of the API. */
+/** An argument parsed by a field rule of the API. */
 export const read =
   <T>(schema: z.ZodType<T>) =>
   (value: string): T => {
     const result = schema.safeParse(value);
     if (result.success) return result.data;
     const said = result.error.issues[0]?.message ?? "cannot be read";
-    // our own rules go on after "It", the library's are sentences
+    // our own rules continue the sentence after "It"; the library's rules are sentences
     throw new InvalidArgumentError(/^[A-Z]/.test(said) ? `${said}.` : `It ${said}.`);
   };
 
@@ -90,4 +109,4 @@ export const whole = (max: number) => (value: string) => {
 
 export const partner = () => new Argument("<partner>", "id or slug of the partner");
 export const limit = (fallback: number) =>
-  new Option("--limit <number>", "how many at most, up to 1000").argParser(whole(1000)).default(fallback);
+  new Option("--limit <number>", "maximum number of rows, up to 1000").argParser(whole(1000)).default(fallback);

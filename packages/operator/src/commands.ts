@@ -1,4 +1,4 @@
-// Every command as data: what it takes, which ops function it runs, how a person reads the answer.
+// Every command as data: its arguments, its ops function, and its output for a person.
 
 import { Argument, Option } from "commander";
 import * as z from "zod";
@@ -10,9 +10,10 @@ import { APP_COMMANDS } from "./app_commands.ts";
 import { AUDIT_COMMANDS } from "./audit_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
-import { addManager, invite } from "./invite.ts";
+import { invite } from "./invite.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
+import { listMail } from "./mail.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
 import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
@@ -21,32 +22,36 @@ import { WEBHOOK_COMMANDS } from "./webhook_commands.ts";
 
 const client = () => new Argument("<client>", "client_id (or id) of the client");
 const connection = () =>
-  new Argument("<connection>", "connection id; or the account id, EAN or cpo_external_ref, where that means one");
+  new Argument(
+    "<connection>",
+    "connection id; or the account id, EAN or cpo_external_ref, if only one connection matches",
+  );
 const scopes = Object.keys(CPO_SCOPES);
 
 const CONNECTION_COLUMNS =
   "connection_id account_id cpo_external_ref partner_slug ean_code status registration_status ean_validation_status mandate_status";
-const MAIL_COLUMNS = "id created_at status partner_slug recipient subject";
+const MAIL_COLUMNS = "id created_at status partner_slug recipient template";
 
 export const COMMANDS: Command[] = [
   {
     name: "host show",
-    summary: "Say which host the database belongs to",
+    summary: "Show which host the database belongs to",
     example: "host show",
     ops: "host_show",
     view: changed("host", "The host of this database."),
   },
   {
     name: "host set",
-    summary: "Say once which host the database belongs to, before its first partner",
+    summary: "Set which host the database belongs to, once, before its first partner",
     details:
-      "Functions with another API_HOST than this are refused by the database. It stays: another host has a database of its own.",
+      "The database refuses functions with another API_HOST. This cannot be changed: another host needs its own " +
+      "database.",
     example: "host set production",
     takes: [
       new Argument("<host>", "which host this is").choices(["sandbox", "production"]),
       new Option(
         "--key-prefix <letters>",
-        "what keys begin with, as KEY_PREFIX of the functions; ere unless set",
+        "prefix of keys, the same as KEY_PREFIX of the functions; ere if omitted",
       ).argParser(read(z.string().regex(KEY_PREFIX, "must be 2 to 12 lower-case letters"))),
     ],
     ops: "host_set",
@@ -54,11 +59,11 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "partner create",
-    summary: "Make a partner (a tenant); it is active at once",
+    summary: "Create a partner (a tenant); it is active at once",
     example: 'partner create "Laadpunt Zuid" --slug laadpunt-zuid',
     takes: [
-      new Argument("<name>", "what it is called, up to 120 characters"),
-      new Option("--slug <slug>", "short name in lower case and dashes; made from the name where absent"),
+      new Argument("<name>", "its name, up to 120 characters"),
+      new Option("--slug <slug>", "short name in lower case and dashes; derived from the name if omitted"),
     ],
     ops: "partner_create",
     view: changed("partner", "Partner created."),
@@ -72,7 +77,7 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "partner activate",
-    summary: "Let the credentials of a partner in again",
+    summary: "Accept the credentials of a partner again",
     example: "partner activate laadpunt-zuid",
     takes: [partner()],
     ops: "partner_activate",
@@ -81,17 +86,18 @@ export const COMMANDS: Command[] = [
   {
     name: "partner deactivate",
     summary: "Refuse the credentials of a partner from now on",
-    details: "Its clients' requests answer client_not_linked. Nothing is deleted; partner activate undoes it.",
+    details: "Requests of its clients return client_not_linked. Nothing is deleted; partner activate undoes it.",
     example: "partner deactivate laadpunt-zuid",
     takes: [partner()],
-    ends: about("partner", "will be able to do nothing any more: its key, its clients and its managers are refused"),
+    ends: about("partner", "will lose all access: its key, its clients and its managers are refused"),
     ops: "partner_deactivate",
     view: changed("partner", "Partner deactivated."),
   },
   {
     name: "partner set",
-    summary: "Set what only the operator may: return URL, referral code, percentages, linked brands, language, years",
-    details: "Only what is given changes. Sign-in links lead back to the return URL or below it, nowhere else.",
+    summary:
+      "Set what only the operator may set: return URL, referral code, percentages, linked brands, language, years",
+    details: "Changes only the options you give. Sign-in links lead back to the return URL or below it.",
     example: "partner set laadpunt-zuid --return-url https://laadpunt.example/klaar",
     takes: [
       partner(),
@@ -107,18 +113,15 @@ export const COMMANDS: Command[] = [
       ]),
       new Option(
         "--charger-brands <brand...>",
-        "brands whose cloud the partner has linked; drafts may bring those chargers",
+        "brands whose cloud the partner has linked; its drafts may bring chargers of these brands",
       ),
       new Option(
         "--locale <language>",
-        "the language of its customers' pages and mail; any: that of their browser, and Dutch mail",
+        "language of its customers' pages and mail; any: the browser's language, and Dutch mail",
       ).choices(["nl", "en", "any"]),
-      new Option("--mandate-years <years>", "for how many years its customers sign; any: they choose").choices([
-        "1",
-        "3",
-        "5",
-        "any",
-      ]),
+      new Option("--mandate-years <years>", "for how many years its customers sign; any: the customer chooses").choices(
+        ["1", "3", "5", "any"],
+      ),
     ],
     ops: "partner_set",
     view: changed("partner", "Partner set."),
@@ -127,18 +130,19 @@ export const COMMANDS: Command[] = [
     name: "partner add-manager",
     summary: "Let a person with a login manage a partner",
     details:
-      "Nobody is asked for a code: for who proves the address themselves, and for who has no login yet, there is partner invite. The others who manage it are mailed. Takes PAGES_URL, SERVICE_NAME and SUPPORT_EMAIL as the functions have them.",
+      "Sends no code to check the address. Use partner invite for a person without a login, or to let them prove " +
+      "their address. The other managers are mailed.",
     example: "partner add-manager laadpunt-zuid --user eva@laadpunt.example",
-    takes: [partner(), new Option("--user <email>", "the address of the login").makeOptionMandatory()],
+    takes: [partner(), new Option("--user <email>", "e-mail address of the login").makeOptionMandatory()],
     ops: "partner_add_manager",
-    perform: { also: [], run: addManager },
     view: changed("manager", "Manager added."),
   },
   {
     name: "partner invite",
-    summary: "Mail somebody an invitation to manage a partner, which makes their login",
+    summary: "Mail an invitation to manage a partner; accepting it creates a login",
     details:
-      "The link works for seven days, once. Takes PAGES_URL, SERVICE_NAME and SUPPORT_EMAIL as the functions have them.",
+      "The link works once, for seven days. Needs PAGES_URL, SERVICE_NAME and SUPPORT_EMAIL, as the functions have " +
+      "them.",
     example: "partner invite laadpunt-zuid eva@laadpunt.example",
     takes: [
       partner(),
@@ -151,37 +155,38 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "partner mint-key",
-    summary: "Make the API key of a partner; it is shown once",
+    summary: "Create the API key of a partner; it is shown once",
     details:
-      "The key is for the host that the database belongs to (host show). One is active at a time; with --rotate the old one stops working at once.",
+      "The key works on the host of this database (host show). A partner has one active key; with --rotate the old " +
+      "one stops working at once.",
     example: "partner mint-key laadpunt-zuid",
     takes: [partner(), new Option("--rotate", "replace the active key")],
     ends: (input) =>
       input.rotate
-        ? about("partner", "will be refused with the key it has, from the moment there is a new one")(input)
+        ? about("partner", "will be refused with its current key as soon as the new one exists")(input)
         : undefined,
     ops: "partner_mint_key",
     makes: "key",
-    view: changed("key", "Key made. It is shown this once; only a hash of it is stored."),
+    view: changed("key", "Key created. It is shown only once; we store its hash."),
   },
   {
     name: "client create",
-    summary: "Provision a CPO client; its secret is shown once",
-    details: "Without --partner it gets tokens, but /v1 answers client_not_linked until client link.",
+    summary: "Create a CPO client; its secret is shown once",
+    details: "Without --partner it gets tokens, but /v1 returns client_not_linked until client link.",
     example:
       'client create "Laadpunt Zuid backoffice" --partner laadpunt-zuid --return-url https://laadpunt.example/klaar',
     takes: [
-      new Argument("<name>", "what it is called, up to 120 characters"),
+      new Argument("<name>", "its name, up to 120 characters"),
       new Option("--partner <partner>", "id or slug of the partner it acts for"),
       new Option(
         "--return-url <url>",
-        "where signatories return to; return URLs of its mandate links start with it",
+        "where signatories return to; return URLs of its mandate links begin with it",
       ).argParser(inAsciiHost),
-      new Option("--scopes <scope...>", "what it may do; all but cpo:webhooks where absent").choices(scopes),
+      new Option("--scopes <scope...>", "its scopes; all but cpo:webhooks if omitted").choices(scopes),
     ],
     ops: "client_create",
     makes: "client",
-    view: changed("client", "Client created. Its secret is shown this once; only a hash of it is stored."),
+    view: changed("client", "Client created. Its secret is shown only once; we store its hash."),
   },
   {
     name: "client list",
@@ -193,18 +198,18 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "client rotate-secret",
-    summary: "Replace the secret of a client; the old one is dead at once",
-    details: "Access tokens that were issued before live on for up to an hour, unless --revoke-tokens ends them too.",
+    summary: "Replace the secret of a client; the old one stops working at once",
+    details: "Access tokens issued earlier work for up to an hour, unless --revoke-tokens ends them too.",
     example: "client rotate-secret cpo_4fGh2kLm --revoke-tokens",
-    takes: [client(), new Option("--revoke-tokens", "end every token issued before as well")],
-    ends: about("client", "will get no token any more with the secret it has"),
+    takes: [client(), new Option("--revoke-tokens", "also end every token issued earlier")],
+    ends: about("client", "will get no more tokens with its current secret"),
     ops: "client_rotate_secret",
     makes: "secret",
-    view: changed("client", "Secret replaced. The new one is shown this once; only a hash of it is stored."),
+    view: changed("client", "Secret replaced. The new one is shown only once; we store its hash."),
   },
   {
     name: "client disable",
-    summary: "End a client for good: its secret and its tokens stop at once",
+    summary: "End a client for good: its secret and its tokens stop working at once",
     example: "client disable cpo_4fGh2kLm",
     takes: [client()],
     ends: about("client", "will stop working for good"),
@@ -213,18 +218,18 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "client set-scopes",
-    summary: "Replace what a client may do",
-    details: "A scope that is taken away stops in tokens already issued; one that is added comes with the next token.",
+    summary: "Replace the scopes of a client",
+    details: "A removed scope also stops in tokens already issued. An added scope comes with the next token.",
     example: "client set-scopes cpo_4fGh2kLm cpo:accounts:read cpo:sessions:write",
-    takes: [client(), new Argument("<scopes...>", "all it may do from now on").choices(scopes)],
-    ends: about("client", "will be allowed nothing any more but what is named here"),
+    takes: [client(), new Argument("<scopes...>", "all its scopes from now on").choices(scopes)],
+    ends: about("client", "will keep only the scopes named here"),
     ops: "client_set_scopes",
     view: changed("client", "Scopes set."),
   },
   {
     name: "client link",
-    summary: "Bind a client to a partner",
-    details: "Refused once the client has created accounts: they belong to the partner it had.",
+    summary: "Link a client to a partner",
+    details: "Refused once the client has created accounts: they belong to its partner.",
     example: "client link cpo_4fGh2kLm laadpunt-zuid",
     takes: [client(), partner()],
     ops: "client_link",
@@ -240,9 +245,10 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "connection add",
-    summary: "Give an account one more connection",
+    summary: "Add a connection to an account",
     details:
-      "It starts as concept and unverified. The EAN register is asked in the re-check once its mandate is signed; connection set-ean-status vouches for the EAN sooner.",
+      "It starts as concept and unverified. We ask the EAN register once its mandate is signed. To confirm the EAN " +
+      "earlier, use connection set-ean-status.",
     example: "connection add KLANT-1001 871687120000000016 --postal-code 1234AB --house-number 12a",
     takes: [
       new Argument("<account>", "account id or cpo_external_ref"),
@@ -263,21 +269,22 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "connection set-ean-status",
-    summary: "Vouch for an EAN that the EAN register cannot confirm, or take that back",
+    summary: "Confirm by hand an EAN that the EAN register cannot confirm, or undo that",
     details:
-      "manual opens the gate ean_validated, and submits the registration when it was the last one; unverified takes a manual back.",
+      "manual opens the gate ean_validated, and submits the registration if that was the last closed gate. " +
+      "unverified undoes a manual.",
     example: "connection set-ean-status 871687120000000016 manual",
-    takes: [connection(), new Argument("<status>", "what it is from now on").choices(["manual", "unverified"])],
+    takes: [connection(), new Argument("<status>", "its new status").choices(["manual", "unverified"])],
     ops: "connection_set_ean_status",
     view: changed("connection", "EAN status set."),
   },
   {
     name: "connection archive",
-    summary: "Retire a connection: its EAN and its chargers can be registered elsewhere",
+    summary: "Archive a connection: its EAN and its chargers can be registered elsewhere",
     details: "Revokes a signed mandate and voids open mandate links. The connection and its months stay listed.",
     example: "connection archive 871687120000000016",
     takes: [connection()],
-    ends: about("connection", "will be retired for good, and a signed mandate of it revoked"),
+    ends: about("connection", "will be archived for good, and its signed mandate revoked"),
     ops: "connection_archive",
     view: changed("connection", "Connection archived."),
   },
@@ -285,11 +292,12 @@ export const COMMANDS: Command[] = [
     name: "mandate revoke",
     summary: "Revoke the signed mandate of a connection",
     details:
-      "The gate mandate_signed closes and open months become outside_mandate; a renewal that is signed ends too. Locked months and registration_status stay. The signatory is mailed.",
+      "The gate mandate_signed closes and open months become outside_mandate; a signed renewal ends too. Locked " +
+      "months and registration_status stay the same. The signatory is mailed.",
     example: "mandate revoke KLANT-1001",
     takes: [
       connection(),
-      new Option("--asked-by-customer", "the customer withdrew it: the whole months before today's stay covered"),
+      new Option("--asked-by-customer", "the customer withdrew it: whole months before today's month stay covered"),
     ],
     ends: about("connection", "will lose its signed mandate; only the customer can sign again"),
     ops: "mandate_revoke",
@@ -305,8 +313,8 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "registration review",
-    summary: "Judge a registration that is ingediend",
-    details: "goedgekeurd needs a signed mandate, a validated EAN and a MID charger; a missing IBAN is no ground.",
+    summary: "Review a registration that is ingediend",
+    details: "goedgekeurd needs a signed mandate, a validated EAN and a MID charger; an IBAN is not needed.",
     example: "registration review KLANT-1001 goedgekeurd",
     takes: [connection(), new Argument("<verdict>", "the outcome").choices(["goedgekeurd", "afgekeurd"])],
     ends: ({ connection, verdict }) =>
@@ -316,7 +324,7 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "charger list",
-    summary: "List chargers whose MID meter is still to be confirmed, oldest first",
+    summary: "List chargers whose MID meter is not confirmed yet, oldest first",
     example: "charger list",
     takes: [limit(50)],
     ops: "charger_list",
@@ -324,12 +332,14 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "charger confirm-mid",
-    summary: "Confirm from evidence that a charger has a MID meter, or that it has none",
-    details: "For models sold with and without one. Confirming may open the last gate, which submits the registration.",
+    summary: "Record from evidence that a charger has a MID meter, or has none",
+    details:
+      "For models sold with and without a MID meter. Confirming may open the last gate, which submits the " +
+      "registration.",
     example: 'charger confirm-mid 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11 --evidence "type plate, ticket 4711"',
     takes: [
       new Argument("<charger>", "charger id"),
-      new Option("--no-mid", "the evidence says that it has none"),
+      new Option("--no-mid", "the evidence says that it has no MID meter"),
       new Option("--evidence <text>", "where the evidence is kept, for the audit log; no personal data"),
     ],
     ops: "charger_confirm_mid",
@@ -338,7 +348,7 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "rate-limit list",
-    summary: "List the quota of every bucket, and of the clients that have their own",
+    summary: "List the quota of every bucket, and of clients with their own quota",
     example: "rate-limit list",
     ops: "rate_limit_list",
     view: list("rate_limits", "bucket client_id quota window_seconds"),
@@ -346,39 +356,40 @@ export const COMMANDS: Command[] = [
   {
     name: "rate-limit set",
     summary: "Set how many requests a bucket holds, for everybody or for one client",
-    details: "In force at once. Without --client it changes the quota of everybody who has none of their own.",
+    details: "Applies at once. Without --client it changes the default, for everybody without a quota of their own.",
     example: "rate-limit set cpo_sessions 240 --client cpo_4fGh2kLm",
     takes: [
       new Argument("<bucket>", "a bucket of rate-limit list"),
       new Argument("<quota>", "requests per window").argParser(whole(1_000_000)),
-      new Option("--client <client>", "client_id (or id) of the one client it is for"),
+      new Option("--client <client>", "client_id (or id) of the client"),
     ],
     ops: "rate_limit_set",
     view: changed("rate_limit", "Rate limit set."),
   },
   {
     name: "rate-limit reset",
-    summary: "Put a client back to the quota of everybody",
+    summary: "Give a client the default quota again",
     example: "rate-limit reset cpo_sessions cpo_4fGh2kLm",
     takes: [new Argument("<bucket>", "a bucket of rate-limit list"), client()],
     ops: "rate_limit_reset",
-    view: changed("rate_limit", "Back to the quota of everybody."),
+    view: changed("rate_limit", "The client has the default quota again."),
   },
   {
     name: "mail list",
-    summary: "List mail that was captured, sent or waits, newest first; or read one",
+    summary: "List mail that was captured, was sent or waits, newest first; or read one",
     details:
-      "--show prints the text with its links and leaves an audit row. What its address had too much of that day is dropped, and has no text. On the sandbox this is where a code is found; in the list it is masked.",
+      "--show prints the text with its links and leaves an audit row. Mail that was sent, or dropped because its " +
+      "address reached its daily limit, has no text. On the sandbox, find a code here.",
     example: "mail list --to jan@example.nl --show",
     takes: [
       new Option("--to <email>", "only mail to this address"),
       new Option("--partner <partner>", "only mail of this partner (id or slug)"),
-      new Option("--failed", "only mail that failed for good, or waits after a failure"),
+      new Option("--failed", "only mail that failed for good, or waits for a retry"),
       limit(20),
-      new Option("--show [id]", "print this mail, or the newest one"),
+      new Option("--show [id]", "print this mail, or the newest in the list"),
     ],
-    ops: ({ show }) => (show === undefined ? "mail_list" : "mail_show"),
-    prepare: ({ show, ...input }) => (typeof show === "string" ? { id: show } : input),
+    ops: "mail_list",
+    perform: { also: ["mail_show"], run: listMail },
     view: (answer) =>
       "text" in answer
         ? `${fields(answer.mail as Row)}\n\n${plain(String(answer.text))}`
@@ -386,13 +397,14 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "mail resend",
-    summary: "Have a mail that failed sent by the next run of the worker",
+    summary: "Have the next run of the worker send a failed mail",
     details:
-      "Also one that waits more than five minutes for its next attempt. Not one that was sent, whose text is wiped; nor one whose code or link has expired or was replaced, or whose reader has opted out.",
+      "Also takes a mail that waits over five minutes for its next attempt. Refused if the mail was sent (its " +
+      "content is deleted), if its code or link has expired or was replaced, or if the reader has opted out.",
     example: "mail resend 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
     takes: [new Argument("<id>", "the mail, from mail list --failed")],
     ops: "mail_resend",
-    view: changed("mail", "It goes with the next run of the worker."),
+    view: changed("mail", "The next run of the worker sends it."),
   },
   ...SERVICE_COMMANDS,
   ...APP_COMMANDS,

@@ -1,4 +1,4 @@
-// What the register granted, as a file.
+// The register's grants, read from a file.
 
 import { readFileSync } from "node:fs";
 import Papa from "papaparse";
@@ -9,9 +9,9 @@ const COLUMNS = ["row_id", "accepted_kwh", "reason"] as const;
 type CreditLine = { line: number; row_id: string; accepted_kwh: string; reason: string };
 
 /**
- * The rows of a CSV with the columns row_id, accepted_kwh and reason, each with its line in the file. What they say is judged by
- * the database.
- * @throws {OperatorError} a file that cannot be read as such
+ * The rows of a CSV with the columns row_id, accepted_kwh and reason, each with its line number. The database judges
+ * their values.
+ * @throws {OperatorError} if the file cannot be parsed
  */
 export function readCreditFile(path: string): CreditLine[] {
   const text = textOf(path);
@@ -28,12 +28,12 @@ export function readCreditFile(path: string): CreditLine[] {
   const missing = COLUMNS.filter((name) => !meta.fields?.includes(name));
   if (missing.length > 0)
     throw new OperatorError(`The first line of ${path} must name ${COLUMNS.join(",")}; it lacks ${missing.join(",")}.`);
-  // of two columns one would be taken without a word
+  // otherwise one of two equal columns would be ignored silently
   const twice = COLUMNS.filter((name) => Object.values(meta.renamedHeaders ?? {}).includes(name));
   if (twice.length > 0) throw new OperatorError(`The first line of ${path} names ${twice.join(",")} more than once.`);
   const [error] = errors.filter(({ code }) => code !== "UndetectableDelimiter");
   if (error) {
-    // papaparse counts from 0, with the header where a quote is at fault, without it where a field is
+    // papaparse counts from 0; it includes the header if a quote is wrong, and leaves it out if a field is
     const line = (error.row ?? 0) + (error.type === "Quotes" ? 1 : 2);
     throw new OperatorError(`Line ${line} of ${path} cannot be read: ${error.message}.`);
   }

@@ -1,23 +1,23 @@
-// One command is one ops function, called in one autocommitted statement.
+// A command calls one ops function, in one autocommitted statement.
 
 import pg from "pg";
 import { sentence } from "./refusals.ts";
 
-/** What ends a command: a sentence for the person who typed it, with nothing secret in it. */
+/** Ends a command with a sentence for the person who typed it, without secrets. */
 export class OperatorError extends Error {}
 
-/** What an ops function answers. */
+/** The answer of an ops function. */
 export type Answer = Record<string, unknown>;
 
-/** A refusal of the rules, as private.refuse raises it. */
+/** A refusal raised by private.refuse. */
 const RULE = "RULE1";
 
-/** A client that is not connected yet, and that is ended after one call. */
+/** A client for one call: not connected yet, and closed after it. */
 export type Open = (
   url: string,
 ) => Pick<pg.Client, "host" | "port" | "database" | "user" | "connect" | "query" | "end">;
 
-/** @throws {OperatorError} a refusal, or why the database could not be asked. */
+/** @throws {OperatorError} a refusal, or the reason why the database could not be reached. */
 export async function callOps(
   url: string,
   name: string,
@@ -48,7 +48,7 @@ export function openClient(url: string): pg.Client {
     );
   }
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, application_name: "operator" });
-  client.on("error", () => {}); // a connection that breaks is reported by the statement that waits for it
+  client.on("error", () => {}); // the statement that waits for a broken connection reports it
   return client;
 }
 
@@ -66,16 +66,22 @@ function failed(
 ): string {
   if (code === RULE) return sentence(message, detail ? JSON.parse(detail) : {});
   if (code === "42501" && schema !== "ops") {
-    return `${user} may not do this at ${place}: it takes the owner of the database, such as postgres, by --database-url or OWNER_DATABASE_URL.`;
+    return (
+      `${user} may not do this at ${place}: connect as the owner of the database, such as postgres, with ` +
+      "--database-url or OWNER_DATABASE_URL."
+    );
   }
   if (code === "42501") return `${user} may not run operator functions at ${place}. Connect as the role operator.`;
   if (code === "3F000" || code === "42883") {
     return `The database at ${place} lacks this command. Apply the migrations of this version (supabase db push).`;
   }
   if (code === "55P03" || code === "57014") {
-    return `The database at ${place} was busy with the same thing for too long. Nothing was changed; try again.`;
+    return `The database at ${place} was locked by another command for too long. Nothing was changed; try again.`;
   }
-  // only what the database answers has one: the code of a broken write, EPIPE, looks like an SQLSTATE
+  // only an answer of the database has a severity; the code EPIPE of a broken write looks like an SQLSTATE
   if (severity) return `The database refused (${code}: ${message}). Nothing was changed.`;
-  return `The database at ${place} went away before it answered (${code ?? message}). List, to see whether the change was made.`;
+  return (
+    `The connection to the database at ${place} broke before it answered (${code ?? message}). Check with a list ` +
+    "command whether the change was made."
+  );
 }

@@ -7,10 +7,12 @@ import type { Answer } from "./database.ts";
 import { fields, table } from "./text.ts";
 
 const quarter = () => new Argument("<quarter>", "a quarter, such as 2026-Q2");
-const year = () => new Argument("<delivery_year>", "the year in which was charged").argParser(whole(2100));
-const booking = () => new Argument("<booking>", "id of the booking; or its run or its quarter, where that means one");
+const year = () => new Argument("<delivery_year>", "the year of charging").argParser(whole(2100));
+const booking = () =>
+  new Argument("<booking>", "id of the booking; or its run or quarter, if only one booking matches");
 const ofPartner = () => new Option("--partner <partner>", "only of this partner (id or slug)");
-const reason = () => new Option("--reason <text>", "why, for the audit; no personal data").makeOptionMandatory();
+const reason = () =>
+  new Option("--reason <text>", "the reason, for the audit log; no personal data").makeOptionMandatory();
 const sale = () => new Argument("<sale>", "reference or id of the sale");
 
 const BOOKING_COLUMNS =
@@ -24,7 +26,7 @@ function preview({ quarter, flagged, flagged_months, taken, left_out, total }: A
   const sum = total as { months: number; kwh: number; ere: number };
   return [
     titled(
-      `Implausible, and taken in all the same: ${flagged_months} months`,
+      `Implausible, but included: ${flagged_months} months`,
       flagged,
       "partner_slug ean_code period kwh session_count flags",
     ),
@@ -34,7 +36,14 @@ function preview({ quarter, flagged, flagged_months, taken, left_out, total }: A
   ].join("\n\n");
 }
 
-/** Of those that are meant the open ones; where none is open, those that were submitted, of which there is nothing to do. */
+function opened(answer: Answer): string {
+  if ((answer.bookings as Row[]).length === 0)
+    return "Nothing to open: no month of this quarter waits to be booked. booking preview shows the reasons.";
+  const said = answer.changed ? "Opened." : "Nothing to open: these are already open.";
+  return `${said}\n${list("bookings", `run_id ${BOOKING_COLUMNS}`)(answer)}`;
+}
+
+/** The open bookings among those named; if none is open, the submitted ones, which need nothing. */
 function toSubmit({ bookings }: Answer): Row[] {
   const rows = bookings as Row[];
   const being = (wanted: string) => rows.filter(({ status }) => status === wanted);
@@ -46,10 +55,11 @@ function submitted({ results }: Answer): string {
   const empty = all.filter(({ booking }) => booking.status === "open");
   return [
     list("bookings", BOOKING_COLUMNS)({ bookings: all.map(({ booking }) => booking) }),
-    ...(all.every(({ changed }) => !changed) ? ["Nothing to change: no month was taken in."] : []),
+    ...(all.every(({ changed }) => !changed) ? ["Nothing to change: no month was added."] : []),
     ...empty.map(
       ({ booking: { partner_slug, quarter } }) =>
-        `${partner_slug} has no month that can be booked, so its booking stays open; booking preview ${quarter} --partner ${partner_slug} says why.`,
+        `${partner_slug} has no month that can be booked, so its booking stays open; booking preview ${quarter} ` +
+        `--partner ${partner_slug} says why.`,
     ),
   ].join("\n\n");
 }
@@ -57,22 +67,22 @@ function submitted({ results }: Answer): string {
 function checked({ ok, checks, wrong }: Answer): string {
   const found = table(checks as Row[], ["check", "expected", "found", "wrong"]);
   if (ok) return `${found}\n\nEverything agrees.`;
-  return `${found}\n\n${titled("What does not agree", wrong, "partner_slug check expected found wrong first")}`;
+  return `${found}\n\n${titled("Differences", wrong, "partner_slug check expected found wrong first")}`;
 }
 
 export const ERE_COMMANDS: Command[] = [
   {
     name: "factor list",
-    summary: "List what a kWh of each year is worth in ERE",
+    summary: "List the ERE per kWh of each year",
     example: "factor list",
     ops: "factor_list",
     view: list("factors", "delivery_year renewable_share ere_per_kwh bookable_until"),
   },
   {
     name: "factor set",
-    summary: "Say what a kWh of a year is worth, and until when its months can be booked",
+    summary: "Set the ERE per kWh of a year, and until when its months can be booked",
     details:
-      "ERE per kWh is share x 183 g/MJ x 3.6 MJ/kWh / 1000. A share by which something is booked stays as it is.",
+      "ERE per kWh is share x 183 g/MJ x 3.6 MJ/kWh / 1000. A share that was used in a booking cannot be changed.",
     example: "factor set 2027 --share 0.52 --bookable-until 2028-03-31",
     takes: [
       year(),
@@ -84,9 +94,10 @@ export const ERE_COMMANDS: Command[] = [
   },
   {
     name: "booking preview",
-    summary: "Show what bookings of a quarter would take in now, and why they leave the rest out",
+    summary: "Show which months a booking of a quarter would include now, and why it leaves out the rest",
     details:
-      "What looks implausible comes first; it holds nothing back. A quarter that is still running can be looked at too. With --csv every month goes into a file, with its reason and flags.",
+      "Implausible months come first, but can be booked. The quarter may still be running. --csv writes every month " +
+      "into a file, with its reason and flags.",
     example: "booking preview 2026-Q2 --partner laadpunt-zuid",
     takes: [quarter(), ofPartner(), new Option("--csv <file>", "write every month into this file")],
     ops: "booking_preview",
@@ -95,20 +106,21 @@ export const ERE_COMMANDS: Command[] = [
   },
   {
     name: "booking open",
-    summary: "Open a booking of a quarter: one for each partner that has months for it",
+    summary: "Open a booking of a quarter for each partner that has months for it",
     details:
-      "Bookings that are opened at once share a run id. One that is open already is shown; where it was submitted, a supplementary one is opened for what came later.",
+      "Bookings opened together share a run id. A booking that is already open is shown. If it was submitted, a " +
+      "supplementary booking is opened for later months.",
     example: "booking open 2026-Q2",
     takes: [quarter(), ofPartner()],
     ops: "booking_open",
-    view: (answer) =>
-      `${answer.changed ? "Opened." : "Nothing to open: these are open already."}\n${list("bookings", `run_id ${BOOKING_COLUMNS}`)(answer)}`,
+    view: opened,
   },
   {
     name: "booking submit",
-    summary: "Take in every month that may be booked, and lock it",
+    summary: "Add every month that may be booked to a booking, and lock it",
     details:
-      "A run or a quarter means all its open bookings, each in a transaction of its own: interrupted, the same command goes on where it stopped. One that finds nothing stays open; booking preview says why.",
+      "A run or a quarter means all its open bookings, each in its own transaction. If interrupted, run the command " +
+      "again. A booking without months stays open; booking preview says why.",
     example: "booking submit 2026-Q2",
     takes: [new Argument("<booking>", "id of a booking, of a run, or a quarter"), ofPartner()],
     ops: "booking_submit",
@@ -122,21 +134,22 @@ export const ERE_COMMANDS: Command[] = [
   },
   {
     name: "booking withdraw",
-    summary: "Take a booking back, before anything of it was credited or rejected",
+    summary: "Withdraw a booking before any row was credited or rejected",
     details:
-      "Its months are open again: they can be delivered anew, and booked anew. One that was exported needs a --reason: the register may have its file, and has to drop it too.",
+      "Its months are open again: they can be delivered and booked again. If it was exported, give a --reason: the " +
+      "register may have its file and has to drop it too.",
     example: "booking withdraw 2026-Q2 --partner laadpunt-zuid",
-    takes: [booking(), ofPartner(), new Option("--reason <text>", "why, for the audit; no personal data")],
-    ends: ({ booking }) => `The booking ${booking} will be taken back, and its months will be open again.`,
+    takes: [booking(), ofPartner(), new Option("--reason <text>", "the reason, for the audit log; no personal data")],
+    ends: ({ booking }) => `The booking ${booking} will be withdrawn, and its months will be open again.`,
     ops: "booking_withdraw",
     view: changed("booking", "Booking withdrawn."),
   },
   {
     name: "booking list",
-    summary: "List bookings and what became of them, newest quarter first",
+    summary: "List bookings and their results, newest quarter first",
     example: "booking list --partner laadpunt-zuid",
     takes: [
-      new Argument("[booking]", "only this one: an id of a booking or a run, or a quarter"),
+      new Argument("[booking]", "only this booking, run or quarter"),
       ofPartner(),
       new Option("--status <status>", "only these").choices(["open", "submitted", "withdrawn"]),
       limit(50),
@@ -148,7 +161,8 @@ export const ERE_COMMANDS: Command[] = [
     name: "booking export",
     summary: "Write the file for the register",
     details:
-      "CSV in UTF-8, described in docs/ere.md. Its SHA-256 is kept, and each time it is the same bytes. Nobody but you can read the file.",
+      "A CSV in UTF-8, described in docs/ere.md. We store its SHA-256; every export has the same bytes. Only you " +
+      "can read the file.",
     example: "booking export 2026-Q2 --partner laadpunt-zuid --out 2026-Q2.csv",
     takes: [booking(), ofPartner(), new Option("--out <file>", "the file to write").makeOptionMandatory()],
     ops: "booking_export",
@@ -158,15 +172,18 @@ export const ERE_COMMANDS: Command[] = [
   },
   {
     name: "booking credit",
-    summary: "Note what the register granted",
+    summary: "Record what the register granted",
     details:
-      "Without --file every row that waits is credited whole. The file has the columns row_id,accepted_kwh,reason: less than submitted credits that much, 0 rejects the row and opens its month; rows it leaves out go on waiting. One wrong row, and nothing is credited. --granted is for a register that grants another total than the rows come to.",
+      "Without --file every waiting row is credited in full. The file has the columns row_id,accepted_kwh,reason. A " +
+      "lower accepted_kwh credits that much; 0 rejects the row and opens its month. Rows that are not in the file " +
+      "keep waiting. If one row is wrong, nothing is credited. Use --granted if the register's total differs from " +
+      "the sum of the rows.",
     example: "booking credit 2026-Q2 --partner laadpunt-zuid --file granted.csv",
     takes: [
       booking(),
       ofPartner(),
-      new Option("--file <file>", "what was granted, row by row"),
-      new Option("--granted <ere>", "the ERE granted for the whole, at most six decimals"),
+      new Option("--file <file>", "the grants, row by row"),
+      new Option("--granted <ere>", "the total ERE granted, at most six decimals"),
     ],
     ops: "booking_credit",
     prepare: ({ file, ...input }) => (file === undefined ? input : { ...input, rows: readCreditFile(String(file)) }),
@@ -174,11 +191,11 @@ export const ERE_COMMANDS: Command[] = [
   },
   {
     name: "booking reverse-credit",
-    summary: "Take back what was credited of a row, or that it was rejected",
-    details: "The row waits for another credit. Not while its ERE are sold: reverse the sale first.",
+    summary: "Undo the credit or the rejection of a row",
+    details: "The row waits for a credit again. Refused while its ERE are sold: reverse the sale first.",
     example: 'booking reverse-credit 0b0d1e00-0000-4000-8000-000000000000 --reason "wrong row in the file"',
     takes: [new Argument("<row>", "the row_id of the export"), reason()],
-    ends: ({ row }) => `What was credited of row ${row} will be taken back.`,
+    ends: ({ row }) => `The credit or rejection of row ${row} will be undone.`,
     ops: "booking_reverse_credit",
     view: changed("booking", "Credit reversed."),
   },
@@ -186,17 +203,17 @@ export const ERE_COMMANDS: Command[] = [
     name: "sale record",
     summary: "Sell ERE of a booking, and split the money over its rows",
     details:
-      "The reference makes it a sale once: sent again with the same values nothing happens, with others it is refused.",
+      "The reference makes the command safe to repeat: the same values change nothing, other values are refused.",
     example:
       'sale record 2026-Q2 --partner laadpunt-zuid --ere 1200.5 --price 0.42 --buyer "Brandstof N.V." --reference BR-2026-081',
     takes: [
       booking(),
       ofPartner(),
-      new Option("--ere <number>", "how many, at most six decimals").makeOptionMandatory(),
-      new Option("--price <euro>", "for each, at most six decimals").makeOptionMandatory(),
+      new Option("--ere <number>", "number of ERE, at most six decimals").makeOptionMandatory(),
+      new Option("--price <euro>", "euro per ERE, at most six decimals").makeOptionMandatory(),
       new Option("--buyer <name>", "who bought them").makeOptionMandatory(),
-      new Option("--reference <reference>", "the number of the sale, the buyer's or our own").makeOptionMandatory(),
-      new Option("--date <date>", "when they were sold; today where absent"),
+      new Option("--reference <reference>", "reference of the sale, the buyer's or our own").makeOptionMandatory(),
+      new Option("--date <date>", "date of sale; today if omitted"),
     ],
     ops: "sale_record",
     view: changed("sale", "Sale recorded."),
@@ -219,29 +236,29 @@ export const ERE_COMMANDS: Command[] = [
   },
   {
     name: "sale reverse",
-    summary: "Take a sale back, as far as it has not been paid out",
-    details: "With --recover all of it: what was paid is then a negative balance, which later payouts settle.",
+    summary: "Reverse a sale, as far as it has not been paid out",
+    details: "--recover also reverses the paid part: it becomes a negative balance, which later payouts settle.",
     example: 'sale reverse BR-2026-081 --reason "the buyer withdrew"',
-    takes: [sale(), ofPartner(), reason(), new Option("--recover", "also what has been paid out")],
+    takes: [sale(), ofPartner(), reason(), new Option("--recover", "also reverse the part that was paid out")],
     ends: ({ sale, recover }) =>
-      `The sale ${sale} will be taken back${recover ? ", also what has been paid out of it: its customers will owe that" : ""}.`,
+      `The sale ${sale} will be ` +
+      `reversed${recover ? ", also the part that was paid out: its customers will owe that" : ""}.`,
     ops: "sale_reverse",
     view: changed("sale", "Sale reversed."),
   },
   {
     name: "figures publish",
-    summary: "Let positions say what a year yields, from now on",
-    details:
-      "Of all partners' accounts and of everybody who came on their own; repeat it for a partner that came later.",
+    summary: "Publish the yield of a year, to appear in positions from now on",
+    details: "For all partners' accounts and for people without a partner. Repeat it for a partner that came later.",
     example: "figures publish 2026",
     takes: [year(), ofPartner()],
     ops: "figures_publish",
     view: (answer) =>
-      `${answer.changed ? "Published." : "Nothing to change: they are published already."}\n${list("figures", FIGURES_COLUMNS)(answer)}`,
+      `${answer.changed ? "Published." : "Nothing to change: they are already published."}\n${list("figures", FIGURES_COLUMNS)(answer)}`,
   },
   {
     name: "figures list",
-    summary: "List what is published, with the average price of an ERE",
+    summary: "List the published figures, with the average price of an ERE",
     example: "figures list",
     ops: "figures_list",
     view: list("figures", FIGURES_COLUMNS),
@@ -249,7 +266,7 @@ export const ERE_COMMANDS: Command[] = [
   {
     name: "ledger check",
     summary: "Prove that kWh, ERE and money agree, from the delivered months to the last cent",
-    details: "Exit code 1 where something does not; the first of each is named.",
+    details: "Exit code 1 if something does not agree; the first difference of each check is named.",
     example: "ledger check",
     takes: [ofPartner()],
     ops: "ledger_check",

@@ -1,4 +1,5 @@
-// What a booking rests on, as one zip for the verifier. Written while it is read, page by page: the largest thing in memory is a page.
+// The evidence for a booking as one zip, for the verifier. It is written while it is read, so memory holds at most one
+// page.
 
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -6,17 +7,17 @@ import { Zip, ZipDeflate, ZipPassThrough } from "fflate";
 import type { Input, Machine, Row } from "./command.ts";
 import { type Answer, OperatorError } from "./database.ts";
 
-/** Lines of each part that are read at once; a PDF has up to a tenth of a megabyte. */
+/** Lines of each part per read; a PDF has up to 100 kB. */
 const PARTS = { rows: 500, mandates: 200, deliveries: 200, connections: 100, audit: 500 };
 const PDFS = 50;
-/** The format without its extension ZIP64: so many entries, so many bytes. Some room is left for the last entries. */
+/** Limits of zip without ZIP64, in entries and bytes. Some room is left for the last entries. */
 const MOST_FILES = 65_000;
 const MOST_BYTES = 4_000_000_000;
 
 type Written = { name: string; bytes: number; sha256: string };
 type Page = { lines: Row[]; last: string | null };
 
-/** A zip that goes to a file as it is made: the same content gives the same bytes, on any day. */
+/** A zip streamed to a file. The same content gives the same bytes on any day. */
 class Archive {
   readonly files: Written[] = [];
   #bytes = 0;
@@ -30,11 +31,11 @@ class Archive {
     });
   }
 
-  /** Writes a file of several pieces; a PDF is stored, because it is compressed already. */
+  /** Writes a file in several pieces. PDFs are stored uncompressed, because they are compressed already. */
   async add(name: string, pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
     if (this.files.length >= MOST_FILES || this.#bytes > MOST_BYTES) {
       throw new OperatorError(
-        `The evidence is more than fits into one zip (${MOST_FILES} files, 4 GB). Nothing was written.`,
+        `The evidence does not fit into one zip (${MOST_FILES} files, 4 GB). Nothing was written.`,
       );
     }
     const entry = name.endsWith(".pdf") ? new ZipPassThrough(name) : new ZipDeflate(name, { level: 6 });
@@ -58,11 +59,11 @@ class Archive {
 
 const text = (value: string) => new TextEncoder().encode(value);
 
-/** Writes the evidence of a booking into a file, which is there whole or not at all. */
+/** Writes the evidence of a booking into a file: completely, or not at all. */
 export async function writeEvidence({ out, overwrite, ...input }: Input, { call, say }: Machine): Promise<Answer> {
   const path = String(out);
   if (existsSync(path) && !overwrite) {
-    throw new OperatorError(`${path} is there already; name another file, or add --overwrite.`);
+    throw new OperatorError(`${path} exists already; name another file, or add --overwrite.`);
   }
   const { csv, ...booking } = await call("evidence_open", input);
   const { partner_id, booking_id, rows } = booking as { partner_id: string; booking_id: string; rows: number };

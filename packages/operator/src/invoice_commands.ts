@@ -22,7 +22,10 @@ export const INVOICE_COMMANDS: Command[] = [
     name: "invoice issue",
     summary: "Write the partners' invoices for their share in the fees of a quarter",
     details:
-      "Self-billing: one for each partner, of what is on no invoice yet, and a credit note for each invoice of which a sale was taken back since. Numbered without gaps by partner and year of issue. VAT comes on top, and the next payout pays it. A partner without a VAT regime (partner set --vat-regime), or without the VAT number or address it needs, is left out and named.",
+      "Self-billing: one invoice for each partner, for the share that is on no invoice yet. If a sale was reversed, " +
+      "its invoice gets a credit note. Numbers have no gaps by partner and year of issue. VAT is added, and the " +
+      "next payout pays it. A partner is left out, and named, if it has no VAT regime (partner set --vat-regime), " +
+      "VAT number or address that it needs.",
     example: "invoice issue 2026-Q2",
     takes: [new Argument("<quarter>", "a quarter, such as 2026-Q2"), ofPartner()],
     ops: "invoice_issue",
@@ -38,7 +41,7 @@ export const INVOICE_COMMANDS: Command[] = [
   },
   {
     name: "invoice show",
-    summary: "Show an invoice and what it charges, by the month of delivery",
+    summary: "Show an invoice and its lines, by month of delivery",
     example: "invoice show laadpunt-zuid 2026-0001",
     takes: [new Argument("<partner>", "id or slug of the partner"), new Argument("<number>", "such as 2026-0001")],
     ops: "invoice_show",
@@ -54,8 +57,8 @@ export const INVOICE_COMMANDS: Command[] = [
   },
   {
     name: "vat set",
-    summary: "Say the standard rate of VAT from a day on",
-    details: "A rate by which an invoice was issued stays as it is.",
+    summary: "Set the standard rate of VAT from a day on",
+    details: "A rate that was used on an invoice cannot be changed.",
     example: "vat set 2027-01-01 22",
     takes: [
       new Argument("<valid_from>", "the first day, such as 2027-01-01"),

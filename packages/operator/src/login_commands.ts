@@ -1,22 +1,23 @@
-// Operators: who they are to the database.
+// Operators and their database logins.
 
 import { Argument } from "commander";
 import { about, type Command, changed, list } from "./command.ts";
 
-const login = () => new Argument("<name>", "small letters and digits, such as eva");
+const login = () => new Argument("<name>", "lower-case letters and digits, such as eva");
 
 export const LOGIN_COMMANDS: Command[] = [
   {
     name: "login create",
-    summary: "Make a login of the database for one operator; its password is shown once",
+    summary: "Create a database login for one operator; its password is shown once",
     details:
-      "Needs the owner of the database (--database-url or OWNER_DATABASE_URL). A payout takes two operators, each with a login of their own: operator_<name>.",
+      "Needs the owner of the database (--database-url or OWNER_DATABASE_URL). A payout needs two operators, each " +
+      "with their own login: operator_<name>.",
     example: "login create eva",
     takes: [login()],
     ops: "login_create",
     owner: true,
     makes: "login",
-    view: changed("login", "Login made. Its password is shown this once."),
+    view: changed("login", "Login created. Its password is shown only once."),
   },
   {
     name: "login list",
@@ -29,7 +30,7 @@ export const LOGIN_COMMANDS: Command[] = [
     name: "login disable",
     summary: "End the login of an operator for good",
     details:
-      "Needs the owner of the database (--database-url or OWNER_DATABASE_URL). Sessions that are open end by themselves.",
+      "Needs the owner of the database (--database-url or OWNER_DATABASE_URL). Open sessions stay until they close.",
     example: "login disable eva",
     takes: [login()],
     ends: about("name", "will not be let in any more"),

@@ -12,19 +12,19 @@ function osUser(): string {
   }
 }
 
-/** On standard error: what is printed may be JSON for another program. */
+/** On standard error, because standard output may be JSON for another program. */
 async function confirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await terminal.question(`${question}\nGo on? [y/N] `)).trim());
   } catch {
-    return false; // Ctrl-C and Ctrl-D are no yes
+    return false; // Ctrl-C and Ctrl-D are not a yes
   } finally {
     terminal.close();
   }
 }
 
-// who reads no further, as `| head` does, has what it wanted; what the command does is done to its end
+// a reader such as `| head` may stop early; the command still runs to its end
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });

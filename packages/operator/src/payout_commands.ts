@@ -1,16 +1,19 @@
 // From balances to the bank: payouts.
 
 import { Argument, Option } from "commander";
-import { about, type Command, changed, limit, list, type Row, whole } from "./command.ts";
+import { about, type Command, changed, count, limit, list, type Row, whole } from "./command.ts";
 import type { Answer } from "./database.ts";
 import { exportBatch, prepare } from "./payouts.ts";
 import { fields, table } from "./text.ts";
 
 const batch = () => new Argument("<batch>", "id of the batch");
-const reason = () => new Option("--reason <text>", "why, for the audit; no personal data");
+const reason = () => new Option("--reason <text>", "the reason, for the audit log; no personal data");
 
 const BATCH_COLUMNS = "batch_id status lines amount_eur paid failed prepared_by prepared_at approved_by exported_at";
 const LINE_COLUMNS = "line_id payee partner_slug name iban amount_eur status failed_reason parts";
+
+/** Of a long list a person reads so many. */
+const MOST_NAMED = 50;
 
 function prepared({ batch, left_out, payees }: Answer): string {
   const named = (payees as Row[]).filter(({ reason }) => reason !== "below_minimum");
@@ -20,28 +23,52 @@ function prepared({ batch, left_out, payees }: Answer): string {
       ? [`Left out\n${table(left_out as Row[], ["reason", "payees", "amount_eur"])}`]
       : []),
     ...(named.length > 0
-      ? [table(named.slice(0, 50), ["payee", "partner_slug", "amount_eur", "reason", "iban", "iban_changed_at"])]
+      ? [
+          table(named.slice(0, MOST_NAMED), [
+            "payee",
+            "partner_slug",
+            "amount_eur",
+            "reason",
+            "iban",
+            "iban_changed_at",
+          ]),
+        ]
       : []),
-    ...(named.length > 50 ? [`and ${named.length - 50} more; --json names all`] : []),
+    ...(named.length > MOST_NAMED ? [`and ${named.length - MOST_NAMED} more; --json names all`] : []),
   ].join("\n\n");
 }
 
 function settled({ changed, paid, failed, batch, lines }: Answer): string {
   return [
-    changed ? `${paid} lines paid, ${failed} failed.` : "Nothing to change: it was so already.",
+    changed ? `${count(paid, "line")} paid, ${failed} failed.` : "Nothing to change: it was so already.",
     ...(batch ? [fields(batch as Row)] : []),
     ...((lines as Row[]).length > 0 ? [table(lines as Row[], LINE_COLUMNS.split(" "))] : []),
+  ].join("\n");
+}
+
+/** Whom a batch pays, where it waits for approval. */
+function toApprove(answer: Answer): string | undefined {
+  const batch = answer.batch as Row;
+  if (batch.status !== "prepared") return undefined;
+  const lines = answer.lines as Row[];
+  return [
+    `${batch.prepared_by} prepared ${count(batch.lines, "payment")}, € ${Number(batch.amount_eur).toFixed(2)} in all:`,
+    table(lines.slice(0, MOST_NAMED), ["name", "iban", "amount_eur", "partner_slug"]),
+    ...(Number(batch.lines) > MOST_NAMED
+      ? [`and ${Number(batch.lines) - MOST_NAMED} more; payout show ${batch.batch_id} --limit 1000 names them`]
+      : []),
   ].join("\n");
 }
 
 export const PAYOUT_COMMANDS: Command[] = [
   {
     name: "payout prepare",
-    summary: "Make a batch of all who can be paid now, and name who cannot",
+    summary: "Prepare a batch of everyone who can be paid now, and name who cannot",
     details:
-      "Takes IBAN_KEYS, and a login of your own. Paid is every balance from the minimum on, to an IBAN that has been there for 48 hours; less is carried over while more can come. Somebody else approves the batch.",
+      "Needs IBAN_KEYS, and a login of your own. Pays every balance from the minimum on, to an IBAN stored for 48 " +
+      "hours or more. A smaller balance is carried over while more can come. Another operator approves the batch.",
     example: "payout prepare --minimum 5",
-    takes: [new Option("--minimum <euro>", "from how many euro on; 5 where absent")],
+    takes: [new Option("--minimum <euro>", "minimum in euro; 5 if omitted")],
     ops: "payout_prepare",
     perform: { also: ["payout_due"], run: prepare },
     view: prepared,
@@ -49,7 +76,7 @@ export const PAYOUT_COMMANDS: Command[] = [
   {
     name: "payout show",
     summary: "Show a batch and its lines, in the order of the file",
-    details: "Names people, so it leaves an audit row.",
+    details: "Shows personal data, so it leaves an audit row.",
     example: "payout show 0b0d1e00-0000-4000-8000-000000000000",
     takes: [
       batch(),
@@ -78,17 +105,20 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout approve",
-    summary: "Let a batch go to the bank; not by who prepared it",
-    details: "Takes a login of your own. payout show says what you approve.",
+    summary: "Approve a batch for the bank; not by the operator who prepared it",
+    details:
+      "Needs a login of your own. Names whom the batch pays before it asks, which leaves an audit row; payout show " +
+      "lists every line.",
     example: "payout approve 0b0d1e00-0000-4000-8000-000000000000",
     takes: [batch()],
-    ends: about("batch", "will be paid as it stands, once it is exported and at the bank"),
+    looks: { ops: "payout_show", view: toApprove },
+    ends: about("batch", "will be paid as it is, once it is exported and sent to the bank"),
     ops: "payout_approve",
     view: changed("batch", "Batch approved."),
   },
   {
     name: "payout cancel",
-    summary: "Give back what a batch took, before it was exported",
+    summary: "Return the money of a batch to the balances, before it is exported",
     example: 'payout cancel 0b0d1e00-0000-4000-8000-000000000000 --reason "prepared too early"',
     takes: [batch(), reason().makeOptionMandatory()],
     ends: about("batch", "will be cancelled, and its money will be in the balances again"),
@@ -99,12 +129,14 @@ export const PAYOUT_COMMANDS: Command[] = [
     name: "payout export",
     summary: "Write the file for the bank (SEPA, pain.001.001.09)",
     details:
-      "Takes IBAN_KEYS, and the account it is paid from: PAYOUT_ACCOUNT_NAME, PAYOUT_ACCOUNT_IBAN, and PAYOUT_ACCOUNT_BIC where the bank asks for it. Written once; where it went astray, --again with a reason writes the same bytes. Nobody but you can read the file.",
+      "Needs IBAN_KEYS, and the account it is paid from: PAYOUT_ACCOUNT_NAME, PAYOUT_ACCOUNT_IBAN, and " +
+      "PAYOUT_ACCOUNT_BIC if the bank asks for it. Runs once; if the file was lost, --again with a reason writes " +
+      "the same bytes. Only you can read the file.",
     example: "payout export 0b0d1e00-0000-4000-8000-000000000000 --out 2026-Q2.xml",
     takes: [
       batch(),
       new Option("--out <file>", "the file to write").makeOptionMandatory(),
-      new Option("--again", "once more, the same bytes"),
+      new Option("--again", "write the same bytes again"),
       reason(),
     ],
     ops: "payout_export",
@@ -114,15 +146,16 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout settle",
-    summary: "Note what the bank did: paid a batch, or failed to pay lines",
+    summary: "Record what the bank did: paid a batch, or failed to pay lines",
     details:
-      "Of a batch every line is paid that was not said to have failed. --failed takes lines of any batch that was exported, also of one that is settled: the money is in the balance again, and that IBAN is held back.",
+      "For a batch, every line is paid unless it was reported failed. --failed takes lines of any exported batch, " +
+      "also of a settled one: the money returns to the balance, and that IBAN is blocked.",
     example: "payout settle --failed 0b0d1e00-0000-4000-8000-000000000000",
     takes: [
       new Argument("[batch]", "id of the batch that was paid"),
       new Option(
         "--failed <line...>",
-        "lines that were not paid, or came back: their line_id, or the EndToEndId that the bank names",
+        "lines that were not paid or came back: their line_id, or the EndToEndId in the bank's report",
       ),
       reason(),
     ],
@@ -131,11 +164,11 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout release",
-    summary: "Let the IBAN of a payment that failed be paid again",
-    details: "Else only another IBAN is paid.",
+    summary: "Allow payments to an IBAN again after a failed payment",
+    details: "Without this, only another IBAN is paid.",
     example: 'payout release 0b0d1e00-0000-4000-8000-000000000000 --reason "the bank was in error"',
     takes: [
-      new Argument("<payee>", "account id of the customer, or slug or id of the partner"),
+      new Argument("<payee>", "account id of the customer, or id or slug of the partner"),
       reason().makeOptionMandatory(),
     ],
     ops: "payout_release",
@@ -143,11 +176,11 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout overview",
-    summary: "Show what was sold of a customer in a calendar year, and what they were paid in it",
-    details: "Of a person, so it leaves an audit row. --json has every sale and payment.",
+    summary: "Show what was sold for a customer in a calendar year, and what they were paid in it",
+    details: "Shows personal data, so it leaves an audit row. --json has every sale and payment.",
     example: "payout overview KLANT-1001 2026",
     takes: [
-      new Argument("<account>", "account id, or its cpo_external_ref where that means one"),
+      new Argument("<account>", "account id, or its cpo_external_ref if only one account has it"),
       new Argument("<year>", "a calendar year").argParser(whole(2100)),
     ],
     ops: "payout_overview",

@@ -1,5 +1,5 @@
-// What of a payout is done on the operator's machine, because it takes the keys of the IBANs: judging them, and the file for the bank.
-// An IBAN is clear in the memory of this process and in that file, and nowhere else.
+// Steps of a payout that run on the operator's machine, because they need the keys of the IBANs: checking IBANs, and
+// writing the file for the bank. A decrypted IBAN exists only in the memory of this process and in that file.
 
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -15,7 +15,7 @@ type Keys = Parameters<typeof openIban>[0];
 type Payee = { partner_id: string; account_id: string | null; iban: Sealed; failed: Sealed[] };
 type Line = { line_id: string; partner_id: string; name: string; amount_eur: number; iban: Sealed };
 
-/** Countries that joined SEPA after the library's list was made (EPC409-09). */
+/** Countries that joined SEPA after the library's list was written (EPC409-09). */
 const JOINED_SINCE = ["AL", "MD", "ME", "MK", "RS"];
 
 const inSepa = (iban: string) => isSEPACountry(iban.slice(0, 2)) || JOINED_SINCE.includes(iban.slice(0, 2));
@@ -28,11 +28,11 @@ function problemOf(keys: Keys, { partner_id, iban, failed }: Payee): string | nu
     if (!inSepa(clear)) return "iban_outside_sepa";
     return failed.some((each) => openIban(keys, partner_id, each) === clear) ? "iban_failed" : null;
   } catch {
-    return "iban_unreadable"; // what was thrown may quote it
+    return "iban_unreadable"; // the error may quote the IBAN
   }
 }
 
-/** Judges the IBANs of all who are due, and has the database make the batch of those it can pay. */
+/** Checks the IBANs of all payees who are due, and has the database create the batch of those it can pay. */
 export async function prepare(input: Input, { call, env }: Machine): Promise<Answer> {
   const keys = readKeys(env);
   const { payees } = (await call("payout_due", input)) as { payees: Payee[] };
@@ -46,7 +46,10 @@ export async function prepare(input: Input, { call, env }: Machine): Promise<Ans
   return call("payout_prepare", { ...input, judged });
 }
 
-/** The batch with the file for the bank as `xml`: made once and kept by the database, the same bytes each time. */
+/**
+ * The batch with the file for the bank as `xml`. The database stores the first file, so every export has the same
+ * bytes.
+ */
 export async function exportBatch({ out, ...input }: Input, { call, env }: Machine): Promise<Answer> {
   const keys = readKeys(env);
   const debtor = readDebtor(env);
@@ -76,18 +79,21 @@ function openFor(line_id: string, keys: Keys, partner_id: string, iban: Sealed):
   try {
     return openIban(keys, partner_id, iban);
   } catch {
-    throw new OperatorError(`The IBAN of line ${line_id} does not open with these IBAN_KEYS. Nothing was exported.`);
+    throw new OperatorError(
+      `The IBAN of line ${line_id} cannot be decrypted with these IBAN_KEYS. Nothing was exported.`,
+    );
   }
 }
 
-/** @throws {OperatorError} where IBAN_KEYS is not set. */
+/** @throws {OperatorError} if IBAN_KEYS is not set. */
 export function readKeys(env: Machine["env"]): Keys {
   try {
     return { config: { IBAN_KEYS: readKeyRing(env.IBAN_KEYS ?? "") } };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     throw new OperatorError(
-      "IBANs, and the secrets of webhooks, are encrypted: set IBAN_KEYS to what the functions have, for this command alone (docs/deploy.md).",
+      "IBANs and webhook secrets are encrypted: set IBAN_KEYS to the value that the functions have, for this " +
+        "command only (docs/deploy.md).",
     );
   }
 }
@@ -111,5 +117,5 @@ function readDebtor(env: Machine["env"]) {
     return { name, iban, bic };
   }
   const wrong = [...new Set(read.error.issues.map(({ path }) => path.join(".")))].join(", ");
-  throw new OperatorError(`From which account it is paid is said by ${wrong}, which is not set or cannot be read.`);
+  throw new OperatorError(`Set the account we pay from: not set, or not readable: ${wrong}.`);
 }

@@ -1,18 +1,18 @@
-// What each refusal of an ops function means to the person at the command line, and what to do about it.
+// What each refusal of an ops function means to the operator, and what to do about it.
 
 type Detail = Record<string, unknown>;
 
 const join = (value: unknown) => (Array.isArray(value) ? value.join(", ") : String(value));
 
 const CREDIT_PROBLEMS: Record<string, string> = {
-  unknown_row: "is no row of this booking",
+  unknown_row: "is not a row of this booking",
   row_of_another_booking: "belongs to another booking",
-  doubled_row: "is in the file more than once",
-  invalid_kwh: "has an accepted_kwh that is no number with a point and at most three decimals",
+  doubled_row: "occurs more than once in the file",
+  invalid_kwh: "has an accepted_kwh that is not a number with a point and at most three decimals",
   more_than_submitted: "would be credited more kWh than were submitted",
-  reason_missing: "is credited less than was submitted, and the reason is missing",
+  reason_missing: "is credited less than was submitted, but has no reason",
   invalid_reason: "has a reason that is longer than 500 characters or one line",
-  credited_otherwise: "was credited another amount; take that back first with booking reverse-credit",
+  credited_otherwise: "was credited another amount; undo that first with booking reverse-credit",
 };
 
 const moreAtFault = (others: number) =>
@@ -24,171 +24,185 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "A slug is lower-case letters and digits in words joined by dashes, at most 60 characters; give one with --slug.",
   slug_taken: ({ slug }) => `A partner with the slug ${slug} exists already; give another with --slug.`,
   partner_not_found: ({ partner }) => `No partner has the id or slug "${partner}"; see partner list.`,
-  host_not_set: () => "The database does not know which host it belongs to; say so once with host set.",
+  host_not_set: () => "The database does not know which host it belongs to; set it once with host set.",
   host_is_set: ({ host }) =>
-    `This database belongs to the ${host} host and has partners, clients or customers; another host has a database of its own.`,
+    `This database belongs to the ${host} host and has partners, clients or customers; another host needs its own ` +
+    "database.",
   key_of_another_host: ({ host }) =>
     `This database belongs to the ${host} host, and the key is for the other one; run the command again.`,
   house_has_no_clients: () =>
     "The service's own partner has no clients, applications, keys, managers or settings, because nobody acts for it; name another partner.",
-  house_stays_active: () => "The service's own partner cannot be deactivated; people who came on their own live in it.",
+  house_stays_active: () => "The service's own partner cannot be deactivated; people without a partner live in it.",
 
   invalid_partner_setting: () =>
-    "A referral code is 4 to 20 letters and digits; a percentage is a number from 0 to 100.",
+    "A referral code is 4 to 20 letters and digits; a percentage is a number from 0 to 100, such as 12.5.",
   referral_code_taken: ({ referral_code }) => `Another partner has the referral code ${referral_code}.`,
   unknown_charger_brand: () => "Not every brand is in the catalogue; write them as GET /v1/catalog/chargers does.",
   too_many_invitations: () => "Twenty people were invited to manage this partner within a day; wait until tomorrow.",
-  manages_another_partner: ({ user }) => `${user} manages another partner already; a person manages one.`,
+  manages_another_partner: ({ user }) => `${user} already manages another partner; a person can manage one.`,
   api_key_exists: () => "The partner has an active key; replace it with --rotate.",
 
   webhook_not_found: () => "No endpoint has that id; see webhook list.",
   endpoint_limit: () => "A partner has at most 10 endpoints, its clients' included.",
   endpoint_disabled: () => "Nothing is sent to a disabled endpoint; enable it first with webhook enable.",
-  whose_log: () => "Say whose log it is: --partner, or --client.",
-  client_reads_no_log: ({ client }) =>
-    `${client} has no log: a log is that of a CPO client which belongs to a partner.`,
+  whose_log: () => "Name the log: --partner, or --client.",
+  client_reads_no_log: ({ client }) => `${client} has no log; only a CPO client that belongs to a partner has one.`,
   event_not_found: () => "The log has no event with that id, or it is older than 90 days.",
-  invalid_cursor: () => "That is no cursor of this log, no id of an event, and no moment such as 2026-11-01T12:00:00Z.",
+  invalid_cursor: () =>
+    "This is not a cursor of this log, not the id of an event, and not a moment such as 2026-11-01T12:00:00Z.",
   cursor_expired: ({ oldest_cursor }) =>
-    `An event after this cursor is older than 90 days; what is kept begins at ${oldest_cursor}.`,
+    `An event after this cursor is older than 90 days; the kept events begin at ${oldest_cursor}.`,
 
   client_not_found: ({ client }) => `No client has the id or client_id "${client}"; see client list.`,
   client_id_taken: ({ client_id }) => `A client with the client_id ${client_id} exists already; run the command again.`,
-  client_disabled: ({ client }) => `${client} is disabled for good; make a new client with client create.`,
+  client_disabled: ({ client }) => `${client} is disabled for good; create a new client with client create.`,
   client_has_accounts: ({ client }) =>
-    `${client} has created accounts under its partner, and they stay there; make a new client for the other partner.`,
+    `${client} has created accounts under its partner, and they stay there; create a new client for the other partner.`,
   unknown_scope: ({ scopes }) => `Give at least one scope, all of them from: ${join(scopes)}.`,
   invalid_return_url: () =>
     "A return URL is https (http only for localhost), at most 500 characters, without credentials, query or fragment.",
 
-  account_not_found: ({ account }) => `No account has the id or cpo_external_ref "${account}".`,
+  account_not_found: ({ account }) => `No account has the id or cpo_external_ref "${account}"; see customer find.`,
   account_ambiguous: ({ account }) => `Several clients have an account "${account}"; name it by its account id.`,
   account_several: ({ account, accounts }) =>
-    `"${account}" means several accounts; name one by its id: ${join(accounts)}.`,
+    `"${account}" matches several accounts; name one by its id: ${join(accounts)}.`,
   connection_not_found: ({ connection }) =>
-    `No active connection is meant by "${connection}"; name it by connection id, account id, EAN or cpo_external_ref.`,
+    `"${connection}" matches no active connection; name it by connection id, account id, EAN or cpo_external_ref.`,
   connection_ambiguous: ({ connection }) =>
-    `"${connection}" means several active connections; name one by its connection id, from connection list ${connection}.`,
+    `"${connection}" matches several active connections; name one by its connection id, from connection list ` +
+    `${connection}.`,
   connection_archived: ({ connection }) => `Connection ${connection} is archived, and stays as it was.`,
   ean_in_use: ({ ean_code }) => `Another active connection holds EAN ${ean_code}; archive that one first.`,
   invalid_ean_status: () => "The EAN status an operator can set is manual or unverified.",
   ean_not_manual: ({ ean_validation_status }) =>
-    `Only manual can be set back to unverified; this EAN is ${ean_validation_status}.`,
+    `Only a manual EAN status can be set back to unverified; this EAN is ${ean_validation_status}.`,
 
-  mandate_not_signed: ({ mandate_status }) => `There is no signed mandate to revoke; it is ${mandate_status}.`,
+  mandate_not_signed: ({ mandate_status }) => `There is no signed mandate to revoke; its status is ${mandate_status}.`,
   invalid_verdict: () => "The verdict of a review is goedgekeurd or afgekeurd.",
   registration_not_submitted: ({ registration_status }) =>
-    `Only a registration that is ingediend can be reviewed; this one is ${registration_status}.`,
+    `Only a registration that is ingediend can be reviewed; this registration is ${registration_status}.`,
   gates_closed: ({ gates }) =>
-    `It cannot be goedgekeurd while a gate is closed (${join(gates)}); have it opened, or review it as afgekeurd.`,
+    `It cannot be goedgekeurd while a gate is closed (${join(gates)}); open the gate, or review it as afgekeurd.`,
 
   charger_not_found: ({ charger }) => `No charger has the id "${charger}"; see charger list.`,
   mid_is_certain: ({ mid_meter }) =>
-    `The catalogue is certain that this model has ${mid_meter ? "a" : "no"} MID meter; there is nothing to judge.`,
+    `The catalogue knows that this model has ${mid_meter ? "a" : "no"} MID meter; there is nothing to confirm.`,
 
   invalid_factor: () =>
-    "A factor has a year from 2026 on, a share from 0 to 1 with at most four decimals, and a date written 2028-03-31.",
+    "A factor has a year from 2026 on, a share from 0 to 1 with at most four decimals after a point (0.52), and a date written 2028-03-31.",
   factor_missing: ({ delivery_year }) =>
     Number(delivery_year) < 2026
       ? `There are no ERE of ${delivery_year}; the first year is 2026.`
-      : `There is no factor for ${delivery_year} yet; say what a kWh of that year is worth with factor set ${delivery_year} --share.`,
+      : `There is no factor for ${delivery_year} yet; set it with factor set ${delivery_year} --share.`,
   factor_in_use: ({ delivery_year, renewable_share }) =>
-    `Months of ${delivery_year} are booked by the share ${renewable_share}, so it stays; bookings that are not credited can be withdrawn first.`,
+    `Months of ${delivery_year} are booked with the share ${renewable_share}, so it cannot change. Withdraw those ` +
+    "bookings first; credited ones cannot be withdrawn.",
 
   invalid_quarter: () => "A quarter is written 2026-Q2, from 2026-Q1 on.",
   quarter_not_begun: ({ quarter }) => `${quarter} has not begun; nothing is delivered for it yet.`,
   quarter_not_over: ({ quarter }) =>
-    `${quarter} is not over, so its booking cannot be submitted, and no invoice of it is issued; booking preview ${quarter} shows it as it stands.`,
+    `${quarter} is not over, so its booking cannot be submitted and its invoices cannot be issued; booking preview ` +
+    `${quarter} shows it so far.`,
   booking_not_found: ({ booking }) =>
-    `No booking is meant by "${booking}"; name an id, a run or a quarter of booking list.`,
+    `"${booking}" matches no booking; name an id, a run or a quarter of booking list.`,
   booking_ambiguous: ({ booking }) =>
-    `"${booking}" means several bookings; name one by its id, from booking list ${booking}, or add --partner.`,
+    `"${booking}" matches several bookings; name one by its id, from booking list ${booking}, or add --partner.`,
   booking_not_submitted: ({ booking, status }) =>
-    `The booking ${booking} is ${status}; only of one that is submitted can this be done.`,
+    `The booking ${booking} is ${status}; this command needs a submitted booking.`,
   booking_withdrawn: ({ booking }) => `The booking ${booking} was withdrawn; open another with booking open.`,
   booking_credited: ({ booking }) =>
-    `The register has credited or rejected rows of booking ${booking}, so it cannot be withdrawn; take those back with booking reverse-credit first.`,
+    `The register has credited or rejected rows of booking ${booking}, so it cannot be withdrawn; undo those first ` +
+    "with booking reverse-credit.",
   booking_exported: ({ booking, exported_at }) =>
-    `The booking ${booking} was exported on ${exported_at}, so the register may have its file. Have it dropped there, then withdraw with a --reason.`,
+    `The booking ${booking} was exported on ${exported_at}, so the register may have its file. Ask the register to ` +
+    "drop it, then withdraw with a --reason.",
   credit_file_refused: ({ line, row, problem, others }) =>
     `Line ${line} of the file${row ? `, row ${row},` : ""} ${CREDIT_PROBLEMS[String(problem)]}${moreAtFault(Number(others))}. Nothing was credited.`,
-  row_not_found: ({ row }) => `No booking has a row with the id "${row}"; it stands in the file of booking export.`,
+  row_not_found: ({ row }) => `No booking has a row with the id "${row}"; the file of booking export has the ids.`,
   row_sold: ({ row, reference }) =>
-    `ERE of row ${row} are sold, by ${reference}; take that back first with sale reverse ${reference}.`,
+    `ERE of row ${row} are sold, by ${reference}; reverse that first with sale reverse ${reference}.`,
   month_delivered_again: ({ row, period }) =>
-    `${period} of row ${row} was delivered or booked again since it was rejected; it goes into another booking.`,
+    `${period} of row ${row} was delivered or booked again after it was rejected; book it with another booking.`,
   granted_below_sold: ({ granted_ere, sold_ere }) =>
-    `The register cannot have granted ${granted_ere} ERE, because ${sold_ere} of them are sold.`,
-  invalid_reason: () => "Say why with --reason: 1 to 500 characters on one line.",
+    `The register cannot have granted ${granted_ere} ERE, because ${sold_ere} of them are already sold.`,
+  invalid_reason: () => "Give a reason with --reason: 1 to 500 characters on one line.",
 
-  invalid_ere: () => "A number of ERE is above zero, with at most nine digits and six decimals, and without a sign.",
-  invalid_price: () => "A price is above zero and below a million euro, with at most six decimals.",
+  invalid_ere: () =>
+    "A number of ERE is above zero, with at most nine digits, and without a sign. Decimals, six at most, have a point: 1200.5.",
+  invalid_price: () => "A price is above zero and below a million euro. Decimals, six at most, have a point: 0.42.",
   invalid_date: () => "A date is written 2026-06-30, and a sale is of today or before.",
-  worth_nothing: () => "So few ERE at that price come to less than half a cent; sell more of them at once.",
+  worth_nothing: () => "That number of ERE at that price comes to less than half a cent; sell more of them at once.",
   not_enough_ere: ({ ere, sellable_ere }) =>
     `${ere} ERE cannot be sold: ${sellable_ere} of the booking are credited and unsold.`,
   reference_taken: ({ reference }) =>
-    `The reference ${reference} is that of another sale, with other values; see sale show ${reference}.`,
+    `Another sale has the reference ${reference}, with other values; see sale show ${reference}.`,
   sale_not_found: ({ sale }) => `No sale has the id or reference "${sale}"; see sale list.`,
   sale_ambiguous: ({ sale }) => `Several partners have a sale "${sale}"; add --partner, or name it by its id.`,
   sale_paid_out: ({ sale }) =>
-    `All that the sale ${sale} brought has been paid out; with --recover it becomes a debt, which later payouts settle.`,
+    `Everything from the sale ${sale} has been paid out; with --recover it becomes a debt, which later payouts settle.`,
 
   own_login_needed: ({ login }) =>
-    `This takes two people, each with a login of their own, and ${login} is shared; make one with login create, or on the local stack add --as.`,
-  invalid_login: () => "The name of a login is small letters and digits, at most 31, beginning with a letter.",
-  login_taken: ({ login }) => `There is a login ${login} already; a name is never given to somebody else.`,
+    `This command needs two people, each with their own login, and ${login} is shared; create one with login ` +
+    "create, or on the local stack add --as.",
+  invalid_login: () => "A login name has at most 31 lower-case letters and digits, and begins with a letter.",
+  login_taken: ({ login }) => `The login ${login} exists already; a name is never reused for another person.`,
   login_not_found: ({ login }) => `No operator has the login ${login}; see login list.`,
 
-  invalid_minimum: () => "A minimum is a number of euro with at most two decimals, and without a sign.",
+  invalid_minimum: () => "A minimum is a number of euro without a sign. Decimals, two at most, have a point: 2.50.",
   payout_batch_not_found: ({ batch }) => `No batch has the id "${batch}"; see payout list.`,
   payout_cancelled: ({ batch }) => `The batch ${batch} was cancelled; prepare another.`,
   second_person_needed: ({ batch, login }) =>
     `${login} prepared the batch ${batch}, so somebody else has to approve it.`,
   payout_not_approved: ({ batch, status }) =>
-    `The batch ${batch} is ${status}; a file for the bank is made of one that is approved.`,
+    `The batch ${batch} is ${status}; only an approved batch can be exported.`,
   payout_exported: ({ batch, exported_at }) =>
-    `The batch ${batch} was exported on ${exported_at}; with --again and a --reason the same file is written once more.`,
+    `The batch ${batch} was exported on ${exported_at}; --again with a --reason writes the same file once more.`,
   payout_gone: ({ batch }) =>
-    `The batch ${batch} was exported, so it may be at the bank; of lines that it does not pay say so with payout settle --failed.`,
-  payout_not_exported: ({ batch, status }) => `The batch ${batch} is ${status}; the bank has done nothing with it yet.`,
+    `The batch ${batch} was exported, so it may be at the bank; report the lines it does not pay with payout settle ` +
+    "--failed.",
+  payout_not_exported: ({ batch, status }) => `The batch ${batch} is ${status}; the bank does not have it yet.`,
   payout_line_not_found: ({ line }) => `No batch has a line "${line}"; see payout show.`,
   invoice_not_found: ({ number, partner }) => `${partner} has no invoice ${number}; see invoice list.`,
   invalid_vat_rate: () =>
-    "A rate of VAT is a percentage from 0 to 100 with at most two decimals, from a day that is written 2027-01-01.",
+    "A rate of VAT is a percentage from 0 to 100 with at most two decimals after a point (5.5), from a day that is written 2027-01-01.",
   vat_rate_in_use: ({ valid_from }) =>
-    `Invoices were issued on or after ${valid_from}, so that rate stays; a new one begins on a later day.`,
-  nothing_to_settle: () => "Say which batch was paid, or which lines failed with --failed.",
+    `Invoices were issued on or after ${valid_from}, so that rate cannot change; a new rate must begin on a later day.`,
+  nothing_to_settle: () => "Name the batch that was paid, or the lines that failed with --failed.",
   ledger_disagrees: ({ partner_slug, check, first }) =>
-    `The books of ${partner_slug} do not agree (${check}: ${first}), so nothing of them is deleted; see ledger check.`,
+    `The books of ${partner_slug} do not agree (${check}: ${first}), so nothing in them is deleted; see ledger check.`,
   audit_disagrees: ({ partner_slug, log, fault, row }) =>
-    `Of the ${log} of ${partner_slug} row ${row} is not as it was written (${fault}), so nothing of it is deleted; see audit verify.`,
+    `Row ${row} of the ${log} of ${partner_slug} was changed (${fault}), so nothing in it is deleted; see audit ` +
+    "verify.",
   nothing_to_release: ({ payee }) =>
     `No payment to "${payee}" failed; name an account by its id, a partner by its slug.`,
 
-  unknown_bucket: ({ bucket, buckets }) => `"${bucket}" is no bucket for this; there are ${join(buckets)}.`,
+  unknown_bucket: ({ bucket, buckets }) =>
+    `"${bucket}" is not a bucket for this command; choose from ${join(buckets)}.`,
   invalid_quota: () => "A quota is a whole number from 1 to 1000000.",
   app_not_found: ({ app }) => `No application has the id or client_id "${app}"; see app list.`,
   invalid_redirect_uris: () =>
     "Give one to ten redirect URIs: https (http only for localhost), at most 500 characters, without credentials or fragment.",
   login_not_proved: ({ user }) =>
-    `Nobody has typed a code of ours for ${user}, so anybody may have made that login; mail them an invitation with partner invite.`,
+    `Nobody has proved the address of ${user} with a code, so anybody may have made that login; mail them an ` +
+    "invitation with partner invite.",
   user_not_found: ({ user }) => `Nobody has a login with the id or address "${user}"; they sign up first.`,
   token_not_found: ({ token }) => `No token has the id "${token}"; see token list.`,
 
   mail_not_found: ({ mail }) => `There is no such mail${mail ? `: ${mail}` : ""}; see mail list.`,
   mail_sent: ({ mail }) =>
-    `The mail ${mail} was sent, and its text was wiped then; what it was about can only be mailed anew.`,
+    `The mail ${mail} was sent, and its text was wiped then; it can only be mailed again as a new mail.`,
   mail_dropped: ({ mail }) =>
-    `The mail ${mail} was not written: its address had enough mail that day. Its reader asks for it again the next day.`,
-  mail_captured: ({ mail }) => `The mail ${mail} was captured: the sandbox sends none.`,
+    `The mail ${mail} was not written: its address reached its daily limit. Its reader can ask for it again the ` +
+    "next day.",
+  mail_captured: ({ mail }) => `The mail ${mail} was captured: the sandbox sends no mail.`,
   mail_outdated: ({ mail }) =>
-    `The mail ${mail} asks for what is done, or by a code or link that has expired or was replaced; its reader asks for another one on the page.`,
-  mail_unwanted: ({ mail }) => `The reader of mail ${mail} has opted out since, and gets no invitation any more.`,
+    `The mail ${mail} is about something already done, or has a code or link that expired or was replaced; its ` +
+    "reader asks for another one on the page.",
+  mail_unwanted: ({ mail }) => `The reader of mail ${mail} has opted out since, and gets no more invitations.`,
   mail_of_inactive_partner: ({ mail, partner }) =>
     `The mail ${mail} invites in the name of ${partner}, which is deactivated; see partner activate.`,
 
-  text_too_short: () => "Type what is known, at least three letters or digits of it; other signs find nothing.",
+  text_too_short: () => "Type at least three letters or digits; other characters find nothing.",
 };
 
 export function sentence(code: string, detail: Detail): string {

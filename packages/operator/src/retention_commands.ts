@@ -1,4 +1,4 @@
-// What need not be kept any more.
+// Deletes rows that we need not keep any more.
 
 import { Option } from "commander";
 import { verify } from "./audit.ts";
@@ -8,15 +8,18 @@ import { table } from "./text.ts";
 
 const ROWS = 20_000;
 
-/** What does not agree is evidence: as long as there is any, nothing is deleted. Each step looks again at what it deletes. */
+/**
+ * Rows that do not agree are evidence: while there are any, nothing is deleted. Each step checks again before it
+ * deletes.
+ */
 async function requireAgreement(machine: Machine): Promise<void> {
   if (!(await machine.call("ledger_check", {})).ok)
-    throw new OperatorError("Nothing was deleted: the books do not agree; ledger check says where.");
+    throw new OperatorError("Nothing was deleted: the books do not agree; see ledger check.");
   if (!(await verify({}, machine)).ok)
-    throw new OperatorError("Nothing was deleted: not everything is as it was written; audit verify says what.");
+    throw new OperatorError("Nothing was deleted: some rows were changed; see audit verify.");
 }
 
-/** Deletes kind by kind, in transactions of their own: interrupted, the next run goes on where it stopped. */
+/** Deletes kind by kind, each in its own transaction. If interrupted, the next run continues there. */
 async function forget({ dry_run }: Input, machine: Machine): Promise<Answer> {
   const { call, say } = machine;
   await requireAgreement(machine);
@@ -39,15 +42,17 @@ async function forget({ dry_run }: Input, machine: Machine): Promise<Answer> {
 export const RETENTION_COMMANDS: Command[] = [
   {
     name: "retention run",
-    summary: "Delete what need not be kept any more",
+    summary: "Delete rows that we need not keep any more",
     details:
-      "What was delivered in 2026 can be deleted from 1 January 2033 on; docs/retention.md says what of what. Step by step: interrupted, the same command goes on. Refused while ledger check or audit verify finds anything: what is deleted could not be looked at any more. With --dry-run it counts, and changes nothing.",
+      "Rows delivered in 2026 can be deleted from 1 January 2033 on; docs/retention.md lists the rules. If " +
+      "interrupted, run the same command again. Refused while ledger check or audit verify finds a problem, because " +
+      "deleted rows cannot be investigated. --dry-run counts the rows and changes nothing.",
     example: "retention run",
-    takes: [new Option("--dry-run", "only say how many rows of each kind would be deleted")],
+    takes: [new Option("--dry-run", "only count the rows of each kind that would be deleted")],
     ends: ({ dry_run }) =>
       dry_run
         ? undefined
-        : "What need not be kept any more will be deleted for good; retention run --dry-run counts it.",
+        : "Rows that we need not keep any more will be deleted for good; retention run --dry-run counts them.",
     ops: "retention_kinds",
     perform: {
       also: [
@@ -60,6 +65,6 @@ export const RETENTION_COMMANDS: Command[] = [
       ],
       run: forget,
     },
-    view: ({ before, kinds }) => `What was before ${before}:\n${table(kinds as Row[], ["kind", "rows"])}`,
+    view: ({ before, kinds }) => `Rows from before ${before}:\n${table(kinds as Row[], ["kind", "rows"])}`,
   },
 ];

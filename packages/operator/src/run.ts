@@ -1,4 +1,4 @@
-// The command line: reads what was typed, runs one ops function, prints a table or JSON, answers with an exit code.
+// The command line: parses the arguments, runs one ops function, prints a table or JSON, and returns an exit code.
 
 import { accessSync, chmodSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,22 +11,22 @@ import { type Answer, callOps, type Open, OperatorError } from "./database.ts";
 import { scramVerifier } from "./scram.ts";
 import { plain } from "./text.ts";
 
-/** Everything a command reaches outside itself. */
+/** Everything that a command reaches outside itself. */
 type Io = {
   out: (text: string) => void;
   err: (text: string) => void;
   env: Record<string, string | undefined>;
-  /** Whom the audit log names beside the login. */
+  /** The person's name, which the audit log stores beside the login. */
   operator: string;
-  /** The stack that runs on this machine, if one does. */
+  /** The stack that runs on this machine, if there is one. */
   local: () => LocalStack | undefined;
-  /** Asks the person who types, and tells whether the answer was yes. Absent where nobody does. */
+  /** Asks the person at the terminal, and returns whether they said yes. Absent if there is no terminal. */
   confirm?: (question: string) => Promise<boolean>;
-  /** A new connection unless told. */
+  /** Opens a new connection if absent. */
   open?: Open;
 };
 
-/** What the command line knows of a stack on its machine: how to connect, and as whom, and what its commands read from the environment. */
+/** What we know about a stack on this machine: its database, its logins, and the environment for its commands. */
 export type LocalStack = Pick<
   Stack,
   "database_url" | "operator_database_url" | "operator_logins" | "operator_environment"
@@ -42,7 +42,7 @@ const EXIT_CODES = "Exit code: 0 done, 1 refused or failed, 2 not understood.";
 
 /** Exit code: 0 done, 1 refused or failed, 2 not understood. */
 export async function run(argv: string[], machine: Io): Promise<number> {
-  // names and the like are strangers' texts, wherever they are printed
+  // names and other printed texts come from strangers
   const io: Io = {
     ...machine,
     out: (text) => machine.out(plain(text)),
@@ -63,7 +63,10 @@ export async function run(argv: string[], machine: Io): Promise<number> {
   }
 }
 
-/** `help partner create`, `partner help create` and `partner create help` are `partner create --help`; `help` makes no partner. */
+/**
+ * `help partner create`, `partner help create` and `partner create help` are `partner create --help`; `help` is never
+ * the name of a new partner.
+ */
 function readHelp(argv: string[]): string[] {
   const at = argv.slice(0, 3).indexOf("help");
   const [first] = argv;
@@ -76,7 +79,7 @@ function readHelp(argv: string[]): string[] {
 
 function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>): Program {
   const program = new Program(NAME)
-    .description("Runs the service: partners, clients, connections, reviews. Every change leaves an audit row.")
+    .description("Run the service: partners, clients, connections, reviews. Every change leaves an audit row.")
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .configureHelp({ optionDescription: describe })
@@ -99,14 +102,14 @@ function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>):
       if (taken instanceof Argument) leaf.addArgument(taken);
       else leaf.addOption(taken);
     }
-    if (command.ends) leaf.option("--yes", "do it without asking, as a script has to");
+    if (command.ends) leaf.option("--yes", "do it without asking; for scripts");
     leaf
       .option("--json", "print JSON, for scripts")
       .option(
         "--database-url <url>",
         `the database to run it on, with ${command.owner ? "its owner" : "an operator's login"}`,
       )
-      .option("--as <name>", "the login to act by, of those that the local stack has")
+      .option("--as <name>", "the login to use, from those of the local stack")
       .action(() => run(command, leaf));
   }
   return program;
@@ -121,7 +124,7 @@ function addNoun(program: Program, noun: string): Program {
     .helpCommand(false);
 }
 
-/** As commander says it, and whether it may be left out. */
+/** In commander's notation, with whether it may be omitted. */
 function describe(option: Option): string {
   const said = new Help().optionDescription(option);
   return option.mandatory ? `${said} (required)` : said;
@@ -133,9 +136,15 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<number>
   const typed = readInput(leaf);
   const { url, env } = findDatabase(command, chosen, io);
   checkWritable(command, typed);
-  const question = command.ends?.(typed);
-  if (question && !yes) await confirm(question, io);
   const { open } = io;
+  const looked =
+    command.looks && !(json && yes)
+      ? command.looks.view(await callOps(url, command.looks.ops, { ...typed, operator: io.operator }, { open }))
+      : undefined;
+  // on standard error, as the question: what is printed may be for another program
+  if (looked) io.err(`${looked}\n\n`);
+  const question = command.looks && !looked ? undefined : command.ends?.(typed);
+  if (question && !yes) await confirm(question, io);
   const made = await makeCredentials(command, url, open);
   const name = typeof command.ops === "string" ? command.ops : command.ops(typed);
   const schema = command.owner ? "private" : "ops";
@@ -158,7 +167,7 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<number>
   return command.fails?.(answer) ? FAILED : DONE;
 }
 
-/** One after the other, so that what stops in the middle has done the first ones whole. Says how far it is. */
+/** Runs row by row, so that an error leaves the earlier rows done. Reports progress. */
 async function callEach(
   { input, label }: NonNullable<Command["each"]>,
   rows: Row[],
@@ -173,7 +182,7 @@ async function callEach(
   return { results };
 }
 
-/** Says every ten seconds that the database is still at work. */
+/** Prints every ten seconds that the database is still at work. */
 async function patiently<T>(label: string, io: Io, work: Promise<T>): Promise<T> {
   const began = Date.now();
   const timer = setInterval(
@@ -183,21 +192,21 @@ async function patiently<T>(label: string, io: Io, work: Promise<T>): Promise<T>
   return work.finally(() => clearInterval(timer));
 }
 
-/** The answer without its field for a file, which is written where it was asked for. */
+/** The answer without the field that was written into a file. */
 function writeFile({ writes }: Command, answer: Answer, typed: Input): Answer {
   if (!writes) return answer;
   const { [writes.field]: content, ...shown } = answer;
   const path = typed[writes.option];
   if (path === undefined) return shown;
   writing(path, (file) => {
-    // a mode is for a new file: what is there already is closed to others before anything is in it
+    // a mode applies only to a new file; an existing file is closed to others before anything is written
     if (existsSync(file) && statSync(file).isFile()) chmodSync(file, 0o600);
     writeFileSync(file, String(content), { mode: 0o600 });
   });
   return { ...shown, file: path };
 }
 
-/** Where it is clear beforehand that the file cannot be written, nothing is done for it. */
+/** If the file cannot be written, refuse before anything is done. */
 function checkWritable({ writes }: Command, typed: Input): void {
   if (!writes || typed[writes.option] === undefined) return;
   writing(typed[writes.option], (file) => {
@@ -215,16 +224,16 @@ function writing(path: unknown, write: (file: string) => void): void {
   }
 }
 
-/** Options that are about the command line, which the database is not told. */
+/** Options for the command line itself; the database does not get them. */
 const LOCAL_OPTIONS = new Set(["json", "database_url", "as", "yes"]);
 
-/** @throws {OperatorError} without a yes, or where nobody is there to say it. */
+/** @throws {OperatorError} without a yes, or if nobody is there to answer. */
 async function confirm(question: string, io: Io): Promise<void> {
   if (!io.confirm) throw new OperatorError(`${question} Nobody is here to be asked: add --yes. Nothing was changed.`);
   if (!(await io.confirm(question))) throw new OperatorError("Nothing was changed.");
 }
 
-/** What was typed, under the names of the ops functions: `--return-url` is return_url. */
+/** The arguments, under the names of the ops functions: `--return-url` is return_url. */
 function readInput(leaf: Program): Input {
   const values = leaf.opts();
   return Object.fromEntries([
@@ -245,7 +254,7 @@ async function makeCredentials(
 ): Promise<{ stored?: Input; shown?: Record<string, string> }> {
   if (!makes) return {};
   if (makes === "key") {
-    // the prefix of a key says the deployment and the host it is for, and the database knows both
+    // the prefix of a key shows deployment and host, and the database knows both
     const { host, key_prefix } = (await callOps(url, "host_show", {}, { open })).host as Deployment;
     const { api_key, stored } = newPartnerKey({ KEY_PREFIX: key_prefix, API_HOST: host });
     return { stored, shown: { api_key } };
@@ -267,7 +276,7 @@ async function makeCredentials(
 
 type Chosen = { databaseUrl?: string; as?: string };
 
-/** Where a command is run, and the environment it reads: on the local stack what that stack says, unless it is set. */
+/** Where a command runs, and its environment: on the local stack, variables that are not set come from the stack. */
 function findDatabase(
   { owner }: Command,
   { databaseUrl, as }: Chosen,
@@ -278,11 +287,14 @@ function findDatabase(
   if (named) return { url: named, env };
   const stack = local();
   if (!stack && env.OPERATOR_STACK) {
-    throw new OperatorError(`No stack runs that wrote ${env.OPERATOR_STACK}; OPERATOR_STACK is the stack.json of one.`);
+    throw new OperatorError(
+      `No running stack wrote ${env.OPERATOR_STACK}; OPERATOR_STACK is the path of a stack.json.`,
+    );
   }
   if (!stack) {
     throw new OperatorError(
-      `No database is named and no local stack runs here. Start one (npm start), set ${owner ? "OWNER" : "OPERATOR"}_DATABASE_URL, or give --database-url.`,
+      "No database is named and no local stack runs here. Start one (npm start), set " +
+        `${owner ? "OWNER" : "OPERATOR"}_DATABASE_URL, or give --database-url.`,
     );
   }
   const login = as || env.OPERATOR_NAME;

@@ -1,4 +1,5 @@
-// What Postgres keeps of a password, made here: the password itself would stand in a statement, and so perhaps in the server's log.
+// The verifier that Postgres stores for a password. Computed here, because a password in a statement could end up in
+// the server's log.
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 

@@ -5,21 +5,22 @@ import { Document } from "sepa";
 /** Whose money it is. */
 type Debtor = { name: string; iban: string; bic?: string | undefined };
 
-/** `name` is in the SEPA characters and at most 70 of them; `amount_eur` has two decimals. */
+/** `name` has only SEPA characters, at most 70; `amount_eur` has two decimals. */
 export type Transfer = { line_id: string; name: string; iban: string; amount_eur: number };
 
-/** An id of at most 35 characters, as the standard has them. */
+/** An id of at most 35 characters, as the standard requires. */
 const reference = (id: string) => id.replaceAll("-", "");
 
 /**
- * One payment each, in their order. MsgId is the id of the batch, EndToEndId that of the line, both without dashes.
- * @param created_at in the Netherlands, without an offset: 2026-08-15T14:00:00. On that day it is to be paid.
- * @throws {Error} for an IBAN or a name that no such file may hold
+ * One payment for each line, in order. MsgId is the id of the batch and EndToEndId the id of the line, both without
+ * dashes.
+ * @param created_at in the Netherlands, without an offset: 2026-08-15T14:00:00. The payment date is that day.
+ * @throws {Error} for an IBAN or a name that the format does not allow
  */
 export function creditTransfers(batch_id: string, created_at: string, debtor: Debtor, transfers: Transfer[]): string {
   const message = reference(batch_id);
   const file = new Document("pain.001.001.09");
-  // the library writes the local time of the machine: read without an offset it comes out as it went in
+  // the library writes the machine's local time; parsed without an offset it comes out unchanged
   file.grpHdr.created = new Date(created_at);
   file.grpHdr.id = message;
   file.grpHdr.initiatorName = debtor.name;
@@ -31,7 +32,8 @@ export function creditTransfers(batch_id: string, created_at: string, debtor: De
   payment.debtorIBAN = debtor.iban;
   payment.debtorBIC = debtor.bic ?? "";
   file.addPaymentInfo(payment);
-  payment.id = message; // the library's own, with a number behind it, would leave too little for what is below
+  // the library's own id has a number appended, which would leave too little room for the ids below
+  payment.id = message;
 
   transfers.forEach(({ line_id, name, iban, amount_eur }, index) => {
     const transfer = payment.createTransaction();

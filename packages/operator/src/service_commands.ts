@@ -1,4 +1,4 @@
-// The work of every day: who is this, how do they stand, what failed, how much is there.
+// Daily work: find a customer, show their state, list what failed, count what waits.
 
 import { Argument, Option } from "commander";
 import { type Command, limit, list, partner, type Row, titled } from "./command.ts";
@@ -20,7 +20,7 @@ function showAccount({ account, signatory, connections, mandates, chargers, mont
     ),
     titled("Chargers", chargers, "charger_id brand model serial_number mid_eligible status created_at"),
     titled("Months", months, "year status months kwh"),
-    titled("What they were told", told, "created_at kind waits"),
+    titled("Notices they were sent", told, "created_at kind waits"),
   ].join("\n\n");
 }
 
@@ -65,9 +65,11 @@ function showStats({ at, waits, holds, sold }: Answer): string {
 export const SERVICE_COMMANDS: Command[] = [
   {
     name: "customer find",
-    summary: "Find accounts, and drafts that are none yet, by whatever is at hand",
+    summary: "Find accounts and unclaimed drafts",
     details:
-      "By the beginning of each word of a name, e-mail address or reference; or by an id, an EAN, a telephone number, or postal code and house number. At least three letters or digits. Leaves an audit row for each that is shown.",
+      "Searches the beginning of each word of a name, e-mail address or reference. Or give an id, an EAN, a " +
+      "telephone number, the payment reference of a statement, or postal code and house number. Exact matches come " +
+      "first. Needs at least three letters or digits. Leaves an audit row for each result.",
     example: 'customer find "sanne vries"',
     takes: [new Argument("<text>", "what is known"), limit(20)],
     ops: "customer_find",
@@ -78,7 +80,7 @@ export const SERVICE_COMMANDS: Command[] = [
     summary: "Show everything about an account: signatory, connections, mandates, chargers, months, mail",
     details: "Leaves an audit row.",
     example: "account show KLANT-1001",
-    takes: [new Argument("<account>", "account id or cpo_external_ref")],
+    takes: [new Argument("<account>", "account id, cpo_external_ref, EAN or e-mail address")],
     ops: "account_show",
     view: showAccount,
   },
@@ -97,8 +99,8 @@ export const SERVICE_COMMANDS: Command[] = [
     details: "Leaves an audit row.",
     example: "draft list --partner laadpunt-zuid --status claimed",
     takes: [
-      new Option("--partner <partner>", "only those of this partner (id or slug)"),
-      new Option("--status <status>", "only those that are so").choices([
+      new Option("--partner <partner>", "only drafts of this partner (id or slug)"),
+      new Option("--status <status>", "only drafts with this status").choices([
         "invited",
         "claimed",
         "expired",
@@ -113,10 +115,12 @@ export const SERVICE_COMMANDS: Command[] = [
   {
     name: "ean list",
     summary: "List EANs that the EAN register has not confirmed, of connections and of open drafts",
-    details: "Asked longest ago first. connection set-ean-status vouches for one that is right. Leaves an audit row.",
+    details:
+      "The EAN checked longest ago comes first. If an EAN is right, confirm it with connection set-ean-status. " +
+      "Leaves an audit row.",
     example: "ean list --failed",
     takes: [
-      new Option("--failed", "only what the register denied, did not know, or could not be asked about"),
+      new Option("--failed", "only EANs that the register denied, did not know, or could not be asked about"),
       limit(50),
     ],
     ops: "ean_list",
@@ -124,9 +128,9 @@ export const SERVICE_COMMANDS: Command[] = [
   },
   {
     name: "stats",
-    summary: "Count what waits and what there is, and say what was sold",
+    summary: "Count what exists and what waits, and show what was sold",
     details:
-      "Answers as quickly of a million accounts as of ten: beyond ten thousand a count is not exact. No personal data.",
+      "Takes as long for a million accounts as for ten: counts above ten thousand are estimates. No personal data.",
     example: "stats",
     ops: "stats",
     view: showStats,

@@ -1,10 +1,10 @@
-// Answers as a person reads them. Headings are the field names, so that table, JSON and specification say the same words.
+// Answers in a form for people. Headings are the field names, so that table, JSON and specification use the same words.
 
 import { UNSEEN } from "#shared/values/text.ts";
 
 type Row = Record<string, unknown>;
 
-/** Amounts of money have their cents; a price has as many decimals as it has. */
+/** Amounts of money have two decimals; a price has as many as it needs. */
 const isAmount = (column: string) => column.endsWith("_eur") && !column.startsWith("price_");
 
 function cell(value: unknown, column = ""): string {
@@ -22,7 +22,7 @@ function cell(value: unknown, column = ""): string {
 
 const HIDDEN = new RegExp(`(?!\n)(?:${UNSEEN.source}|[\u200e\u200f])`, "gu");
 
-/** What would steer the terminal, or is not seen in it, as its number: `\u001b`, also within JSON. */
+/** Control and invisible characters as their number, `\u001b`, also within JSON: they could steer the terminal. */
 export function plain(value: string): string {
   const numbers = (sign: string) =>
     sign.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

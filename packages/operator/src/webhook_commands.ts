@@ -13,7 +13,7 @@ const webhook = () => new Argument("<webhook>", "id of the endpoint");
 const COLUMNS =
   "webhook_id partner_slug client_id url types status disabled_reason delivered_to log_at waiting given_up failing_since last_error";
 
-const SHOWN_ONCE = "The secret is shown this once; only its ciphertext is stored.";
+const SHOWN_ONCE = "The secret is shown only once; we store its ciphertext.";
 
 async function add(input: Input, { call, env }: Machine): Promise<Answer> {
   const log = input.client === undefined ? "partner" : "client";
@@ -39,7 +39,7 @@ async function rotate(input: Input, { call, env }: Machine): Promise<Answer> {
   return { ...(await call("webhook_rotate", { ...input, secret: sealed })), secret };
 }
 
-/** As long as the worker, on its schedule, may take to come to it, and a call. */
+/** How long the worker may take: until its next scheduled run, and one call. */
 const TEST_MS = 30_000;
 
 async function test(input: Input, { call }: Machine): Promise<Answer> {
@@ -58,15 +58,16 @@ const withSecret = (done: string) => (answer: Answer) =>
 export const WEBHOOK_COMMANDS: Command[] = [
   {
     name: "webhook add",
-    summary: "Have the events of a partner's log, or of a client's, sent to an address; the secret is shown once",
+    summary: "Create an endpoint for the events of a partner's log, or of a client's; its secret is shown once",
     details:
-      "Takes IBAN_KEYS, which encrypt the secret. It begins with the next event, unless --from says otherwise. Ten a log.",
+      "Needs IBAN_KEYS, which encrypt the secret. Sending begins with the next event, or with --from. A log has at " +
+      "most ten endpoints.",
     example: "webhook add --client cpo_4fGh2kLm https://laadpunt-zuid.example/events",
     takes: [
       new Argument("<url>", "https, of a public host"),
       new Option("--partner <partner>", "id or slug of the partner whose own log it is"),
       new Option("--client <client>", "client_id (or id) of the client whose log it is").conflicts("partner"),
-      new Option("--types <type...>", "only these; all where absent").choices(EVENT_TYPES),
+      new Option("--types <type...>", "only these types; all if omitted").choices(EVENT_TYPES),
       new Option("--from <place>", "begin earlier: a cursor, the id of the first event, or a moment"),
     ],
     ops: "webhook_add",
@@ -75,40 +76,40 @@ export const WEBHOOK_COMMANDS: Command[] = [
   },
   {
     name: "webhook list",
-    summary: "List endpoints, how far each is, and what waits to be sent again",
+    summary: "List endpoints, how far each is, and how many events wait for a retry",
     example: "webhook list --failing",
     takes: [
-      new Option("--partner <partner>", "only those of this partner (id or slug)"),
-      new Option("--failing", "only those that fail or are disabled"),
+      new Option("--partner <partner>", "only endpoints of this partner (id or slug)"),
+      new Option("--failing", "only endpoints that fail or are disabled"),
     ],
     ops: "webhook_list",
     view: list("webhooks", COLUMNS),
   },
   {
     name: "webhook test",
-    summary: "Have the worker send a ping, and say what came of it",
+    summary: "Have the worker send a ping, and show the result",
     example: "webhook test 0b0d1e00-0000-4000-8000-000000000000",
     takes: [webhook()],
     ops: "webhook_ping",
     perform: { also: ["webhook_pinged"], run: test },
     fails: ({ ok }) => ok !== true,
-    view: ({ attempt }) => (attempt ? fields(attempt as Row) : "The worker did not come to it within 30 seconds."),
+    view: ({ attempt }) => (attempt ? fields(attempt as Row) : "The worker did not send it within 30 seconds."),
   },
   {
     name: "webhook rotate",
-    summary: "Replace the secret of an endpoint; both sign for 24 hours",
-    details: "Takes IBAN_KEYS, which encrypt the secret.",
+    summary: "Replace the secret of an endpoint; both secrets sign for 24 hours",
+    details: "Needs IBAN_KEYS, which encrypt the secret.",
     example: "webhook rotate 0b0d1e00-0000-4000-8000-000000000000 --now",
-    takes: [webhook(), new Option("--now", "end the old one at once")],
+    takes: [webhook(), new Option("--now", "end the old secret at once")],
     ends: (input) =>
-      input.now ? about("webhook", "will sign with the new secret alone, from now on")(input) : undefined,
+      input.now ? about("webhook", "will sign only with the new secret from now on")(input) : undefined,
     ops: "webhook_rotate",
     perform: { also: [], run: rotate },
     view: withSecret("Secret replaced."),
   },
   {
     name: "webhook enable",
-    summary: "Send to an endpoint again, from where it stood",
+    summary: "Enable an endpoint; sending continues where it stopped",
     example: "webhook enable 0b0d1e00-0000-4000-8000-000000000000",
     takes: [webhook()],
     ops: "webhook_enable",
@@ -116,7 +117,7 @@ export const WEBHOOK_COMMANDS: Command[] = [
   },
   {
     name: "webhook disable",
-    summary: "Send nothing to an endpoint for now; nothing is lost",
+    summary: "Pause an endpoint; no event is lost",
     example: "webhook disable 0b0d1e00-0000-4000-8000-000000000000",
     takes: [webhook()],
     ops: "webhook_disable",
@@ -124,26 +125,26 @@ export const WEBHOOK_COMMANDS: Command[] = [
   },
   {
     name: "webhook revoke",
-    summary: "Delete an endpoint, with what was still to be sent to it",
+    summary: "Delete an endpoint and its waiting events",
     example: "webhook revoke 0b0d1e00-0000-4000-8000-000000000000",
     takes: [webhook()],
-    ends: about("webhook", "will be gone, with what waits for it and what was tried"),
+    ends: about("webhook", "will be deleted, with its waiting events and its attempts"),
     ops: "webhook_revoke",
     view: () => "Endpoint revoked.",
   },
   {
     name: "webhook replay",
-    summary: "Send events again, with the ids they have",
-    details: "A receiver that leaves out what it has had leaves these out too.",
+    summary: "Send events again, with their original ids",
+    details: "A receiver that drops repeated ids drops these too.",
     example: "webhook replay 0b0d1e00-0000-4000-8000-000000000000 --from 2026-11-01",
     takes: [
       webhook(),
-      new Option("--from <place>", "the first: a cursor, the id of an event, or a moment"),
-      new Option("--to <place>", "the last; the newest that was sent where absent"),
-      new Option("--failed", "those that were given up after the tenth attempt").conflicts(["from", "to"]),
+      new Option("--from <place>", "the first event: a cursor, the id of an event, or a moment"),
+      new Option("--to <place>", "the last event; if omitted, the newest that was sent"),
+      new Option("--failed", "the events that were given up after the tenth attempt").conflicts(["from", "to"]),
     ],
     prepare: (input) => {
-      if (!input.failed && input.from === undefined) throw new OperatorError("Say from where on: --from, or --failed.");
+      if (!input.failed && input.from === undefined) throw new OperatorError("Give a start: --from, or --failed.");
       return input;
     },
     ops: "webhook_replay",

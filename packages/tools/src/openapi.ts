@@ -19,7 +19,7 @@ export type Examples = {
 const RATE_HEADERS = {
   RateLimit: {
     schema: { type: "string" as const },
-    description: "What is left: r requests, full again in t seconds (IETF draft)",
+    description: "Remaining quota: r requests, full again in t seconds (IETF draft)",
   },
   "RateLimit-Policy": {
     schema: { type: "string" as const },
@@ -179,7 +179,7 @@ function operation({ surface, endpoint }: Described, examples: Examples) {
       : {}),
     responses: {
       [endpoint.status ?? 200]: {
-        description: endpoint.status === 201 ? "Made" : "Done",
+        description: endpoint.status === 201 ? "Created" : "Done",
         headers: { ...REQUEST_ID, ...(limit ? RATE_HEADERS : {}) },
         content: {
           [endpoint.produces ?? "application/json"]: {

@@ -26,52 +26,51 @@ import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
 import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
 
-/** What both answers say of an account. */
+/** The account fields that both responses share. */
 const accountFields = {
   type: AccountType,
   display_name: z.string().nullable().meta({ description: "A name to show for the account" }),
   payout_handler: PayoutHandler,
   cpo_external_ref: z.string().nullable().meta({ description: "The caller's own customer number" }),
-  created_at: instant().meta({ description: "When it was made" }),
+  created_at: instant().meta({ description: "When the account was created" }),
 };
 
 const Connection = z
   .object({
     connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
     ean_code: z.string().meta({ description: "EAN of the connection, 18 digits", example: "871687000000000016" }),
-    status: z
-      .enum(["active", "archived"])
-      .meta({ description: "active; archived: it has ended, and its EAN is free for another" }),
+    status: z.enum(["active", "archived"]).meta({
+      description: "active or archived; an archived connection has ended, and another account may use its EAN",
+    }),
     registration_status: RegistrationStatus,
     ean_validation_status: EanValidationStatus,
     mandate_status: MandateStatus,
     mandate_valid_from: calendarDate()
       .nullable()
-      .meta({ description: "First day of the years the mandate covers; null where there is none" }),
+      .meta({ description: "First day of the years the mandate covers; null if there is none" }),
     mandate_valid_until: calendarDate()
       .nullable()
-      .meta({ description: "Last day of the years the mandate covers; null where there is none" }),
+      .meta({ description: "Last day of the years the mandate covers; null if there is none" }),
     mandate_renewed_until: calendarDate().nullable().meta({
-      description:
-        "The last day of the years after mandate_valid_until that are signed for already; null where none are",
+      description: "Last day of the following years that are already signed for; null if there are none",
     }),
-    mandate_signed_at: instant().nullable().meta({ description: "When the mandate was signed; null where it is not" }),
+    mandate_signed_at: instant().nullable().meta({ description: "When the mandate was signed; null if it is not" }),
   })
   .meta({ id: "Connection" });
 
 const Account = z
   .object({
-    id: z.guid().meta({ description: "Its id, for good" }),
-    account_id: z.guid().meta({ description: "The same as id: the name other routes take it under" }),
+    id: z.guid().meta({ description: "The account's id; it never changes" }),
+    account_id: z.guid().meta({ description: "Same as id, under the name that other routes use" }),
     ...accountFields,
-    access_channel: z.string().meta({ description: "How the account came to be", example: "cpo_api" }),
+    access_channel: z.string().meta({ description: "How the account was created", example: "cpo_api" }),
     signatory: z
       .object({
         full_name: z.string().meta({ description: "First and last name" }),
         email: z.string().nullable().meta({ description: "E-mail address" }),
       })
       .meta({ description: "Who signs, or signed, the mandate" }),
-    connections: z.array(Connection).meta({ description: "The account's connections, archived ones too" }),
+    connections: z.array(Connection).meta({ description: "All connections of the account, including archived ones" }),
   })
   .meta({ id: "Account" });
 
@@ -85,7 +84,7 @@ export const listAccounts = endpoint(
     query: z.object({
       limit: limit(50),
       offset: offset(),
-      cpo_external_ref: filter(120).meta({ description: "Only the account with this reference" }),
+      cpo_external_ref: filter(120).meta({ description: "Return only the account with this reference" }),
     }),
     response: z
       .object({ accounts: z.array(Account).meta({ description: "This page of accounts" }), ...pageFields })
@@ -110,7 +109,10 @@ const Company = z
     kvk: orNull(z.string().regex(/^\d{8}$/, "must be 8 digits")).meta({ description: "KVK number, 8 digits" }),
     vat: orNull(lineOf(4, 20)).meta({ description: "VAT number" }),
   })
-  .meta({ id: "Company", description: "For zakelijk and vve: what the mandate says of the company" });
+  .meta({
+    id: "Company",
+    description: "Required for zakelijk and vve: the company details that appear in the mandate",
+  });
 
 const reference = () => trimmedTo(120);
 
@@ -119,7 +121,7 @@ const CreateAccount = z
     type: AccountType.default("particulier"),
     display_name: orNull(trimmedTo(120)).meta({ description: "A name to show for the account" }),
     cpo_external_ref: orNull(reference()).meta({
-      description: "Idempotency key: a repeat returns the account it made. Trimmed to 120.",
+      description: "Idempotency key: a repeat returns the account it created. Trimmed to 120 characters.",
     }),
     payout_handler: PayoutHandler.default("service_pays_customer"),
     iban: z
@@ -128,18 +130,19 @@ const CreateAccount = z
       .meta({
         override: { type: ["string", "null"] },
         description:
-          "Whitespace removed and upper-cased, then 15 to 34 letters and digits. Omit, or send null or an empty string, to add it later by a repeat. Never returned.",
+          "Spaces are removed and letters upper-cased; then 15 to 34 letters and digits. Omit it, or send null or " +
+          "an empty string, to add it later with a repeat. Never returned.",
         example: "NL91ABNA0417164300",
       }),
     company: Company.nullish()
       .transform((value) => value ?? null)
-      .meta({ description: "What the mandate says of the company; for zakelijk and vve" }),
+      .meta({ description: "Company details that appear in the mandate; for zakelijk and vve" }),
     person: Person,
     connection: ConnectionInput,
   })
   .meta({ id: "CreateAccount" });
 
-/** The IBAN of a body: null when none was sent, undefined when it is none. */
+/** The IBAN of a body: null if none was sent, undefined if it is invalid. */
 function readIban(sent: unknown): string | null | undefined {
   if (sent === undefined || sent === null || (typeof sent === "string" && sent.trim() === "")) return null;
   return iban().safeParse(sent).data;
@@ -150,10 +153,11 @@ export const createAccount = endpoint(
     id: "createAccount",
     summary: "Create a concept account for one connection",
     description:
-      "The account has no mandate yet and does not count. A repeat with the same `cpo_external_ref` returns the existing account " +
-      "with its current `mandate_status`, stores a new `iban` if one is sent, and ignores the rest of the body. Every account needs " +
-      "an IBAN to become ERE-eligible, whatever its `payout_handler`. An EAN the register knows at another address is refused; a " +
-      "register that is silent or does not know the address gives `unverified` and never fails the call.",
+      "The new account has no mandate and does not count yet. A repeat with the same `cpo_external_ref` returns the " +
+      "existing account with its current `mandate_status`. The repeat stores a new `iban` if it has one, and " +
+      "ignores the rest of the body. Every account needs an IBAN to become ERE-eligible, whatever its " +
+      "`payout_handler`. The call refuses an EAN that the EAN register knows at another address. If the EAN " +
+      "register does not respond or does not know the address, the EAN is `unverified` and the call succeeds.",
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
     idempotent: "cpo_external_ref",
     limit: "cpo_write",
@@ -163,22 +167,22 @@ export const createAccount = endpoint(
     prepare: loadNumberingPlans,
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        idempotent: z.boolean().meta({ description: "True when the account existed already" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        idempotent: z.boolean().meta({ description: "True if the account already existed" }),
         account_id: z.guid().meta({ description: "The account" }),
         connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
         location_id: z.guid().meta({ description: "The address, shared by connections at one address" }),
         ean_validation_status: EanValidationStatus,
-        iban_stored: z.boolean().meta({ description: "Whether the account has an IBAN now" }),
+        iban_stored: z.boolean().meta({ description: "Whether the account now has an IBAN" }),
         mandate_status: MandateStatus,
         account: z
-          .object({ id: z.guid().meta({ description: "Its id, for good" }), ...accountFields })
-          .meta({ description: "The account, as it stands" }),
+          .object({ id: z.guid().meta({ description: "The account's id; it never changes" }), ...accountFields })
+          .meta({ description: "The current account" }),
       })
       .meta({ id: "CreatedAccount" }),
     errors: ["invalid_iban", "ean_in_use", "ean_address_mismatch"],
     failure: "account_create_failed",
-    // a known reference is recognised before the rest of the body is judged; only the IBAN is
+    // recognize a known reference before judging the rest of the body; only the IBAN is judged
     salvage: async (raw, { call, tenant, environment, fail }) => {
       const sent = raw as { cpo_external_ref?: unknown; iban?: unknown } | null;
       const known = reference().safeParse(sent?.cpo_external_ref);

@@ -4,7 +4,7 @@ import { filter, limit } from "#shared/values/fields.ts";
 import { CatalogCharger } from "#shared/values/models.ts";
 import { cut, storable } from "#shared/values/text.ts";
 
-/** Characters with a meaning in a search pattern, replaced with spaces (specification section 4.1). */
+/** Wildcards of a search pattern, replaced with spaces (specification section 4.1). */
 const PATTERN_CHARACTERS = /[%_,()]/g;
 
 export const listCatalogChargers = endpoint(
@@ -12,7 +12,8 @@ export const listCatalogChargers = endpoint(
     id: "listCatalogChargers",
     summary: "List charger models with a MID meter, by brand and model",
     description:
-      'A family whose MID meter depends on the order code appears once as an explicit "(MID variant)" model: choose it only when this charger has the meter.',
+      'If the MID meter depends on the order code, the family has a separate "(MID variant)" model. Choose it only ' +
+      "if this charger has the meter.",
     caller: { kind: "cpo", scope: null },
     limit: "cpo_read",
     sql: ["list_catalog_chargers"],
@@ -41,7 +42,7 @@ export const listCatalogChargers = endpoint(
 const reported = z
   .string()
   .optional()
-  // what cannot be stored is left out, so that a name of nothing else counts as missing
+  // drop characters that cannot be stored; a name with nothing else counts as missing
   .transform((value) =>
     cut(
       storable(value ?? "")
@@ -57,7 +58,8 @@ export const resolveCatalogCharger = endpoint(
     id: "resolveCatalogCharger",
     summary: "Resolve a BootNotification to a catalogue model",
     description:
-      "The same resolver the service's OCPP gateway uses. An unknown pair is a normal answer with `resolved` false and the brand's MID models as `suggestions`.",
+      "Uses the same resolver as the service's OCPP gateway. An unknown pair is a normal response: `resolved` is " +
+      "false, and `suggestions` lists the brand's MID models.",
     caller: { kind: "cpo", scope: null },
     limit: "cpo_read",
     sql: ["resolve_catalog_charger"],
@@ -68,25 +70,22 @@ export const resolveCatalogCharger = endpoint(
     response: z
       .object({
         resolved: z.boolean().meta({ description: "Whether the catalogue has this charger" }),
-        vendor: z.string().meta({ description: "The vendor, as it was sent" }),
-        model: z.string().meta({ description: "The model, as it was sent" }),
+        vendor: z.string().meta({ description: "The vendor you sent" }),
+        model: z.string().meta({ description: "The model you sent" }),
         catalog_charger_id: z
           .guid()
           .nullable()
           .meta({ description: "A model of the catalogue, from GET /v1/catalog/chargers" }),
-        brand: z
-          .string()
-          .nullable()
-          .meta({ description: "The maker of the catalogue's model; null where none was found" }),
-        catalog_model: z.string().nullable().meta({ description: "The catalogue's model; null where none was found" }),
+        brand: z.string().nullable().meta({ description: "The catalogue model's maker; null if no model was found" }),
+        catalog_model: z.string().nullable().meta({ description: "The catalogue model; null if none was found" }),
         mid_meter: z.boolean().nullable().meta({
           description:
-            "Whether that model has a MID meter; null where none was found, or its evidence is still to be judged",
+            "Whether the model has a MID meter; null if no model was found or its evidence is not judged yet",
         }),
-        detail: z.string().meta({ description: "What it means, for a person to read" }),
+        detail: z.string().meta({ description: "The result in words" }),
         suggestions: z
           .array(CatalogCharger)
-          .meta({ description: "The brand's models with a MID meter, where none was found" }),
+          .meta({ description: "The brand's models with a MID meter, if no model was found" }),
       })
       .meta({ id: "Resolution" }),
     errors: ["vendor_and_model_required"],

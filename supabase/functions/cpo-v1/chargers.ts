@@ -12,10 +12,12 @@ export const registerCharger = endpoint(
     id: "registerCharger",
     summary: "Register a charger on an account",
     description:
-      "Binds the charger to the account's active connection (the first one, unless `connection_id` picks another). Send `catalog_charger_id`, or " +
-      "`ocpp_vendor` and `ocpp_model` as the charger reports them; the id wins when both are sent. `serial_number` is optional for the first " +
-      "charger, required from the second on, and the idempotency key: a charger of the account that has it is answered whatever else is sent. A model without MID meter registers with `mid_eligible: false`; `null` " +
-      "means its evidence is still to be judged.",
+      "Binds the charger to an active connection of the account: the one in `connection_id`, or else the first one. " +
+      "Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them. The id wins if you " +
+      "send both. `serial_number` is the idempotency key. It is optional for the first charger and required from " +
+      "the second on. If the account has a charger with this serial number, the call returns that charger and " +
+      "ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means " +
+      "that we have not judged the evidence of its meter yet.",
     caller: { kind: "cpo", scope: "cpo:chargers:write" },
     idempotent: "serial_number",
     limit: "cpo_write",
@@ -44,14 +46,14 @@ export const registerCharger = endpoint(
       .meta({ id: "RegisterCharger" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        idempotent: z.boolean().meta({ description: "True when the account had this charger already" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        idempotent: z.boolean().meta({ description: "True if the account already had this charger" }),
         charger_id: z.guid().meta({ description: "The charger" }),
         catalog: CatalogCharger,
         mid_eligible: z.boolean().nullable().meta({
-          description: "Whether its kWh may become ERE; null while the evidence of its MID meter is still to be judged",
+          description: "Whether its kWh may become ERE; null until we have judged the evidence of its MID meter",
         }),
-        account_ere_eligible: z.boolean().meta({ description: "Whether all four gates of the account hold now" }),
+        account_ere_eligible: z.boolean().meta({ description: "Whether all four gates of the account are open now" }),
       })
       .meta({ id: "RegisteredCharger" }),
     errors: [
@@ -63,7 +65,7 @@ export const registerCharger = endpoint(
       "charger_limit_reached",
     ],
     failure: "catalog_lookup_failed",
-    // a known serial number is recognised before the rest of the body is judged
+    // recognize a known serial number before judging the rest of the body
     salvage: async (raw, { call }) => {
       const { data } = Repeat.safeParse(raw);
       if (!data?.serial_number) return null;

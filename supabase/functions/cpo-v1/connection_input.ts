@@ -4,22 +4,22 @@ import { houseNumberAddition } from "#shared/values/text.ts";
 
 const fields = {
   ean_code: eanCode(),
-  street: orNull(lineOf(1, 120)).meta({ description: "Street; the EAN register's where absent" }),
+  street: orNull(lineOf(1, 120)).meta({ description: "Street; taken from the EAN register if omitted" }),
   house_number: houseNumber().meta({
-    description: "12, 12a, 12-2 or 12 bis; number and addition are split",
+    description: "Such as 12, 12a, 12-2 or 12 bis; number and addition are split",
     example: "12a",
   }),
   house_number_addition: orNull(lineOf(1, 10)).meta({
-    description: "What follows the house number, where it is not part of it already",
+    description: "Addition to the house number, unless house_number has it",
   }),
   postal_code: postalCode().meta({
-    description: "Dutch postal code; a space and lower case are forgiven",
+    description: "Dutch postal code; may have a space and lower case",
     example: "1234AB",
   }),
-  city: orNull(lineOf(1, 120)).meta({ description: "Town; the EAN register's where absent" }),
+  city: orNull(lineOf(1, 120)).meta({ description: "Town; taken from the EAN register if omitted" }),
 };
 
-/** A connection as SQL takes it. */
+/** A connection in the form SQL takes. */
 export type ConnectionInput = {
   ean_code: string;
   postal_code: string;
@@ -40,10 +40,10 @@ export const ConnectionInput = z
   )
   .meta({
     id: "ConnectionInput",
-    description: "The EAN and its address; street and city are filled from the EAN register where absent",
+    description: "The EAN and its address; the EAN register fills in an omitted street and city",
   });
 
-/** Only what was sent: an omitted field keeps its value. */
+/** Only the fields that were sent: an omitted field keeps its value. */
 export const ConnectionChange = z
   .object({
     ...fields,
@@ -51,7 +51,7 @@ export const ConnectionChange = z
     street: fields.street.meta({ description: "Street" }),
     house_number: orNull(fields.house_number).meta({ description: "House number" }),
     postal_code: orNull(fields.postal_code).meta({
-      description: "Dutch postal code; a space and lower case are forgiven",
+      description: "Dutch postal code; may have a space and lower case",
     }),
     city: fields.city.meta({ description: "Town" }),
   })
@@ -61,7 +61,7 @@ export const ConnectionChange = z
       ean_code: ean_code ?? undefined,
       street: street ?? undefined,
       house_number: house_number?.number,
-      // a new house number replaces the old addition too
+      // a new house number also replaces the old addition
       house_number_addition: house_number ? (addition ?? house_number.addition) : (addition ?? undefined),
       postal_code: postal_code ?? undefined,
       city: city ?? undefined,
@@ -70,5 +70,6 @@ export const ConnectionChange = z
   .meta({
     id: "ConnectionChange",
     description:
-      "Omitted, null and empty fields keep their value; a new house_number comes with its own addition, or with none",
+      "Omitted, null and empty fields keep their value. A new house_number also replaces the addition, with yours " +
+      "or with none",
   });

@@ -10,9 +10,11 @@ export const updateConnection = endpoint(
     id: "updateConnection",
     summary: "Correct the EAN or address of a connection",
     description:
-      "Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; all that are given must agree. EAN and address are " +
-      "validated together again. A real change revokes a signed mandate: send `acknowledge_mandate_lapses: true`, or 409 " +
-      "`mandate_acknowledgement_required` says so and nothing is stored. Then issue a new mandate link; months wait as `outside_mandate` until it is signed.",
+      "Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; if you send several, all must " +
+      "match it. We validate EAN and address together again. A real change revokes a signed mandate, so you must " +
+      "send `acknowledge_mandate_lapses: true`. Without it the call returns 409 `mandate_acknowledgement_required` " +
+      "and stores nothing. After the change, issue a new mandate link; months are `outside_mandate` until it is " +
+      "signed.",
     caller: { kind: "cpo", scope: "cpo:accounts:write" },
     idempotent: true,
     limit: "cpo_write",
@@ -30,7 +32,8 @@ export const updateConnection = endpoint(
           .meta({
             override: { type: "boolean", default: false },
             description:
-              "Exactly true when the connection has a signed mandate, or an expired one by which delivered months still count",
+              "Must be exactly true if the connection has a signed mandate, or an expired mandate under which " +
+              "delivered months still count",
           }),
       })
       .refine(({ connection_id, account_id, cpo_external_ref }) => connection_id || account_id || cpo_external_ref, {
@@ -40,15 +43,15 @@ export const updateConnection = endpoint(
       .meta({ id: "UpdateConnection" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        changed: z.boolean().meta({ description: "Whether anything was different from what was stored" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        changed: z.boolean().meta({ description: "Whether the request changed anything" }),
         connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
         account_id: z.guid().meta({ description: "The account" }),
         ean_code: z.string().meta({ description: "EAN of the connection, 18 digits" }),
         ean_validation_status: EanValidationStatus,
         registration_status: RegistrationStatus,
         mandate_status: MandateStatus,
-        mandate_revoked: z.boolean().meta({ description: "Whether this change ended a signed mandate" }),
+        mandate_revoked: z.boolean().meta({ description: "Whether this change revoked a signed mandate" }),
       })
       .meta({ id: "UpdatedConnection" }),
     errors: [

@@ -6,15 +6,15 @@ import type { ConnectionInput } from "./connection_input.ts";
 type Question = Pick<ConnectionInput, "ean_code" | "postal_code" | "house_number" | "house_number_addition">;
 
 /**
- * For operations that may need the EAN register. The rules in SQL say whether they do (a repeat, a no-op and a taken EAN do not), so
- * the EAN register is asked over the network only then, and never inside a transaction.
+ * For operations that may need the EAN register. SQL decides whether they do: a repeat, a no-op and a taken EAN do
+ * not. We call the EAN register only if SQL asks for it, and never inside a transaction.
  */
 export const ASKING_EAN_REGISTER = {
   ean_register: (environment: Environment, question: Question): Promise<EanRegisterAnswer> =>
     eanRegisterOf(environment).lookup(question, question.ean_code),
 };
 
-/** An answer that costs nothing, to hand over at once: it keeps the usual request at one statement. */
+/** An answer known without a network call, passed along at once so that the usual request stays one statement. */
 export function knownAnswer(
   environment: Environment,
   known: PartialAddress & { ean_code?: string | undefined },

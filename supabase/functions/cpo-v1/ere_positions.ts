@@ -13,35 +13,35 @@ const DeliveredMonth = z
       .meta({ description: "submitted and registered are locked; outside_mandate never counts" }),
     received_at: instant().meta({ description: "When the total was last delivered" }),
     connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
-    accepted_kwh: z.number().nullable().meta({ description: "What the register accepted; null unless registered" }),
+    accepted_kwh: z.number().nullable().meta({ description: "kWh that the register accepted; null unless registered" }),
   })
   .meta({ id: "DeliveredMonth" });
 
 const Ere = z
   .object({
-    delivery_year: z.int().meta({ description: "The year in which was charged" }),
+    delivery_year: z.int().meta({ description: "The year of charging" }),
     kwh_counted: z
       .number()
-      .meta({ description: "kWh inside the mandate; of a credited month what the register accepted" }),
+      .meta({ description: "kWh inside the mandate; for a credited month the kWh that the register accepted" }),
     renewable_share: z.number().meta({ description: "The renewable share of the year's electricity", example: 0.505 }),
     ere_per_kwh: z.number().meta({ description: "The factor of the year", example: 0.332694 }),
-    ere_estimated: z.number().meta({ description: "kwh_counted by the factor of the year" }),
-    ere_registered: z.number().meta({ description: "What of it the register credited, sold ERE included" }),
+    ere_estimated: z.number().meta({ description: "kwh_counted times the factor of the year" }),
+    ere_registered: z.number().meta({ description: "ERE that the register credited, including sold ERE" }),
     ere_sold: z.number().meta({ description: "ERE that were sold" }),
-    reserved_ere: z.number().meta({ description: "Credited and not sold" }),
+    reserved_ere: z.number().meta({ description: "ERE that were credited but not sold" }),
     price_per_ere_eur: z
       .number()
       .nullable()
       .meta({ description: "Average of all sales of the year, six decimals; null before the first" }),
-    gross_eur: z.number().meta({ description: "What was sold of this account" }),
+    gross_eur: z.number().meta({ description: "Proceeds of this account's sold ERE" }),
     fee_pct: z
       .number()
       .nullable()
-      .meta({ description: "Percent of gross_eur; null where nothing is booked, or months differ" }),
-    net_eur: z.number().meta({ description: "gross_eur after the fee of each month" }),
+      .meta({ description: "Percent of gross_eur; null if nothing is booked or months have different fees" }),
+    net_eur: z.number().meta({ description: "gross_eur minus the fee of each month" }),
     currency: z.literal("EUR").meta({ description: "The currency of every amount here" }),
     updated_at: instant().meta({
-      description: "When figures were published, or something of this account changed since",
+      description: "The last time figures were published or this account's data changed",
     }),
   })
   .meta({ id: "Ere", description: "ERE with two decimals" });
@@ -51,26 +51,26 @@ const ErePosition = z
     account_id: z.guid().meta({ description: "The account" }),
     cpo_external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
     payout_handler: PayoutHandler,
-    ere_eligible: z.boolean().meta({ description: "True exactly when all four gates of the checklist hold" }),
+    ere_eligible: z.boolean().meta({ description: "True exactly if all four gates of the checklist are open" }),
     mandate_valid_from: calendarDate()
       .nullable()
-      .meta({ description: "First day the mandate covers; null where none is signed" }),
+      .meta({ description: "First day the mandate covers; null if none is signed" }),
     checklist: z
       .object({
-        mandate_signed: z.boolean().meta({ description: "A mandate is signed and holds" }),
+        mandate_signed: z.boolean().meta({ description: "A signed mandate covers today" }),
         ean_validated: z.boolean().meta({ description: "The EAN belongs to the address" }),
         mid_charger_registered: z.boolean().meta({ description: "A charger with a MID meter is registered" }),
-        iban_present: z.boolean().meta({ description: "There is an IBAN to pay to" }),
+        iban_present: z.boolean().meta({ description: "The account has an IBAN" }),
       })
       .meta({
         id: "Checklist",
-        description: "The four gates. With several connections, those of the one that is furthest.",
+        description: "The four gates. With several connections: the gates of the connection with the most open.",
       }),
-    delivered_months: z.array(DeliveredMonth).meta({ description: "Every month delivered, newest first" }),
+    delivered_months: z.array(DeliveredMonth).meta({ description: "Every delivered month, oldest first" }),
     total_kwh_delivered: z.number().meta({ description: "kWh of the staged, submitted and registered months" }),
     ere: Ere.nullable().meta({
       description:
-        "Null until figures of a year are published; of the latest published year in which the account has months",
+        "Figures of the latest published year in which the account has months; null until a year is published",
     }),
   })
   .meta({ id: "ErePosition" });
@@ -85,14 +85,14 @@ export const listErePositions = endpoint(
     query: z.object({
       limit: limit(50),
       offset: offset(),
-      cpo_external_ref: filter(120).meta({ description: "Only the account with this reference" }),
+      cpo_external_ref: filter(120).meta({ description: "Return only the account with this reference" }),
       delivery_year: z
         .string()
         .refine((text) => /^20\d\d$/.test(text), "a year")
         .transform(Number)
         .optional()
         .meta({
-          description: "ere of this year; null where its figures are not published",
+          description: "Return ere of this year; null if its figures are not published",
           override: { type: "integer", minimum: 2000, maximum: 2099 },
         }),
     }),

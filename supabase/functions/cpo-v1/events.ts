@@ -10,13 +10,15 @@ export const listEvents = endpoint(
   {
     id: "listEvents",
     summary: "Read what happened to this client's accounts, oldest first",
-    description: `${LOG_DESCRIPTION} What this client asked for itself is not an event, since it has the answer; what followed from it is.`,
+    description:
+      `${LOG_DESCRIPTION} Your own requests are not events, because you have their responses; what follows from ` +
+      "them is.",
     caller: READER,
     limit: "cpo_read",
     sql: ["list_events"],
     query: z.object({
       ...EVENT_QUERY,
-      account_id: uuid().optional().meta({ description: "Only events of this account" }),
+      account_id: uuid().optional().meta({ description: "Return only events of this account" }),
     }),
     response: Log.Page,
     errors: ["invalid_request", "invalid_cursor", "cursor_expired"],

@@ -7,9 +7,10 @@ export const readMandateDocument = endpoint(
     id: "readMandateDocument",
     summary: "Download the signed mandate of a connection",
     description:
-      "A tagged PDF (PDF/UA-1) with the text that was signed, who signed it and when, and its SHA-256; the text itself is attached. " +
-      "Of several mandates it is the one that covers today, else the one signed last, which may have ended. Always the same bytes, whose SHA-256 " +
-      "is in `Repr-Digest` (RFC 9530). In the first seconds after signing it is still being written: 503 with `Retry-After`.",
+      "A tagged PDF (PDF/UA-1) with the signed text, its SHA-256, who signed it and when. The text itself is " +
+      "attached. If there are several mandates, you get the one that covers today. If none does, you get the last " +
+      "one signed, which may have ended. The bytes never change; `Repr-Digest` (RFC 9530) has their SHA-256. In the " +
+      "first seconds after signing, the PDF is not ready: the call returns 503 with `Retry-After`.",
     params: { connection_id: "The connection: one metering point (EAN) of an account" },
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",

@@ -1,5 +1,5 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { composeMandateLink } from "#shared/domain/mail/mail.ts";
+import { mailKey } from "#shared/domain/mail/about.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant, orNull, returnUrl, trimmedTo, uuid } from "#shared/values/fields.ts";
@@ -8,7 +8,7 @@ import { MandateStatus } from "#shared/values/models.ts";
 
 const ReturnUrl = returnUrl().meta({
   description:
-    "Where the page leads back to: the URL registered for the client, followed by /, ? or nothing; no fragment",
+    "Where the page leads back to: the URL registered for the client, followed by /, ? or nothing. No fragment",
 });
 
 export const issueMandateLink = endpoint(
@@ -16,10 +16,12 @@ export const issueMandateLink = endpoint(
     id: "issueMandateLink",
     summary: "Issue a link to the page where the signatory signs the mandate",
     description:
-      "A newer link voids the older one. While a mandate holds a link can be issued from 1 November of its last year on: for a renewal, which begins on " +
-      "1 January after it. Before that, and once the years after it are signed for: 409 `mandate_already_signed`. A first mandate begins on 1 January of the " +
-      "year of signing; one for 1 year that is signed in November or December lasts until the end of the next year. Opening it is free, signing is single use, and it expires after 14 days. Issuing a link does not change `mandate_status`. " +
-      "Pass the link on yourself, or have it mailed with `send_email: true`.",
+      "A newer link voids the older one. The link expires after 14 days, can be opened any number of times, and can " +
+      "be signed once. Issuing a link does not change `mandate_status`. Send the link to the signatory yourself, or " +
+      "let us mail it with `send_email: true`. A first mandate begins on 1 January of the year of signing. A " +
+      "mandate for 1 year that is signed in November or December lasts until the end of the next year. To renew a " +
+      "mandate, issue a link from 1 November of its last year on; the renewal begins on 1 January. Before 1 " +
+      "November, or if the next years are already signed for, the call returns 409 `mandate_already_signed`.",
     caller: { kind: "cpo", scope: "cpo:mandates:write" },
     limit: "cpo_write",
     sql: ["issue_mandate_link"],
@@ -31,11 +33,13 @@ export const issueMandateLink = endpoint(
         return_url: orNull(ReturnUrl),
         locale: orNull(z.enum(LOCALES)).meta({
           description:
-            "Language of the page and the mail. Left out, they speak that of the partner (set by the operator), else the page that of the reader's browser, and the mail Dutch",
+            "Language of the page and the mail. If omitted: the partner's language (set by the operator). If that " +
+            "is not set: the browser's language for the page, Dutch for the mail",
         }),
         validity_years: orNull(z.union([z.literal(1), z.literal(3), z.literal(5)])).meta({
           description:
-            "For how many whole calendar years. Left out, the signatory chooses while signing (1 is preselected), unless the partner fixed it (set by the operator)",
+            "Number of whole calendar years. If omitted, the signatory chooses while signing (1 is preselected), " +
+            "unless the operator set it for the partner",
         }),
         send_email: z.boolean().default(false).meta({ description: "Mail the link to the signatory" }),
       })
@@ -46,16 +50,16 @@ export const issueMandateLink = endpoint(
       .meta({ id: "IssueMandateLink" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         account_id: z.guid().meta({ description: "The account" }),
         connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
-        mandate_link: z.url().meta({ description: "Shown once; only its hash is stored" }),
+        mandate_link: z.url().meta({ description: "Returned once; we store only its hash" }),
         expires_at: instant().meta({ description: "When the link expires" }),
         expires_in: z.int().meta({ description: "Seconds", example: 1209600 }),
         mandate_status: MandateStatus,
-        email_sent: z.boolean().meta({ description: "Whether a mail was written" }),
+        email_sent: z.boolean().meta({ description: "Whether we mailed the link" }),
         mail_limit: z.boolean().meta({
-          description: "True where the mail was not sent because the address, or the connection, had enough mail today",
+          description: "True if the mail was not sent because the address or the connection reached its daily limit",
         }),
       })
       .meta({ id: "MandateLink" }),
@@ -72,12 +76,11 @@ export const issueMandateLink = endpoint(
   ({ body, call, environment: { config } }) => {
     const token = newSecret();
     const link = `${config.PAGES_URL}/mandate/${token}`;
-    const mails = body.send_email
-      ? {
-          nl: composeMandateLink({ config, locale: "nl", link }),
-          en: composeMandateLink({ config, locale: "en", link }),
-        }
-      : null;
-    return call("issue_mandate_link", { ...body, token_hash: hashSecret(token), mandate_link: link, mails });
+    return call("issue_mandate_link", {
+      ...body,
+      token_hash: hashSecret(token),
+      mandate_link: link,
+      key: mailKey(config),
+    });
   },
 );

@@ -5,7 +5,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { storable } from "#shared/values/text.ts";
 
-/** An item of `months`, for the document only: each is judged on its own, so that a malformed one fails nothing but itself. */
+/** An item of `months`, for the document only. Code judges each item by itself, so a malformed item fails alone. */
 const MONTH: oas31.SchemaObject = {
   type: "object",
   required: ["period", "total_kwh"],
@@ -15,7 +15,7 @@ const MONTH: oas31.SchemaObject = {
       type: "number",
       minimum: 0,
       maximum: 1_000_000,
-      description: "kWh; three decimals are kept",
+      description: "kWh; stored with three decimals",
       example: 312.5,
     },
     session_count: {
@@ -31,10 +31,11 @@ const MONTH: oas31.SchemaObject = {
 
 const MonthResult = z
   .object({
-    period: z.string().nullable().meta({ description: "As it was sent" }),
+    period: z.string().nullable().meta({ description: "The period you sent" }),
     status: z.enum(["ingested", "outside_mandate", "locked", "invalid"]).meta({
       description:
-        "ingested: stored; outside_mandate: stored, never counts; locked: booked, not changed; invalid: left out",
+        "ingested: stored; outside_mandate: stored, but never counts; locked: booked, and not changed; invalid: not " +
+        "stored",
     }),
     reason: z
       .enum(["bad_period", "bad_kwh", "bad_session_count", "future_period", "duplicate_in_batch"])
@@ -45,7 +46,10 @@ const MonthResult = z
 
 type Verdict = z.output<typeof MonthResult>["status"] | NonNullable<z.output<typeof MonthResult>["reason"]>;
 
-/** What can be said of an item by itself. `period` is as it was sent, `month` the first day of it, each number null where it is none. */
+/**
+ * What an item tells by itself. `period` is the text sent, `month` its first day; a number that is missing or invalid
+ * is null.
+ */
 type Item = { period: string | null; month: string | null; total_kwh: number | null; session_count: number | null };
 
 function read(item: unknown): Item {
@@ -63,7 +67,7 @@ function read(item: unknown): Item {
 const within = (value: unknown): number | null =>
   typeof value === "number" && value >= 0 && value <= 1_000_000 ? value : null;
 
-/** An array as Postgres writes it, of values that have no comma or quote in them: it reads that in a quarter of the time of JSON. */
+/** A Postgres array literal, for values without comma or quote. Postgres parses it four times as fast as JSON. */
 const array = (values: readonly (string | number | null)[]): string =>
   `{${values.map((value) => value ?? "NULL").join()}}`;
 
@@ -72,9 +76,10 @@ export const deliverMonths = endpoint(
     id: "deliverMonths",
     summary: "Deliver monthly kWh totals of one connection",
     description:
-      "A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported " +
-      "as `invalid` and does not fail the batch; a month sent twice in one batch is invalid each time. Without a signed mandate months are " +
-      "stored and count once a mandate covers them; outside a signed mandate they are stored and never count.",
+      "A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A " +
+      "malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch " +
+      "is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. " +
+      "Months outside a signed mandate are stored and never count.",
     caller: { kind: "cpo", scope: "cpo:sessions:write" },
     idempotent: true,
     limit: "cpo_sessions",
@@ -83,11 +88,11 @@ export const deliverMonths = endpoint(
       .object({
         account_id: uuid().meta({ description: "The account" }),
         connection_id: orNull(uuid()).meta({
-          description: "Picks the connection when several are active; otherwise the first one",
+          description: "Selects the connection if several are active; the first one if omitted",
         }),
         source: orNull(trimmedTo(40))
           .transform((value) => value ?? "cpo_api")
-          .meta({ description: "Where the totals come from, in your own words; cpo_api where absent" }),
+          .meta({ description: "Where the totals come from, in your own words; cpo_api if omitted" }),
         months: z
           .array(z.unknown())
           .min(1)
@@ -100,15 +105,15 @@ export const deliverMonths = endpoint(
       .meta({ id: "DeliverMonths" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         account_id: z.guid().meta({ description: "The account" }),
         connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
-        accepted: z.int().meta({ description: "Months that were stored and may count" }),
+        accepted: z.int().meta({ description: "Number of months stored that may count" }),
         outside_mandate: z
           .int()
-          .meta({ description: "Months that were stored and never count: the mandate does not cover them" }),
-        locked: z.int().meta({ description: "Months that are booked, and were left as they are" }),
-        invalid: z.int().meta({ description: "Months that could not be read, and were left out" }),
+          .meta({ description: "Number of months stored that never count, because the mandate does not cover them" }),
+        locked: z.int().meta({ description: "Number of booked months, left unchanged" }),
+        invalid: z.int().meta({ description: "Number of invalid months, not stored" }),
         results: z.array(MonthResult).meta({ description: "In the order of months" }),
       })
       .meta({ id: "DeliveredBatch" }),

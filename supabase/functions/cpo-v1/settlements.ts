@@ -6,31 +6,33 @@ import { pageFields } from "#shared/values/models.ts";
 
 const Settlement = z
   .object({
-    settlement_id: z.guid().meta({ description: "The settlement: what of one payment is for one account" }),
+    settlement_id: z.guid().meta({ description: "The settlement: one account's part of one payment" }),
     account_id: z.guid().meta({ description: "The account" }),
     cpo_external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
     amount_eur: z.number().meta({
-      description: "What of the payment is for this customer, after the fee; below zero what was taken back",
+      description: "This customer's part of the payment, after the fee; negative if money was taken back",
     }),
     status: z.enum(["pending", "approved", "paid", "failed"]).meta({
       description:
-        "Of the payment to you: prepared; let go to the bank; paid; or not, in which case the amount comes with a later one",
+        "The payment to you: prepared; released to the bank; paid; or failed, and its amount comes with a later " +
+        "payment",
     }),
     payment_reference: z.string().meta({
       description: "The EndToEndId of the payment, as your bank shows it",
       example: "0b0d1e0000004000800000000000000b",
     }),
-    created_at: instant().meta({ description: "When it was made" }),
-    paid_at: instant().nullable().meta({ description: "When it was paid; null until then" }),
+    created_at: instant().meta({ description: "When it was created" }),
+    paid_at: instant().nullable().meta({ description: "When the payment was made; null until then" }),
   })
   .meta({ id: "Settlement" });
 
 const filters = {
-  payment_reference: filter(36).meta({ description: "Only of this payment" }),
-  cpo_external_ref: filter(120).meta({ description: "Only of the account with this reference" }),
+  payment_reference: filter(36).meta({ description: "Return only settlements of this payment" }),
+  cpo_external_ref: filter(120).meta({ description: "Return only settlements of the account with this reference" }),
 };
 const DESCRIPTION =
-  "Of accounts with `payout_handler: via_cpo_invoicing`: one for each account and payment to you, newest payment first.";
+  "For accounts with `payout_handler: via_cpo_invoicing`: one settlement per account and payment to you, newest " +
+  "payment first.";
 
 export const listSettlements = endpoint(
   {
@@ -54,7 +56,7 @@ export const writeSettlements = endpoint(
   {
     id: "writeSettlements",
     summary: "The same as CSV, for a spreadsheet",
-    description: `${DESCRIPTION} The columns have the names of the fields. At most the 10,000 newest.`,
+    description: `${DESCRIPTION} The column names are the field names. Has at most the 10,000 newest settlements.`,
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",
     sql: ["write_settlements"],
@@ -78,11 +80,12 @@ export const writeSettlements = endpoint(
 export const readSettlement = endpoint(
   {
     id: "readSettlement",
-    summary: "Download a settlement, for the customer whose it is",
+    summary: "Download a settlement, to give to the customer",
     description:
-      "A tagged PDF (PDF/UA-1) in the customer's language: that it was paid to you, for which months how many kWh and ERE, what they yielded, and the fee. " +
-      "Of payments that were made, always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",
-    params: { settlement_id: "The settlement: what of one payment is for one account" },
+      "A tagged PDF (PDF/UA-1) in the customer's language. It says that we paid you, for which months, how many kWh " +
+      "and ERE, the yield and the fee. Once the payment is made, the bytes never change (`Repr-Digest`, RFC 9530). " +
+      "In the first minutes the PDF is not ready: the call returns 503 with `Retry-After`.",
+    params: { settlement_id: "The settlement: one account's part of one payment" },
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",
     sql: ["read_settlement"],

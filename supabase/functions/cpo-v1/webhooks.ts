@@ -1,7 +1,7 @@
 import { typesOf } from "#shared/domain/events.ts";
 import { webhookEndpoints } from "#shared/endpoints/webhooks.ts";
 
-/** A client manages its own endpoints and no others: those of the partner's log are a person's to manage. */
+/** A client manages only its own endpoints. A person manages those of the partner's log. */
 const caller = { kind: "cpo", scope: "cpo:webhooks" } as const;
 
 export const {
@@ -20,7 +20,8 @@ export const {
   name: "Client",
   log: "this client's log",
   about:
-    "It is sent what `GET /v1/events` answers, as long as the client has `cpo:accounts:read`. At most ten of this client.",
+    "It receives the events of `GET /v1/events`, as long as the client has `cpo:accounts:read`. A client has at " +
+    "most ten endpoints.",
   types: typesOf("client"),
   read: { caller, limit: "cpo_read", failure: "list_failed" },
   write: { caller, limit: "cpo_write", failure: "update_failed" },

@@ -7,8 +7,8 @@ export const run = endpoint(
     id: "renderDocuments",
     summary: "Render the documents that are due: signed mandates, statements and invoices, as PDF",
     description:
-      "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once. Renders for about a " +
-      "second; what is left is for the next run.",
+      "The scheduler calls this with WORKER_SECRET as bearer. It is safe to call at any time, and several times at " +
+      "once. It renders for about a second; the next run does the rest.",
     caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: ["claim_documents", "store_document", "record_job_run"] as const,
@@ -17,7 +17,9 @@ export const run = endpoint(
       .object({
         ok: z.boolean().meta({ description: "False when a document could not be rendered" }),
         rendered: z.int(),
-        failed: z.int().meta({ description: "Our failures, the cause in the log; due again in five minutes" }),
+        failed: z.int().meta({
+          description: "Documents that we failed to render, with the cause in the log; retried in five minutes",
+        }),
       })
       .meta({ id: "DocumentsRun" }),
     errors: [],

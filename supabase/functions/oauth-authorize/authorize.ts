@@ -8,9 +8,10 @@ export const authorize = endpoint(
     ...AUTHORIZE,
     summary: "Allow an application to act for the signed-in person",
     description:
-      "The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, " +
-      "for ten minutes, for this client, `redirect_uri` and `code_challenge`. No error is ever answered by redirect. " +
-      "Applications use the page that the metadata names as `authorization_endpoint`, which signs the person in and calls this.",
+      "The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it " +
+      "works once, for ten minutes, for this client, `redirect_uri` and `code_challenge`. Errors are never answered " +
+      "by redirect. Applications use the page in the metadata's `authorization_endpoint`. That page signs the " +
+      "person in and calls this endpoint.",
     body: AuthorizationRequest,
     response: z
       .object({

@@ -10,9 +10,9 @@ export const revoke = endpoint(
     id: "revoke",
     summary: "End an access token or a refresh token",
     description:
-      "RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of its family. " +
-      "The answer is the same for a token that is unknown, expired, or another client's: there is nothing more to do about it. " +
-      "`token_type_hint` is accepted and not needed.",
+      "RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of " +
+      "its family. An unknown or expired token, or a token of another client, gets the same response, because " +
+      "nothing is left to revoke. `token_type_hint` is accepted but not needed.",
     caller: { kind: "anyone" },
     idempotent: true,
     limit: null,
@@ -28,7 +28,7 @@ export const revoke = endpoint(
     accepts: ["form"],
     maxBody: 16 * 1024,
     response: z
-      .object({ ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }) })
+      .object({ ok: z.literal(true).meta({ description: "Always true: the request succeeded" }) })
       .meta({ id: "Revoked" }),
     errors: ["invalid_client", "too_many_requests"],
     failure: "revoke_failed",

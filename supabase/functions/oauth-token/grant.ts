@@ -15,9 +15,12 @@ export const TokenRequest = z
     }),
     client_id: parameter.meta({ description: "The client or application", example: "cpo_4f1c09d2a7e8" }),
     client_secret: parameter.meta({ description: "Its secret" }),
-    scope: parameter.meta({ description: "Space-separated; omitted: all granted", example: "cpo:accounts:read" }),
-    code: parameter.meta({ description: "The authorization code, as it came back to redirect_uri" }),
-    redirect_uri: parameter.meta({ description: "The one that the code was asked for with" }),
+    scope: parameter.meta({
+      description: "Space-separated; if omitted, all granted scopes",
+      example: "cpo:accounts:read",
+    }),
+    code: parameter.meta({ description: "The authorization code, as redirect_uri received it" }),
+    redirect_uri: parameter.meta({ description: "The redirect_uri of the authorization request" }),
     code_verifier: parameter.meta({ description: "43 to 128 characters (RFC 7636)" }),
     refresh_token: parameter.meta({ description: "The newest refresh token" }),
   })

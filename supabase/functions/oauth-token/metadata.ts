@@ -11,8 +11,9 @@ export const metadata = endpoint(
     id: "authorizationServerMetadata",
     summary: "Describe the authorization server",
     description:
-      "RFC 8414; the issuer is {auth_url}. On a platform whose paths cannot begin with a dot it is at " +
-      "`/oauth-token/.well-known/oauth-authorization-server`: a front, or the client's own configuration, bridges that.",
+      "RFC 8414; the issuer is {auth_url}. Some platforms do not allow paths that begin with a dot. There the " +
+      "document is at `/oauth-token/.well-known/oauth-authorization-server`. Put a proxy in front, or configure the " +
+      "client with that URL.",
     caller: { kind: "anyone" },
     limit: null,
     sql: [],
@@ -20,22 +21,22 @@ export const metadata = endpoint(
       .object({
         issuer: url.meta({ description: "Who issues the tokens" }),
         authorization_endpoint: url.meta({ description: "The consent page, in a browser" }),
-        token_endpoint: url.meta({ description: "Where tokens are asked for" }),
-        revocation_endpoint: url.meta({ description: "Where tokens are ended" }),
-        scopes_supported: z.array(z.string()).meta({ description: "Every scope there is" }),
-        response_types_supported: z.array(z.string()).meta({ description: "How an authorization is answered" }),
-        response_modes_supported: z.array(z.string()).meta({ description: "Where the answer stands" }),
-        grant_types_supported: z.array(z.string()).meta({ description: "What a token is given for" }),
+        token_endpoint: url.meta({ description: "The token endpoint" }),
+        revocation_endpoint: url.meta({ description: "The revocation endpoint" }),
+        scopes_supported: z.array(z.string()).meta({ description: "All scopes" }),
+        response_types_supported: z.array(z.string()).meta({ description: "How an authorization request is answered" }),
+        response_modes_supported: z.array(z.string()).meta({ description: "Which part of the URL carries the answer" }),
+        grant_types_supported: z.array(z.string()).meta({ description: "The grant types of the token endpoint" }),
         token_endpoint_auth_methods_supported: z
           .array(z.string())
-          .meta({ description: "How a client authenticates for tokens" }),
+          .meta({ description: "How a client authenticates at the token endpoint" }),
         revocation_endpoint_auth_methods_supported: z
           .array(z.string())
-          .meta({ description: "How a client authenticates to end them" }),
+          .meta({ description: "How a client authenticates at the revocation endpoint" }),
         code_challenge_methods_supported: z.array(z.string()).meta({ description: "The methods of PKCE" }),
         authorization_response_iss_parameter_supported: z
           .boolean()
-          .meta({ description: "Whether the answer says who gave it (RFC 9207)" }),
+          .meta({ description: "Whether the authorization response names its issuer (RFC 9207)" }),
         ui_locales_supported: z.array(z.string()).meta({ description: "The languages of the consent page" }),
       })
       .meta({ id: "AuthorizationServerMetadata" }),

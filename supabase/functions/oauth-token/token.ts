@@ -16,14 +16,14 @@ export const token = endpoint(
     id: "token",
     summary: "Get an access token",
     description:
-      "JSON or form body. HTTP Basic client authentication is not accepted.\n\n" +
-      "`client_credentials` (a CPO client): omit `scope` for everything the client was granted. There is no refresh token: " +
-      "request a new token when this one expires.\n\n" +
-      "`authorization_code` (an application acting for a person): `code`, `redirect_uri` and `code_verifier` are required. A " +
-      "code works once; used again it ends what it gave, unless within 30 seconds.\n\n" +
-      "`refresh_token`: `refresh_token` is required, a narrower `scope` is not. Each refresh token has one successor. Shown " +
-      "again within 30 seconds of its use it is refused and nothing else happens, so an application that races itself goes on " +
-      "with the answer it got; later, or older than the last but one, it ends every token of its family.",
+      "JSON or form body. HTTP Basic client authentication is not accepted.\n\n`client_credentials` (a CPO client): " +
+      "omit `scope` to get every scope the client has. There is no refresh token: request a new token when this one " +
+      "expires.\n\n`authorization_code` (an application acting for a person): `code`, `redirect_uri` and " +
+      "`code_verifier` are required. A code works once. If it is used again after 30 seconds, all its tokens " +
+      "end.\n\n`refresh_token`: `refresh_token` is required, a narrower `scope` is optional. Each refresh token has " +
+      "one successor. If a token is used again within 30 seconds, the call refuses it and changes nothing: an " +
+      "application with parallel requests keeps the response it got. If it is used again later, or is older than " +
+      "the last but one, every token of its family ends.",
     caller: { kind: "anyone" },
     idempotent: true,
     limit: null,
@@ -36,7 +36,7 @@ export const token = endpoint(
         access_token: z.string().meta({ description: "Send it as Authorization: Bearer" }),
         token_type: z.literal("Bearer").meta({ description: "Always Bearer" }),
         expires_in: z.int().meta({ description: "Seconds", example: 3600 }),
-        refresh_token: z.string().optional().meta({ description: "Not for client credentials. Lives 30 days" }),
+        refresh_token: z.string().optional().meta({ description: "Absent for client credentials. Lives 30 days" }),
         scope: z.string().meta({ description: "Space-separated", example: "cpo:accounts:read cpo:sessions:write" }),
       })
       .meta({ id: "Token" }),

@@ -10,6 +10,7 @@ import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
 import { FONT_NAME } from "./kit/font_name.ts";
 import { html } from "./kit/html.ts";
+import { SCRIPT, SCRIPT_VERSION } from "./kit/script.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage, onward } from "./kit/views.ts";
 import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
@@ -32,7 +33,7 @@ const UPLOADS = new Map(
 /** Nothing inline, nothing from elsewhere, in nobody's frame. The address holds the token, so no referrer leaves the page. */
 const HEADERS = {
   "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -59,6 +60,10 @@ function routes(environment: Environment): Hono {
   });
 
   app.get("/pages/style.css", (c) => style(c, STYLE, c.req.query("v") === STYLE_VERSION ? FOREVER : undefined));
+  app.get("/pages/page.js", (c) => {
+    const cached = c.req.query("v") === SCRIPT_VERSION ? FOREVER : HOUR;
+    return c.body(SCRIPT, 200, { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cached });
+  });
   app.get(`/pages/${FONT_NAME}`, async (c) => {
     const { FONT_DATA } = await import("./kit/font_data.ts");
     const data = Uint8Array.from(atob(FONT_DATA), (letter) => letter.charCodeAt(0));
@@ -115,8 +120,9 @@ function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 40
 
 /** Of what changes its address when it changes. */
 const FOREVER = "public, max-age=31536000, immutable";
+const HOUR = "public, max-age=3600";
 
-function style(c: Context<PagesEnv>, text: string, cached = "public, max-age=3600"): Answer {
+function style(c: Context<PagesEnv>, text: string, cached = HOUR): Answer {
   return c.body(text, 200, { "Content-Type": "text/css; charset=utf-8", "Cache-Control": cached });
 }
 

@@ -4,9 +4,9 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { instant } from "#shared/values/fields.ts";
 import { AccountType, calendarDate, RegistrationStatus } from "#shared/values/models.ts";
 
-/** What one statement builds: some 5 MB of JSON, so that neither side ever holds a hundred thousand customers at once. */
+/** Customers per statement, about 5 MB of JSON. So neither side holds a hundred thousand customers at once. */
 const STRETCH = 10_000;
-/** So many are built at the same time, or waiting to be sent. */
+/** Stretches that are built, or wait to be sent, at the same time. */
 const AT_ONCE = 2;
 const LIST = '"customers" : ';
 
@@ -29,13 +29,13 @@ const disclosed = {
     .meta({ description: "Postal code; only of customers you brought yourself" }),
   street: z.string().nullable().optional().meta({ description: "Street; only of customers you brought yourself" }),
   house_number: z.string().nullable().optional().meta({ description: "With its addition" }),
-  registration_status: RegistrationStatus.nullable().optional().meta({ description: "Where the registration stands" }),
+  registration_status: RegistrationStatus.nullable().optional().meta({ description: "Status of the registration" }),
 };
 
 const AttributedCustomer = z
   .object({
-    customer_ref: z.string().meta({ description: "Opaque and stable; another one for every partner" }),
-    external_ref: z.string().nullable().meta({ description: "Of the draft; null for applications" }),
+    customer_ref: z.string().meta({ description: "Opaque and stable; each partner sees a different one" }),
+    external_ref: z.string().nullable().meta({ description: "Id of the draft; null for applications" }),
     ...disclosed,
     city: z.string().nullable().meta({ description: "Town of the connection" }),
     attached_month: calendarDate().meta({ description: "The first of the month" }),
@@ -49,20 +49,21 @@ const AttributedCustomer = z
     charger_brand: z
       .string()
       .nullable()
-      .meta({ description: "Of the newest active charger, as the fields that follow" }),
+      .meta({ description: "Brand of the newest active charger; the next fields are about the same charger" }),
     charger_model: z.string().nullable().meta({ description: "Model of the newest active charger" }),
     charger_connection_type: z.string().nullable().meta({ description: "How that charger is connected" }),
     charger_mid_eligible: z.boolean().nullable().meta({ description: "Whether that charger's kWh may become ERE" }),
     charger_count: z.int().meta({ description: "Active chargers" }),
-    has_charger: z.boolean().meta({ description: "Whether there is an active charger" }),
+    has_charger: z.boolean().meta({ description: "Whether the customer has an active charger" }),
     brand_asked_at: instant()
       .nullable()
-      .meta({ description: "When the customer was asked for the brand of the charger" }),
+      .meta({ description: "When we asked the customer for the brand of the charger" }),
   })
   .meta({
     id: "AttributedCustomer",
     description:
-      "naam, email, phone, postal_code, street, house_number and registration_status are there only for the sources partner_upload and partner_invite, and never for an application",
+      "naam, email, phone, postal_code, street, house_number and registration_status are present only for the " +
+      "sources partner_upload and partner_invite, and never for an application",
   });
 
 export const listCustomers = endpoint(
@@ -70,8 +71,9 @@ export const listCustomers = endpoint(
     id: "listCustomers",
     summary: "List every customer attributed to the partner, newest profile first",
     description:
-      "Unpaginated. Who a customer is is disclosed only where the partner uploaded or invited them itself. A profile is as new as its " +
-      "attribution to the partner. A list that breaks off is no JSON: repeat it.",
+      "Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. A profile is " +
+      "as new as its attribution to the partner. If the response breaks off, it is not valid JSON: repeat the " +
+      "request.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_customers"],
@@ -94,7 +96,7 @@ export const listCustomers = endpoint(
         const next = left.shift();
         if (!next) return;
         const stretch = fetchStretch(next);
-        // it may fail while the one before it is still being sent
+        // it may fail while the previous stretch is still being sent
         stretch.catch(() => {});
         coming.push(stretch);
       }
@@ -120,7 +122,7 @@ export const listCustomers = endpoint(
   },
 );
 
-/** SQL's `{"borders" : […], "customers" : […]}`, the customers left as the text they are. */
+/** SQL's `{"borders" : […], "customers" : […]}`; the customers stay text. */
 function read(text: string): { borders: object[]; rows: string } {
   const at = text.indexOf(LIST);
   const { borders } = JSON.parse(`${text.slice(0, at).trimEnd().slice(0, -1)}}`);

@@ -10,8 +10,8 @@ const Log = eventLog("partner");
 export const listPartnerEvents = endpoint(
   {
     id: "listPartnerEvents",
-    summary: "Read what became of drafts, customers and payouts, oldest first",
-    description: `${LOG_DESCRIPTION} Of a customer it says no more than GET /partner/customers does to the same caller.`,
+    summary: "Read what happened to drafts, customers and payouts, oldest first",
+    description: `${LOG_DESCRIPTION} About a customer it says no more than GET /partner/customers does to the same caller.`,
     caller: READER,
     limit: "partner_read",
     sql: ["list_events"],

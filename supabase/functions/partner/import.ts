@@ -7,35 +7,39 @@ import { linesOf, orNull } from "#shared/values/fields.ts";
 import { EanStatus } from "./drafts.ts";
 
 const Place = {
-  row: z.int().meta({ description: "Which row, from 1, the header and blank lines not counted" }),
-  sheet_row: z.int().nullable().meta({
-    description:
-      "The number that a spreadsheet shows beside the row of a CSV, the header and blank lines counted; null where rows came as JSON",
-  }),
+  row: z.int().meta({ description: "Number of the row, from 1, not counting the header and blank lines" }),
+  sheet_row: z
+    .int()
+    .nullable()
+    .meta({
+      description:
+        "The line number that a spreadsheet shows for the row of a CSV, counting the header and blank lines; null if " +
+        "rows came as JSON",
+    }),
 };
 
-/** What each counter of `skipped` counts. */
+/** The reason that each counter of `skipped` counts. */
 const SKIPPED: Record<(typeof COUNTERS)[number], string> = {
   invalid: "A field is missing or cannot be read",
   reserved_domain: "No customer has an address at this domain",
   missing_kvk: "zakelijk without a KVK number of 8 digits",
-  already_drafted: "There is an open draft for the address already",
+  already_drafted: "An open draft for the address exists already",
   existing_user: "The address has an account already",
-  suppressed: "The address wants no mail of ours",
+  suppressed: "The address opted out of our mail",
   conflict: "The address or EAN is registered with us in another way",
   over_request_limit: "After the first 500 rows",
-  over_cap: "Over the drafts of 30 days",
-  charger_brand_unsupported: "The charger's brand is none that this partner's customers may have",
-  charger_not_linked: "The charger could not be linked",
-  charger_claimed: "The charger is another account's",
+  over_cap: "Over the limit of drafts in 30 days",
+  charger_brand_unsupported: "The catalogue does not have the charger's brand",
+  charger_not_linked: "The partner has no link to the cloud of the charger's brand",
+  charger_claimed: "The charger belongs to another account",
 };
 
 const Imported = z
   .object({
-    ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-    dry_run: z.literal(false).meta({ description: "Drafts were made; true where it was only asked what would be" }),
-    added: z.int().meta({ description: "Drafts that were made" }),
-    batch_id: z.guid().meta({ description: "The request that made the draft" }),
+    ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+    dry_run: z.literal(false).meta({ description: "False: drafts were created. A dry run answers true" }),
+    added: z.int().meta({ description: "Number of drafts created" }),
+    batch_id: z.guid().meta({ description: "The request that created the draft" }),
     created: z
       .array(
         z.object({
@@ -43,22 +47,22 @@ const Imported = z
           draft_id: z.guid().meta({ description: "The draft" }),
           email: z.string().meta({ description: "E-mail address" }),
           external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
-          claim_url: z.url().meta({ description: "Where the customer turns the draft into an account" }),
+          claim_url: z.url().meta({ description: "The link with which the customer claims the draft" }),
           ean_status: EanStatus,
-          ean_candidates: z.int().meta({ description: "Metering points found at the address" }),
+          ean_candidates: z.int().meta({ description: "Number of metering points found at the address" }),
         }),
       )
-      .meta({ description: "The drafts that were made" }),
+      .meta({ description: "The drafts that were created" }),
     address_ignored: z
       .array(
         z.object({
           email: z.string().meta({ description: "E-mail address" }),
           reason: z
             .enum(["invalid_postal_code", "invalid_house_number"])
-            .meta({ description: "What of the address could not be read" }),
+            .meta({ description: "Which part of the address could not be read" }),
         }),
       )
-      .meta({ description: "Drafts that were made without the address of their row" }),
+      .meta({ description: "Drafts created without the address of their row" }),
     ean_ignored: z
       .array(
         z.object({
@@ -67,7 +71,7 @@ const Imported = z
         }),
       )
       .meta({
-        description: "Drafts that were made without the EAN of their row; their address is looked up all the same",
+        description: "Drafts created without the EAN of their row; we still look up their address",
       }),
     invite_ignored: z
       .array(
@@ -75,73 +79,76 @@ const Imported = z
           email: z.string().meta({ description: "E-mail address" }),
           reason: z
             .enum(["mail_limit"])
-            .meta({ description: "The address had enough invitations today, of you or of others" }),
+            .meta({ description: "The address reached its daily limit of invitations, from you or from others" }),
         }),
       )
       .meta({
-        description: "Drafts that were made and not mailed, though send_invite is true; their claim_url is in created",
+        description: "Drafts created but not mailed, though send_invite is true; their claim_url is in created",
       }),
     claim_urls: z
       .array(
         z.object({
           email: z.string().meta({ description: "E-mail address" }),
-          claim_url: z.url().meta({ description: "Where the customer turns the draft into an account" }),
+          claim_url: z.url().meta({ description: "The link with which the customer claims the draft" }),
         }),
       )
-      .meta({ description: "Filled only where send_invite is false" }),
+      .meta({ description: "Filled only if send_invite is false" }),
     referral_codes: z
       .array(
         z.object({
           email: z.string().meta({ description: "E-mail address" }),
           code: z.string().meta({ description: "The code" }),
-          matched: z.boolean().meta({ description: "Whether it is a partner's code" }),
+          matched: z.boolean().meta({ description: "Whether the code belongs to a partner" }),
         }),
       )
-      .meta({ description: "The referral codes of drafts that were made" }),
+      .meta({ description: "The referral codes of the drafts that were created" }),
     rejected: z
       .array(
         z.object({
-          email: z.string().nullable().meta({ description: "As it was sent" }),
-          reason: z.enum(COUNTERS).meta({ description: "Why not: a counter of skipped" }),
+          email: z.string().nullable().meta({ description: "The e-mail address you sent" }),
+          reason: z.enum(COUNTERS).meta({ description: "The reason: a counter of skipped" }),
           ...Place,
           detail: z
             .string()
             .optional()
-            .meta({ description: "What is wrong with the row, where more can be said than the reason does" }),
+            .meta({ description: "What is wrong with the row, if more is known than the reason says" }),
         }),
       )
-      .meta({ description: "The rows that made no draft" }),
+      .meta({ description: "The rows that created no draft" }),
     skipped: z
       .object(Object.fromEntries(COUNTERS.map((counter) => [counter, z.int().meta({ description: SKIPPED[counter] })])))
       .meta({
         id: "SkippedRows",
-        description: "Rows that made no draft, by reason; those over the limit of 500 rows are only counted",
+        description:
+          "Number of rows that created no draft, by reason; rows over the limit of 500 are only counted here",
       }),
     cap: z
       .object({
-        rolling_days: z.int().meta({ description: "The days that count" }),
-        rolling_cap: z.int().meta({ description: "Drafts that may be made in that many days" }),
-        remaining_before: z.int().meta({ description: "What was left before this request" }),
+        rolling_days: z.int().meta({ description: "Number of days of the window" }),
+        rolling_cap: z.int().meta({ description: "Number of drafts allowed in that window" }),
+        remaining_before: z.int().meta({ description: "Number of drafts left before this request" }),
       })
       .meta({ description: "How many drafts 30 days allow" }),
   })
   .meta({ id: "ImportedDrafts" });
 
-/** Written as what it is elsewhere or null: readers of types drop a field that can be nothing but null. */
-const notMade = <T extends z.ZodType>(schema: T) => schema.nullable().meta({ description: "Null: nothing was made" });
+/** The element's schema or null, because code generators drop a field whose only type is null. */
+const notMade = <T extends z.ZodType>(schema: T) =>
+  schema.nullable().meta({ description: "Null: nothing was created" });
 
 const DryRun = Imported.extend({
   dry_run: z.literal(true).meta({ description: "Nothing was done" }),
-  added: z.int().meta({ description: "How many drafts there would be" }),
+  added: z.int().meta({ description: "Number of drafts that would be created" }),
   batch_id: notMade(z.guid()),
   created: z
     .array(Imported.shape.created.element.extend({ draft_id: notMade(z.guid()), claim_url: notMade(z.url()) }))
-    .meta({ description: "Rows that would make a draft. No address is looked up: ean_status is then pending" }),
-  claim_urls: z.array(z.never()).max(0).meta({ description: "Empty: no draft was made" }),
+    .meta({ description: "Rows that would create a draft. No address is looked up, so ean_status is pending" }),
+  claim_urls: z.array(z.never()).max(0).meta({ description: "Empty: no draft was created" }),
 }).meta({
   id: "ImportDryRun",
   description:
-    "What an import of the same rows would answer now; without consent, as far as the rows and your own drafts tell. No draft is stored, and nobody is mailed",
+    "What an import of the same rows would answer now. Without consent it checks only the rows and your own drafts. " +
+    "No draft is stored, and nobody is mailed",
 });
 
 const Consent = z
@@ -154,17 +161,20 @@ const Consent = z
 const SendInvite = z
   .boolean()
   .default(true)
-  .meta({ description: "True: each customer is mailed the claim link; false: the links are only in the answer" });
+  .meta({ description: "True: we mail each customer the claim link; false: only the response has the links" });
 
 const DRY_RUN_IS =
-  "True: the answer says what the import would do, and no draft is stored or mailed. Without consent a row is judged by itself and by your own drafts: existing_user, suppressed, conflict, charger_claimed and invite_ignored, which depend on others, need consent. It counts on the rate limit, and not on the cap";
+  "True: the response says what the import would do, and no draft is stored or mailed. Without consent we judge " +
+  "each row only by itself and by your own drafts. The reasons existing_user, suppressed, conflict, charger_claimed " +
+  "and invite_ignored depend on others and need consent. A dry run counts toward the rate limit, but not toward the " +
+  "cap";
 const DryRunAsked = z.boolean().default(false).meta({ description: DRY_RUN_IS });
 
 const ROW_COLUMNS = {
-  type: "particulier, zakelijk or vve; particulier where absent",
+  type: "particulier, zakelijk or vve; particulier if omitted",
   naam: "The customer's name; required for particulier",
   email: "The customer's e-mail address",
-  ean: "EAN of the connection, 18 digits; looked up by the address where absent",
+  ean: "EAN of the connection, 18 digits; looked up by the address if omitted",
   kvk: "KVK number, 8 digits; required for zakelijk",
   btw: "VAT number",
   bedrijfsnaam: "Name of the company or association",
@@ -172,14 +182,14 @@ const ROW_COLUMNS = {
   referral_code: "A partner's referral code",
   external_ref: "Your own customer number",
   postcode: "Dutch postal code",
-  huisnummer: "House number; its addition may be part of it",
-  toevoeging: "What follows the house number",
+  huisnummer: "House number; may include its addition",
+  toevoeging: "Addition to the house number",
   plaats: "Town",
   straat: "Street",
   phone: "Telephone number, Dutch or with its country code",
 };
 
-/** For the document: a row is read by itself, so that one which cannot be read fails no other. */
+/** For the document. Code reads each row by itself, so an unreadable row fails alone. */
 const Row = z.unknown().meta({
   id: "CustomerRow",
   override: {
@@ -196,17 +206,19 @@ const Row = z.unknown().meta({
       huisnummer: { type: ["string", "integer", "null"], description: ROW_COLUMNS.huisnummer },
       charger: {
         type: ["object", "null"],
-        description: "The charger the customer has, to be linked when they claim",
+        description: "The customer's charger, linked when they claim",
         required: ["brand", "serial_number"],
         properties: {
-          brand: { type: "string", description: "The maker, one that this partner's customers may have" },
+          brand: { type: "string", description: "The brand, one that this partner's customers may have" },
           serial_number: { type: "string", description: "Its serial number, 1 to 64 characters" },
         },
       },
     },
   },
   description:
-    "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases work as keys too. Longer than 120 is cut. An ean, or an address, that cannot be read is dropped and named in ean_ignored or address_ignored. A row that fails is named in rejected.",
+    "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases also work as keys. " +
+    "Values over 120 characters are cut. An ean or address that cannot be read is dropped and listed in ean_ignored " +
+    "or address_ignored. A row that fails is listed in rejected.",
 });
 const Rows = z.array(Row).nullish();
 
@@ -215,11 +227,12 @@ const forDryRun = {
   consent: {
     type: "boolean",
     description:
-      "True: each customer agreed that their data is passed on, and the answer also tells what depends on others. The audit log records it",
+      "True: each customer agreed that you pass their data on. The response then also has the results that depend " +
+      "on others. The audit log records it",
   },
 } as const;
 
-/** For the document: consent is required, or else `dry_run`. */
+/** For the document: `consent` is required unless `dry_run` is set. */
 function orDryRun({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
   const { properties = {} } = jsonSchema;
   delete jsonSchema.type;
@@ -231,7 +244,7 @@ function orDryRun({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
   ];
 }
 
-/** For the document: the two forms of a request that takes many rows, or the fields of one; and of its dry run. */
+/** For the document: a request and its dry run, each with many rows or with the fields of one row. */
 function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
   const { consent = {}, send_invite = {}, dry_run = {} } = jsonSchema.properties ?? {};
   delete jsonSchema.type;
@@ -268,7 +281,7 @@ function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
 
 type ImportContext = Context<unknown, unknown, ErrorCode, ImportSql>;
 
-/** What makes drafts of rows is loaded where rows come. */
+/** Imports the code for rows only when rows arrive, so that other requests start faster. */
 async function importRows({ call, environment }: ImportContext, asked: Import): Promise<string> {
   const importing = await import("#shared/domain/import/import_rows.ts");
   return importing.importRows(environment, call, asked);
@@ -299,11 +312,13 @@ export const importDrafts = endpoint(
   {
     ...IMPORT,
     id: "importDrafts",
-    summary: "Make claimable drafts from rows or CSV",
+    summary: "Create claimable drafts from rows or CSV",
     description:
-      "One draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even where rows fail: those are named " +
-      "in `rejected` and counted in `skipped`. CSV is UTF-8 with a header row, comma or semicolon separated; a value is data whatever it looks like. " +
-      "With `source: api` addresses are looked up in the EAN register within the request, as far as eight seconds go; otherwise afterwards.",
+      "Creates one draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even " +
+      "if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row, separated by " +
+      "commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are " +
+      "looked up in the EAN register during the request, for at most eight seconds; the rest are looked up " +
+      "afterwards.",
     caller: { kind: "partner", scope: "partners:write", key: true },
     idempotent: true,
     body: z
@@ -342,15 +357,16 @@ export const addCustomers = endpoint(
   {
     ...IMPORT,
     id: "addCustomers",
-    summary: "Make claimable drafts of customers, one or many",
+    summary: "Create claimable drafts of customers, one or many",
     description:
-      "The same as the import with `source: api`: `rows`, or the fields of one row beside `consent`. Each customer turns their draft into an account by opening its claim link.",
+      "The same as the import with `source: api`. Send `rows`, or the fields of one row next to `consent`. Each " +
+      "customer turns their draft into an account by opening its claim link.",
     caller: { kind: "partner", scope: "partners:write", key: true },
     idempotent: true,
     body: z.looseObject({ consent: Consent, send_invite: SendInvite, dry_run: DryRunAsked, rows: Rows }).meta({
       id: "AddCustomers",
       override: oneOrMany,
-      description: "rows, or the fields of one row beside consent",
+      description: "rows, or the fields of one row next to consent",
     }),
     errors: ["consent_required"],
   },
@@ -368,7 +384,7 @@ export const addCustomers = endpoint(
   },
 );
 
-/** `true` as JSON or a form field has it. */
+/** `true` in JSON or in a form field. */
 const flag = (fallback: boolean) =>
   z
     .union([z.boolean(), z.enum(["true", "false"])])
@@ -379,9 +395,10 @@ export const uploadDrafts = endpoint(
   {
     ...IMPORT,
     id: "uploadDrafts",
-    summary: "Make claimable drafts from a CSV file",
+    summary: "Create claimable drafts from a CSV file",
     description:
-      "As the import, for a person in the portal: multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.",
+      "The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite " +
+      "and dry_run, or JSON {csv, consent}.",
     caller: { kind: "partner", scope: "partners:write", key: false },
     idempotent: true,
     accepts: ["multipart"],
@@ -391,10 +408,10 @@ export const uploadDrafts = endpoint(
           .string()
           .optional()
           .meta({ description: "The CSV file", override: { type: "string", format: "binary" } }),
-        csv: z.string().optional().meta({ description: "The CSV itself, where no file is sent" }),
+        csv: z.string().optional().meta({ description: "The CSV itself, if no file is sent" }),
         consent: Consent,
         send_invite: flag(true).meta({
-          description: "True: each customer is mailed the claim link; false: the links are only in the answer",
+          description: "True: we mail each customer the claim link; false: only the response has the links",
         }),
         dry_run: flag(false).meta({ description: DRY_RUN_IS }),
       })
@@ -430,14 +447,15 @@ export const invitePeople = endpoint(
     response: Imported,
     summary: "Invite people by e-mail address alone",
     description:
-      "Each gets a draft without details and a mail with its claim link; they fill in the rest. Caps and refusals are those of the import.",
+      "Each address gets a draft without details and a mail with its claim link; the customer fills in the rest. " +
+      "Caps and errors are the same as for the import.",
     caller: { kind: "partner", scope: "partners:write", key: false },
     idempotent: true,
     body: z
       .object({
-        emails: z.array(z.string()).min(1).max(100).meta({ description: "The e-mail addresses, a hundred at most" }),
+        emails: z.array(z.string()).min(1).max(100).meta({ description: "The e-mail addresses, at most a hundred" }),
         message: orNull(linesOf(1, 1000)).meta({
-          description: "Put into the mail, in the partner's name; its lines are kept",
+          description: "Message in the mail, in the partner's name; line breaks are kept",
         }),
       })
       .meta({ id: "InvitePeople" }),

@@ -5,9 +5,10 @@ import { endpoint } from "#shared/http/endpoint.ts";
 export const listInvoices = endpoint(
   {
     id: "listInvoices",
-    summary: "List the invoices that were written in the partner's name",
+    summary: "List the invoices written in the partner's name",
     description:
-      "For your share in the fees, by the quarter of delivery, newest first: the service writes them for you (self-billing). Below zero a credit note, of the invoice in `corrects`.",
+      "Invoices for your share in the fees, by quarter of delivery, newest first. The service writes them for you " +
+      "(self-billing). A negative amount is a credit note for the invoice in `corrects`.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_invoices"],
@@ -16,19 +17,24 @@ export const listInvoices = endpoint(
         invoices: z
           .array(
             z.object({
-              number: z
-                .string()
-                .meta({ example: "2026-0001", description: "By year of issue, without gaps among your invoices" }),
+              number: z.string().meta({
+                example: "2026-0001",
+                description: "Invoice number by year of issue, without gaps among your invoices",
+              }),
               period: z.string().meta({ example: "2026-Q1", description: "The quarter of delivery" }),
               issued_on: z.iso.date().meta({ description: "The day it was issued" }),
-              corrects: z.string().nullable().meta({ description: "Of a credit note: the number of its invoice" }),
+              corrects: z
+                .string()
+                .nullable()
+                .meta({ description: "For a credit note: the number of the invoice it corrects" }),
               vat_regime: z.enum(["none", "small_business", "regular", "reverse_charge"]).meta({
                 description:
-                  "none: no business for VAT; small_business: exempt (KOR); regular: the standard rate; reverse_charge: the service declares it",
+                  "none: not a business for VAT; small_business: exempt (KOR); regular: the standard rate; " +
+                  "reverse_charge: the service declares the VAT",
               }),
               vat_rate: z.number().meta({ description: "Percent", example: 21 }),
               net_eur: z.number().meta({ description: "Your share, without VAT" }),
-              vat_eur: z.number().meta({ description: "VAT on top of it, rounded half up once" }),
+              vat_eur: z.number().meta({ description: "VAT on net_eur, rounded half up once" }),
               total_eur: z.number().meta({ description: "Both together" }),
             }),
           )
@@ -46,7 +52,8 @@ export const readInvoice = endpoint(
     id: "readInvoice",
     summary: "Download an invoice",
     description:
-      "A tagged PDF (PDF/UA-1), always the same bytes (`Repr-Digest`, RFC 9530). In the first minutes it is still being written: 503 with `Retry-After`.",
+      "A tagged PDF (PDF/UA-1) whose bytes never change (`Repr-Digest`, RFC 9530). In the first minutes the PDF is " +
+      "not ready: the call returns 503 with `Retry-After`.",
     params: { invoice_number: "The invoice's number, from GET /partner/payouts" },
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",

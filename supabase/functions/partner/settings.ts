@@ -6,14 +6,14 @@ import { instant } from "#shared/values/fields.ts";
 import { compareIbans } from "#shared/values/iban.ts";
 import { Branding, Company, Payout } from "./reads.ts";
 
-/** What a managing person changes: never a key (docs/decisions.md §4). */
+/** A managing person changes these, never an API key (docs/decisions.md §4). */
 const MANAGER = { kind: "partner", scope: "partners:write", key: false } as const;
 
 export const setCompany = endpoint(
   {
     id: "setPartnerCompany",
     summary: "Change the partner's company data",
-    description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
+    description: "A field you send replaces the stored value, null clears it, and an omitted field stays.",
     caller: MANAGER,
     idempotent: true,
     limit: "partner_write",
@@ -21,7 +21,7 @@ export const setCompany = endpoint(
     body: z.object(COMPANY).meta({ id: "SetPartnerCompany" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         company: Company.meta({ description: "The partner's company data" }),
       })
       .meta({ id: "StoredPartnerCompany" }),
@@ -35,7 +35,7 @@ export const setBranding = endpoint(
   {
     id: "setPartnerBranding",
     summary: "Change how pages and mail to the partner's customers look",
-    description: "What is sent replaces what was stored, null clears it, what is not sent stays.",
+    description: "A field you send replaces the stored value, null clears it, and an omitted field stays.",
     caller: MANAGER,
     idempotent: true,
     limit: "partner_write",
@@ -43,7 +43,7 @@ export const setBranding = endpoint(
     body: z.object(BRANDING).meta({ id: "SetPartnerBranding" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         branding: Branding,
       })
       .meta({ id: "StoredPartnerBranding" }),
@@ -58,7 +58,8 @@ export const setPayoutIban = endpoint(
     id: "setPartnerPayoutIban",
     summary: "Change the IBAN the partner's share is paid to",
     description:
-      "The checksum is enforced. Everybody who manages the partner is told by mail, and nothing is paid there for 48 hours; what is there already changes nothing. The IBAN is never returned.",
+      "We check the checksum. Everyone who manages the partner gets a mail, and we pay nothing to the new IBAN for " +
+      "48 hours. Sending the stored IBAN again changes nothing. The IBAN is never returned.",
     caller: MANAGER,
     idempotent: true,
     limit: "partner_write",
@@ -69,13 +70,13 @@ export const setPayoutIban = endpoint(
         iban: z
           .unknown()
           .meta({ override: { type: "string" }, description: "Of any country", example: "NL91ABNA0417164300" }),
-        account_holder: ACCOUNT_HOLDER.meta({ description: "In whose name the account is" }),
+        account_holder: ACCOUNT_HOLDER.meta({ description: "Name of the account holder" }),
       })
       .meta({ id: "SetPartnerPayoutIban" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        payout: Payout.meta({ description: "Where the partner's share is paid to" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        payout: Payout.meta({ description: "Where we pay the partner's share" }),
       })
       .meta({ id: "StoredPartnerPayout" }),
     errors: ["invalid_iban"],
@@ -84,7 +85,9 @@ export const setPayoutIban = endpoint(
   async ({ body, call, tenant, environment, fail }) => {
     const account = await payoutAccount(environment, body, tenant);
     if (!account)
-      return fail("invalid_iban", { detail: "This is no IBAN: its length or checksum is wrong. Nothing was changed." });
+      return fail("invalid_iban", {
+        detail: "This is not an IBAN: its length or checksum is wrong. Nothing was changed.",
+      });
     return call("set_partner_iban", account);
   },
 );
@@ -92,8 +95,8 @@ export const setPayoutIban = endpoint(
 export const mintApiKey = endpoint(
   {
     id: "mintPartnerApiKey",
-    summary: "Mint the partner's API key; it is shown once",
-    description: "One key is active at a time. With `rotate: true` the active one stops working at once.",
+    summary: "Create the partner's API key; it is shown once",
+    description: "A partner has one active key. With `rotate: true` the current key stops working at once.",
     caller: MANAGER,
     limit: "partner_write",
     sql: ["mint_partner_key"],
@@ -104,11 +107,11 @@ export const mintApiKey = endpoint(
       .meta({ id: "MintPartnerApiKey" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        api_key: z.string().meta({ description: "Shown this once; only its hash is stored" }),
-        prefix: z.string().meta({ description: "What every key of this partner begins with" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        api_key: z.string().meta({ description: "Returned once; we store only its hash" }),
+        prefix: z.string().meta({ description: "Prefix of every key of this partner" }),
         last4: z.string().meta({ description: "The last four characters, to tell keys apart" }),
-        created_at: instant().meta({ description: "When it was made" }),
+        created_at: instant().meta({ description: "When it was created" }),
       })
       .meta({ id: "MintedPartnerApiKey" }),
     errors: ["api_key_exists"],
@@ -130,8 +133,8 @@ export const revokeApiKey = endpoint(
     sql: ["revoke_partner_key"],
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        revoked: z.boolean().meta({ description: "False when none was active" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        revoked: z.boolean().meta({ description: "False if no key was active" }),
       })
       .meta({ id: "RevokedPartnerApiKey" }),
     errors: [],

@@ -1,7 +1,7 @@
 import { typesOf } from "#shared/domain/events.ts";
 import { webhookEndpoints } from "#shared/endpoints/webhooks.ts";
 
-/** Whoever manages the partner decides where data goes: never a key (docs/decisions.md §4). */
+/** A person who manages the partner decides where data goes, never an API key (docs/decisions.md §4). */
 export const {
   create: createWebhook,
   list: listWebhooks,
@@ -17,7 +17,9 @@ export const {
 } = webhookEndpoints({
   name: "",
   log: "the partner's log",
-  about: "It is sent what `GET /partner/events` shows a person, so no registration. At most ten of the partner's own.",
+  about:
+    "It receives the events that `GET /partner/events` shows a person, so no registration. The partner has at most " +
+    "ten endpoints of its own.",
   types: typesOf("partner").filter((type) => !type.startsWith("registration.")),
   read: {
     caller: { kind: "partner", scope: "partners:read", key: false },

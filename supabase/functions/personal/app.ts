@@ -1,6 +1,9 @@
 import type { Surface } from "#shared/http/surface.ts";
 
-/** The personal API (specification section 4.4): a person's own data, for their own token or an application they allowed. */
+/**
+ * The personal API (specification section 4.4): a person's own data, for their own token or an application they
+ * allowed.
+ */
 export const surface: Surface = {
   slug: "personal",
   title: "Personal API",

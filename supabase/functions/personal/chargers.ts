@@ -7,27 +7,27 @@ import { instant, lineOf, requiring } from "#shared/values/fields.ts";
 const ConnectionType = z.enum(["easee", "wallbox", "zaptec", "enphase", "ocpp", "smappee", "v2c", "other"]);
 const ChargerStatus = z
   .enum(["online", "offline"])
-  .meta({ description: "online: it was heard of in the last 15 minutes" });
+  .meta({ description: "online: the charger contacted us in the last 15 minutes" });
 const mid_certified = z
   .boolean()
-  .meta({ description: "Whether its MID meter is established: only then do its kWh earn ERE" });
+  .meta({ description: "Whether its MID meter is confirmed: only then do its kWh earn ERE" });
 
 const Charger = z
   .object({
-    id: z.guid().meta({ description: "Its id, for good" }),
-    nickname: z.string().meta({ description: "What you call it" }),
+    id: z.guid().meta({ description: "Its id; it never changes" }),
+    nickname: z.string().meta({ description: "The name you gave it" }),
     connection_type: ConnectionType.meta({ description: "How it is connected" }),
     status: ChargerStatus,
     mid_certified,
     is_charging: z.boolean().meta({ description: "Whether a car is charging now" }),
     current_session: z
       .object({
-        id: z.guid().meta({ description: "Its id, for good" }),
+        id: z.guid().meta({ description: "The session's id; it never changes" }),
         started_at: instant().meta({ description: "When it began" }),
         kwh_so_far: z.number().meta({ description: "kWh until now" }),
       })
       .optional()
-      .meta({ description: "While a car is connected" }),
+      .meta({ description: "While a car is connected; null otherwise" }),
     latest_meter_wh: z.int().optional().meta({ description: "The meter's last reading, in Wh" }),
     meter_updated_at: instant().optional().meta({ description: "When the meter was last read" }),
   })
@@ -36,7 +36,7 @@ const Charger = z
 export const listChargers = endpoint(
   {
     id: "listChargers",
-    summary: "List your chargers, and the session that is going on at each",
+    summary: "List your chargers, with the current session at each",
     caller: { kind: "user", scope: "chargers:read" },
     limit: "user",
     sql: ["list_own_chargers"],
@@ -54,16 +54,16 @@ export const registerOwnCharger = endpoint(
     id: "registerOwnCharger",
     summary: "Register an OCPP charger of yours",
     description:
-      "Answers with the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP Basic). " +
-      "The password is shown this once. The charger is bound to your connection, where you have one; whether it has a MID meter " +
-      "is settled when it reports its make and model.",
+      "Returns the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP " +
+      "Basic). The password is shown only once. The charger is bound to your connection, if you have one. We " +
+      "determine whether it has a MID meter when it reports its make and model.",
     caller: { kind: "user", scope: "chargers:write" },
     limit: "user",
     sql: ["register_own_charger"],
     body: z
       .object({
-        nickname: lineOf(1, 100).meta({ description: "What you call it", example: "Oprit" }),
-        // judged below: its refusal has a text of its own
+        nickname: lineOf(1, 100).meta({ description: "The name you gave it", example: "Oprit" }),
+        // judged below, because its error has a text of its own
         connection_type: z
           .unknown()
           .optional()
@@ -73,7 +73,7 @@ export const registerOwnCharger = endpoint(
           .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
           .nullish()
           .transform((value) => value ?? null)
-          .meta({ description: "How the charger identifies itself; one is made where it is absent" }),
+          .meta({ description: "How the charger identifies itself; generated if omitted" }),
       })
       .meta({
         id: "RegisterOwnCharger",
@@ -82,15 +82,17 @@ export const registerOwnCharger = endpoint(
     status: 201,
     response: z
       .object({
-        id: z.guid().meta({ description: "Its id, for good" }),
-        nickname: z.string().meta({ description: "What you call it" }),
+        id: z.guid().meta({ description: "Its id; it never changes" }),
+        nickname: z.string().meta({ description: "The name you gave it" }),
         connection_type: z.literal("ocpp").meta({ description: "How it is connected" }),
-        status: z.literal("offline").meta({ description: "Always offline: nothing was heard of it yet" }),
-        mid_certified: z.literal(false).meta({ description: "Always false: it has not said yet what it is" }),
+        status: z.literal("offline").meta({ description: "Always offline: the charger has not contacted us yet" }),
+        mid_certified: z
+          .literal(false)
+          .meta({ description: "Always false: the charger has not reported its model yet" }),
         is_charging: z.literal(false).meta({ description: "Whether a car is charging now" }),
         ocpp: z
           .object({
-            identity: z.string().meta({ description: "The charger's own name, which ends the address" }),
+            identity: z.string().meta({ description: "The charger's own identity, the last part of the address" }),
             endpoint: z.string().meta({
               description: "The address of the OCPP server",
               example: "wss://ocpp.example.com/ere-4f1c09d2b7a3",

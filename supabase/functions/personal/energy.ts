@@ -7,11 +7,11 @@ export const getEnergy = endpoint(
     id: "getEnergy",
     summary: "Read your energy per month and in total",
     description:
-      "Completed sessions of all your chargers, newest month first. A session belongs whole to the month in which it started, " +
-      "by the clock of the Netherlands: one that runs over midnight at the end of a month is not split, so `GET /sessions` from " +
-      "the first of a month to the first of the next adds up to that month. A session that cannot be true (see its `flags`) is " +
-      "shown there and counted nowhere. `ere_credits` are those of MID chargers on a connection under your mandate, delivery " +
-      "years 2026 and on; once a month is booked they are the booked ones.",
+      "Completed sessions of all your chargers, newest month first. A session belongs to the month in which it " +
+      "started, by Dutch time, and is never split. So `GET /sessions` from the first of a month to the first of the " +
+      "next adds up to that month. A session that cannot be true appears there with `flags`, and is not counted " +
+      "here. `ere_credits` counts sessions of MID chargers on a connection under your mandate, for delivery years " +
+      "2026 and later. Once a month is booked, it has the booked ERE.",
     caller: { kind: "user", scope: "energy:read" },
     limit: "user",
     sql: ["get_energy"],

@@ -7,13 +7,15 @@ export const getErePosition = endpoint(
     id: "getErePosition",
     summary: "Read your ERE of this year: reserved, sold, forecast, by quarter",
     description:
-      "The current calendar year in the Netherlands and its quarters so far. `kwh` is what counts toward ERE: metered by a MID " +
-      "charger, on a connection under your mandate; once the register has credited a month, the kWh it accepted. `ere_credits` are the ERE " +
-      "of those kWh, `reserved_ere` those the register has credited and that are not sold yet. `forecast_ere` " +
-      "is the whole year: what counts already, and for what is left of this month and each month after it your own average of " +
-      "the complete months before this one (since the first that counted, twelve at most). A quarter is `open` while it " +
-      "lasts and `closed` after it, `sold` once any of it is, and `paid` once you have been paid for all that was sold. `revenue_eur` is " +
-      "what you get of that, after the fee; `price_per_ere` what it brought before.",
+      "The current calendar year in the Netherlands and its quarters so far. `kwh` is the energy that counts toward " +
+      "ERE: metered by a MID charger, on a connection under your mandate. Once the register has credited a month, " +
+      "it is the kWh that the register accepted. `ere_credits` is the ERE of those kWh. `reserved_ere` is the ERE " +
+      "that the register has credited and that are not sold yet. `forecast_ere` covers the whole year: the ERE so " +
+      "far, plus your own monthly average for the rest of this month and each later month. The average is over the " +
+      "complete months before this one, since the first that counted, at most twelve. A quarter is `open` while it " +
+      "lasts and `closed` after it. It is `sold` once any of it is sold, and `paid` once we have paid you for " +
+      "everything sold. `revenue_eur` is your part of the sales, after the fee; `price_per_ere` is the price before " +
+      "the fee.",
     caller: { kind: "user", scope: "energy:read" },
     limit: "user",
     sql: ["get_ere_position"],
@@ -24,10 +26,10 @@ export const getErePosition = endpoint(
         renewable_share: z
           .number()
           .nullable()
-          .meta({ description: "Of the delivery year; null until it is published", example: 0.505 }),
-        reserved_ere: z.number().meta({ description: "ERE the register has credited and that are not sold yet" }),
+          .meta({ description: "ERE per kWh in the delivery year; null until it is published", example: 0.505 }),
+        reserved_ere: z.number().meta({ description: "ERE that the register has credited and that are not sold yet" }),
         sold_ere: z.number().meta({ description: "ERE that were sold" }),
-        forecast_ere: z.number().meta({ description: "ERE of the whole year, as far as can be told" }),
+        forecast_ere: z.number().meta({ description: "Forecast of the ERE of the whole year" }),
         quarters: z
           .array(
             z.object({
@@ -41,11 +43,11 @@ export const getErePosition = endpoint(
               price_per_ere: z
                 .number()
                 .nullable()
-                .meta({ description: "What an ERE brought in euros, before the fee; null until any is sold" }),
+                .meta({ description: "Euros per ERE, before the fee; null until any is sold" }),
               revenue_eur: z
                 .number()
                 .nullable()
-                .meta({ description: "What you get of it in euros, after the fee; null until any is sold" }),
+                .meta({ description: "Your part in euros, after the fee; null until any is sold" }),
               status: z.enum(["open", "closed", "sold", "paid"]).meta({ description: "open, closed, sold or paid" }),
               sold_at: instant().nullable().meta({ description: "When the last of it was sold; null until then" }),
             }),

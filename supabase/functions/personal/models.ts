@@ -1,4 +1,4 @@
-/** What more than one answer of the personal API is made of. */
+/** Models that several answers of the personal API share. */
 import { z } from "#shared/foundation/zod.ts";
 
 export const month = () =>

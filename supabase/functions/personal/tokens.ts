@@ -7,11 +7,11 @@ import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 const Scope = z.enum(PERSONAL_SCOPES);
 
 const token = {
-  id: z.guid().meta({ description: "Its id, for good" }),
-  name: z.string().meta({ description: "What it is called" }),
-  scopes: z.array(Scope).meta({ description: "What it may do" }),
+  id: z.guid().meta({ description: "Its id; it never changes" }),
+  name: z.string().meta({ description: "The name you gave it" }),
+  scopes: z.array(Scope).meta({ description: "The scopes it has" }),
   last4: z.string().meta({ description: "The last four characters, to tell tokens apart" }),
-  created_at: instant().meta({ description: "When it was made" }),
+  created_at: instant().meta({ description: "When it was created" }),
   expires_at: instant().nullable().meta({ description: "When it expires" }),
   last_used_at: instant().nullable().meta({ description: "To the minute" }),
 };
@@ -20,7 +20,7 @@ export const listTokens = endpoint(
   {
     id: "listTokens",
     summary: "List your personal API tokens, newest first",
-    description: "With the session of a person who is signed in. The tokens themselves are never shown again.",
+    description: "Requires the session of a signed-in person. The tokens themselves are never shown again.",
     caller: { kind: "session" },
     limit: "user",
     sql: ["list_personal_tokens"],
@@ -36,24 +36,25 @@ export const listTokens = endpoint(
 export const createToken = endpoint(
   {
     id: "createToken",
-    summary: "Make a personal API token",
-    description: "The token is shown in this answer and never again.",
+    summary: "Create a personal API token",
+    description: "Only this response shows the token.",
     caller: { kind: "session" },
     limit: "user",
     sql: ["create_personal_token"],
     body: z
       .object({
-        name: lineOf(1, 100).meta({ description: "What it is called", example: "Home Assistant" }),
-        scopes: z.array(Scope).min(1).max(20).meta({ description: "What it may do" }),
+        name: lineOf(1, 100).meta({ description: "A name for the token", example: "Home Assistant" }),
+        scopes: z.array(Scope).min(1).max(20).meta({ description: "The scopes it gets" }),
         expires_at: orNull(z.iso.datetime({ offset: true })).meta({
           description:
-            "A moment in the future; absent or null: never. Later than a year from now, or never, only within 15 minutes of signing in",
+            "A moment in the future; absent or null: never expires. If it is over a year away or null, you must " +
+            "have signed in within the last 15 minutes",
         }),
       })
       .meta({ id: "CreateToken" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         token: z.string().meta({ description: "Shown once" }),
         ...token,
       })
@@ -80,7 +81,7 @@ export const revokeToken = endpoint(
     caller: { kind: "session" },
     limit: "user",
     sql: ["revoke_personal_token"],
-    response: z.object({ ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }) }),
+    response: z.object({ ok: z.literal(true).meta({ description: "Always true: the request succeeded" }) }),
     errors: ["token_not_found"],
     failure: "internal_error",
   },

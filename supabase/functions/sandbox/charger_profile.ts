@@ -7,10 +7,7 @@ const hundredths = (value: number) => Math.round(value * 100) / 100;
 /** How a virtual charger charges. Its sessions never overlap, so a week has to hold them. */
 export const ChargerProfile = z
   .object({
-    mid: z
-      .boolean()
-      .default(true)
-      .meta({ description: "false: no MID meter, so that its sessions never count toward ERE" }),
+    mid: z.boolean().default(true).meta({ description: "false: no MID meter, so its sessions never count toward ERE" }),
     kwh_per_session: z.number().min(0.1).max(100).default(12).meta({ description: "kWh of one session" }),
     sessions_per_week: z
       .number()
@@ -25,13 +22,13 @@ export const ChargerProfile = z
       .max(50)
       .transform(hundredths)
       .default(11)
-      .meta({ description: "Sets how long a session lasts" }),
+      .meta({ description: "Determines how long a session lasts" }),
     since: z.iso
       .date()
       .refine((date) => date >= "2026-01-01", "must not be before 2026-01-01")
       .default("2026-01-01")
       .meta({ description: "First day with sessions, not after today" }),
-    catalog_charger_id: orNull(uuid()).meta({ description: "A model of the catalogue; it goes before mid" }),
+    catalog_charger_id: orNull(uuid()).meta({ description: "A model of the catalogue; it takes precedence over mid" }),
   })
   .transform(({ kwh_per_session, ...profile }) => ({ ...profile, wh_per_session: Math.round(kwh_per_session * 1000) }))
   .refine(
@@ -40,7 +37,10 @@ export const ChargerProfile = z
       sessions_per_week === 0 ||
       Math.ceil((wh_per_session * 360) / Math.round(power_kw * 100)) <=
         Math.floor((WEEK_S * 100) / Math.round(sessions_per_week * 100)),
-    { path: ["sessions_per_week"], message: "so many sessions of kwh_per_session at power_kw do not fit in a week" },
+    {
+      path: ["sessions_per_week"],
+      message: "this number of sessions of kwh_per_session at power_kw does not fit in a week",
+    },
   );
 
 /** As it is sent; every field has a default. */
@@ -51,7 +51,7 @@ export type ChargerProfile = z.output<typeof ChargerProfile>;
 export const VirtualCharger = z
   .object({
     charger_id: z.guid().meta({ description: "The charger" }),
-    integration_id: z.guid().meta({ description: "The connection to the virtual charger" }),
+    integration_id: z.guid().meta({ description: "The connection that the virtual charger is on" }),
     catalog_charger_id: z.guid().meta({ description: "A model of the catalogue, from GET /v1/catalog/chargers" }),
     brand: z.string().meta({ description: "The maker" }),
     model: z.string().meta({ description: "The model" }),
@@ -61,8 +61,8 @@ export const VirtualCharger = z
 
 export const SyncResult = z
   .object({
-    ok: z.boolean().meta({ description: "Whether they could be collected" }),
-    sessions_created: z.int().meta({ description: "Charging sessions that are new" }),
-    error: z.string().nullable().meta({ description: "Why not; null where they could" }),
+    ok: z.boolean().meta({ description: "Whether sessions could be collected" }),
+    sessions_created: z.int().meta({ description: "Number of new charging sessions" }),
+    error: z.string().nullable().meta({ description: "Why not; null if they could" }),
   })
   .meta({ id: "SyncResult" });

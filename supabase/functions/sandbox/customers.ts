@@ -11,8 +11,9 @@ export const connectCharger = endpoint(
     id: "connectVirtualCharger",
     summary: "Connect a virtual charger to a customer, and collect what it charged",
     description:
-      "`id` is a customer_ref or an account id. Its sessions are the same for good, as many as sessions_per_week since `since`, whole up to now; they pass " +
-      "through the pipeline that real ones pass through. The same profile again is the same charger; another profile is another one, up to ten.",
+      "`id` is a customer_ref or an account id. The charger has sessions_per_week sessions a week, from `since` " +
+      "until now, and they never change. They go through the same pipeline as real sessions. The same profile again " +
+      "returns the same charger; another profile adds a charger, up to ten.",
     params: { id: "A customer_ref or an account id" },
     caller: CALLER,
     idempotent: true,
@@ -22,9 +23,9 @@ export const connectCharger = endpoint(
     bodyOptional: true,
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         ...VirtualCharger.shape,
-        sync: SyncResult.meta({ description: "What was collected from the charger" }),
+        sync: SyncResult.meta({ description: "The sessions that were collected from the charger" }),
       })
       .meta({ id: "ConnectedVirtualCharger" }),
     errors: ["customer_not_found", "no_connection", "charger_limit_reached", "catalog_unresolved"],
@@ -42,7 +43,7 @@ export const syncCustomer = endpoint(
   {
     id: "syncCustomer",
     summary: "Collect a customer's sessions now instead of within 15 minutes",
-    description: "Of every virtual charger the customer has. Twice creates nothing twice.",
+    description: "Collects from every virtual charger of the customer. A repeat creates nothing twice.",
     params: { id: "A customer_ref or an account id" },
     caller: CALLER,
     idempotent: true,
@@ -61,9 +62,11 @@ export const reviewCustomer = endpoint(
     id: "reviewCustomer",
     summary: "Decide a submitted registration now instead of after 2 minutes",
     description:
-      "`id` is a customer_ref or an account id, of an account made through the CPO API too. The outcome is the one you ask for, so that you can rehearse each; " +
-      "`closed_gates` names what keeps the account from being ERE-eligible. The real review, and the one after 2 minutes, approves only where mandate, EAN and MID charger " +
-      "hold. A registration is decided once: what is not submitted, or decided already, answers `nothing_to_review`.",
+      "`id` is a customer_ref or an account id, also of an account created through the CPO API. You choose the " +
+      "outcome, so that you can rehearse each. `closed_gates` lists the gates that keep the account from being " +
+      "ERE-eligible. The real review, and the automatic one after 2 minutes, approves only with a mandate, a " +
+      "validated EAN and a MID charger. A registration is decided once. If it is not submitted or already decided, " +
+      "the call returns `nothing_to_review`.",
     params: { id: "A customer_ref or an account id" },
     caller: CALLER,
     idempotent: true,
@@ -74,12 +77,12 @@ export const reviewCustomer = endpoint(
       .meta({ id: "ReviewCustomer" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        from: RegistrationStatus.meta({ description: "Where the registration stood" }),
-        to: RegistrationStatus.meta({ description: "Where it stands now" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        from: RegistrationStatus.meta({ description: "Status of the registration before" }),
+        to: RegistrationStatus.meta({ description: "Status of the registration now" }),
         closed_gates: z
           .array(z.enum(["mandate_signed", "ean_validated", "mid_charger_registered", "iban_present"]))
-          .meta({ description: "The gates of the checklist that are closed; empty where all four hold" }),
+          .meta({ description: "The gates of the checklist that are closed; empty if all four are open" }),
       })
       .meta({ id: "ReviewedCustomer" }),
     errors: ["customer_not_found", "nothing_to_review"],

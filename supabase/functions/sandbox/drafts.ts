@@ -9,19 +9,22 @@ import { REHEARSAL_ERRORS, REHEARSAL_SQL, type Rehearsed, rehearse, TEST } from 
 
 const StepResult = z.enum(["done", "already_done", "skipped"]).meta({
   id: "SandboxStepResult",
-  description: "done: by this call; already_done: before it; skipped: not asked for",
+  description: "done: by this call; already_done: before this call; skipped: not requested",
 });
 
 export const claimDraft = endpoint(
   {
     id: "claimSandboxDraft",
-    summary: "Play the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit",
+    summary: "Act as the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit",
     description:
-      "`id` is the draft's id or your external_ref. What a customer does on the claim pages happens, by the same functions: the address is proven with the code that is mailed, " +
-      "each page is confirmed with what you uploaded, or test values where you uploaded nothing, and the mandate is signed. Safe to repeat: a step that is done says so. " +
-      "A failure names its step; the steps before it stay done. An EAN that is in use, uploaded or given, and a login that belongs to another partner end the draft in `conflict`: " +
-      "409 `draft_not_claimable`, withdraw it and make it anew. EAN test values 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
-      "54 in use, 61 register timeout; any other EAN is matched. Never enters a login that a claim of yours did not make.",
+      "`id` is the draft's id or your external_ref. This call runs the same functions as the claim pages. It proves " +
+      "the address with the mailed code, confirms each page and signs the mandate. Details that you did not upload " +
+      "get test values. The call is safe to repeat: a step that is done says so. An error names the step that " +
+      "failed; earlier steps stay done. The draft ends in `conflict` if its EAN is in use, or if the login belongs " +
+      "to another partner. Then the call returns 409 `draft_not_claimable`: withdraw the draft and create it again. " +
+      "EAN test values are 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, " +
+      "54 in use, 61 register timeout. Any other EAN is matched. The call never uses a login that was not created " +
+      "by one of your claims.",
     params: { id: "The draft's id, or your external_ref" },
     caller: CALLER,
     idempotent: true,
@@ -39,45 +42,47 @@ export const claimDraft = endpoint(
           .optional()
           .meta({
             override: { type: ["string", "null"], minLength: 15, maxLength: 34 },
-            description: `15 to 34 letters and digits; null: none. With submit ${TEST.iban} where absent.`,
+            description: `15 to 34 letters and digits; null: none. If omitted with submit: ${TEST.iban}.`,
           }),
         ean: z
           .unknown()
           .optional()
           .meta({
             override: { type: ["string", "null"], pattern: "^\\d{18}$" },
-            description: "Instead of the uploaded EAN; a test value picks the outcome of the check",
+            description: "Replaces the uploaded EAN; a test value sets the outcome of the check",
             example: TEST.ean,
           }),
-        phone: orNull(phone()).meta({ description: "Dutch mobile; a test number where absent" }),
-        street: orNull(trimmedTo(120)).meta({ description: `${TEST.street} where absent` }),
-        charger: SandboxChargerProfile.nullish().meta({ description: "With submit: how the virtual charger charges" }),
+        phone: orNull(phone()).meta({ description: "Dutch mobile; a test number if omitted" }),
+        street: orNull(trimmedTo(120)).meta({ description: `${TEST.street} if omitted` }),
+        charger: SandboxChargerProfile.nullish().meta({
+          description: "How the virtual charger charges; used with submit",
+        }),
       })
       .meta({ id: "ClaimSandboxDraft" }),
     bodyOptional: true,
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         draft_id: z.guid().meta({ description: "The draft" }),
         external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
         account_id: z.guid().meta({ description: "The account" }),
-        customer_ref: z.string().meta({ description: "The customer, by a name of their own for each partner" }),
+        customer_ref: z.string().meta({ description: "The customer; each partner sees a different value" }),
         email: z.string().meta({ description: "E-mail address" }),
-        draft_status: z.literal("active").meta({ description: "Where the draft stands" }),
+        draft_status: z.literal("active").meta({ description: "Status of the draft" }),
         registration_status: RegistrationStatus,
         steps: z
           .object({
-            claim: StepResult.meta({ description: "The draft is claimed" }),
-            activate: StepResult.meta({ description: "The mandate is signed" }),
-            iban: StepResult.meta({ description: "The IBAN is added" }),
-            submit: StepResult.meta({ description: "The registration is submitted" }),
+            claim: StepResult.meta({ description: "Claiming the draft" }),
+            activate: StepResult.meta({ description: "Signing the mandate" }),
+            iban: StepResult.meta({ description: "Adding the IBAN" }),
+            submit: StepResult.meta({ description: "Submitting the registration" }),
           })
-          .meta({ description: "What became of each step" }),
+          .meta({ description: "The result of each step" }),
         charger: VirtualCharger.nullable().meta({
-          description: "The virtual charger that was connected; null where none was",
+          description: "The virtual charger that was connected; null if there was none",
         }),
-        sync: SyncResult.nullable().meta({ description: "What was collected from the charger" }),
-        next: z.string().meta({ description: "What to call next, for a person to read" }),
+        sync: SyncResult.nullable().meta({ description: "The sessions that were collected from the charger" }),
+        next: z.string().meta({ description: "What to call next, in words" }),
       })
       .meta({ id: "ClaimedSandboxDraft" }),
     errors: [...REHEARSAL_ERRORS, "invalid_ean", "invalid_iban"],

@@ -38,23 +38,26 @@ const STATES = Object.keys(RECIPES) as State[];
 const isState = (value: unknown): value is State => typeof value === "string" && Object.hasOwn(RECIPES, value);
 
 const Fixture = z.object({
-  state: z.string().meta({ description: "The state that was asked for" }),
-  ok: z.boolean().meta({ description: "Whether it was made" }),
+  state: z.string().meta({ description: "The state you asked for" }),
+  ok: z.boolean().meta({ description: "Whether it was created" }),
   account_id: z.guid().nullable().meta({ description: "The account" }),
   email: z.string().meta({ description: "E-mail address" }),
   ean: z.string().meta({ description: "EAN of the connection, 18 digits" }),
-  sync: SyncResult.nullable().meta({ description: "What was collected from the charger" }),
-  error: z.string().nullable().meta({ description: "The error's name; null where the state was made" }),
+  sync: SyncResult.nullable().meta({ description: "The sessions that were collected from the charger" }),
+  error: z.string().nullable().meta({ description: "The error's name; null if the state was created" }),
 });
 
 export const createFixtures = endpoint(
   {
     id: "createSandboxFixtures",
-    summary: "Make one customer in each of six states",
+    summary: "Create one customer in each of six states",
     description:
-      "eligible: everything holds, and the registration is approved; rejected: it is rejected; no_mandate: the customer ended the mandate; ean_unverified: the register was silent; " +
-      "no_mid_charger: the charger has no MID meter; no_iban: nothing to pay out to. Each is claimed, signed and submitted like any customer, with an external_ref of FIXTURE-<STATE>; " +
-      "those not decided here are reviewed after 2 minutes. A re-run replaces the customer of that state. One that fails says so in its row, and the others are made.",
+      "eligible: all gates are open and the registration is approved; rejected: it is rejected; no_mandate: the " +
+      "customer ended the mandate; ean_unverified: the EAN register did not respond; no_mid_charger: the charger " +
+      "has no MID meter; no_iban: there is no IBAN to pay to. Each customer is claimed, signed and submitted like " +
+      "any other, with external_ref FIXTURE-<STATE>. Registrations that are not decided here are reviewed after 2 " +
+      "minutes. A repeat replaces the customer of that state. If one state fails, its row says so, and the others " +
+      "are created.",
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -67,13 +70,13 @@ export const createFixtures = endpoint(
           .nullish()
           .meta({
             override: { type: "array", items: { type: "string", enum: STATES } },
-            description: "All six where absent",
+            description: "All six if omitted",
           }),
       })
       .meta({ id: "CreateSandboxFixtures" }),
     bodyOptional: true,
     response: z
-      .object({ fixtures: z.array(Fixture).meta({ description: "One customer a state" }) })
+      .object({ fixtures: z.array(Fixture).meta({ description: "One customer per state" }) })
       .meta({ id: "SandboxFixtures" }),
     errors: ["unknown_state", ...REHEARSAL_ERRORS, "nothing_to_review"],
     failure: "sandbox_step_failed",

@@ -8,8 +8,10 @@ export const resetSandbox = endpoint(
     id: "resetSandbox",
     summary: "Delete every customer attributed to the partner and every draft it uploaded",
     description:
-      "In one transaction: drafts, the accounts customers made of them, their chargers, sessions, mail, logins and opt-outs; e-mail addresses and the import cap are free again. " +
-      "People who came with a login of their own (through an application) keep it, and are the partner's no more. What was settled is settled no more. The key, settings, and accounts of the CPO API with their months stay.",
+      "One transaction deletes drafts, the accounts that customers made from them, and their chargers, sessions, " +
+      "mail, logins and opt-outs. Their e-mail addresses and the import cap are free again. People who came with a " +
+      "login of their own (through an application) keep it, but are no longer the partner's customers. Settlements " +
+      "are undone. The API key, settings, and accounts of the CPO API with their months stay.",
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -17,9 +19,9 @@ export const resetSandbox = endpoint(
     slow: true,
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
-        customers_deleted: z.int().meta({ description: "Customers that were deleted" }),
-        drafts_deleted: z.int().meta({ description: "Drafts that were deleted" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+        customers_deleted: z.int().meta({ description: "Number of customers deleted" }),
+        drafts_deleted: z.int().meta({ description: "Number of drafts deleted" }),
       })
       .meta({ id: "ResetSandbox" }),
     errors: [],

@@ -24,21 +24,26 @@ const LeftOutMonths = z
     z.object({
       account_id: z.guid().meta({ description: "The account" }),
       period: z.string().meta({ description: "The month", example: "2026-06" }),
-      reason: z.enum(LEFT_OUT).meta({ description: "The first that holds" }),
+      reason: z.enum(LEFT_OUT).meta({ description: "The first reason that applies" }),
     }),
   )
-  .meta({ id: "LeftOutMonths", description: "Delivered months that are not settled, at most 1000 of them" });
+  .meta({ id: "LeftOutMonths", description: "Delivered months that are not settled, at most 1000" });
 
 export const settleQuarter = endpoint(
   {
     id: "settleSandboxQuarter",
     summary: "Book, credit, sell and pay a quarter of your own customers now",
     description:
-      "What the operator does once a quarter happens at once, by the same functions, to your CPO accounts and to the customers you uploaded or invited: every month that may be booked " +
-      "is booked, the register credits all of it, it is sold at `price_per_ere`, and whoever has an IBAN is paid, you too (`POST /partner/payout-iban`; before that nothing is in `GET /v1/settlements`): without the bank, the 48 hours that an IBAN waits, and a minimum. Of the running quarter the months that are over; in January, when no month of the year is over, January too. A year without a published factor takes the one of the year before. The figures of the year are published to you. " +
-      "A call settles 1000 accounts at most: repeat it until `accounts_left` is 0. " +
-      "Safe to repeat: the answer says what is settled of the quarter by now; months that are keep their price. `booking_id` is the newest booking, of your CPO accounts where they are in one. " +
-      "`reset` takes it back.",
+      "Does at once what the operator does after a quarter, with the same functions. It covers your CPO accounts " +
+      "and the customers you uploaded or invited. Every month that can be booked is booked. The register credits " +
+      "all of it, and it is sold at `price_per_ere`. Then everyone with an IBAN is paid, including you (`POST " +
+      "/partner/payout-iban`; before that `GET /v1/settlements` is empty). The sandbox skips the bank, the 48 hours " +
+      "that a new IBAN waits, and the minimum amount. For the running quarter it settles the months that are over; " +
+      "in January, when no month of the year is over, also January. A year without a published factor uses the " +
+      "factor of the year before. The figures of the year are published to you. One call settles at most 1000 " +
+      "accounts: repeat it until `accounts_left` is 0. The call is safe to repeat. The response has everything " +
+      "settled of the quarter so far; settled months keep their price. `booking_id` is the newest booking, of your " +
+      "CPO accounts if one has them. `reset` undoes the settlement.",
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -61,17 +66,18 @@ export const settleQuarter = endpoint(
       .meta({ id: "SettleSandboxQuarter" }),
     response: z
       .object({
-        ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         quarter: z.string().meta({ description: "The quarter" }),
         booking_id: z.guid().meta({ description: "The booking" }),
-        accounts: z.int().meta({ description: "How many have a settled month" }),
-        kwh: z.number().meta({ description: "Accepted by the register" }),
+        accounts: z.int().meta({ description: "How many accounts have a settled month" }),
+        kwh: z.number().meta({ description: "kWh accepted by the register" }),
         ere: z.number().meta({ description: "Credited, two decimals" }),
         gross_eur: z.number().meta({ description: "What was sold" }),
-        net_eur: z.number().meta({ description: "What of it the customers get, after the fee" }),
+        net_eur: z.number().meta({ description: "The customers' part of the proceeds, after the fee" }),
         accounts_left: z.int().meta({
           description:
-            "How many accounts have months that can be settled and were not in this call, which settles 1000 accounts at most: repeat until 0",
+            "Accounts whose months can be settled but were not in this call, which settles at most 1000 accounts: " +
+            "repeat until 0",
         }),
         left_out: LeftOutMonths,
       })

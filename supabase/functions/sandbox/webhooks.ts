@@ -19,7 +19,7 @@ export const listWebhookAttempts = endpoint(
           .array(
             WebhookAttempt.extend({
               webhook_id: z.guid().meta({ description: "The endpoint" }),
-              url: z.string().meta({ description: "Where it was sent" }),
+              url: z.string().meta({ description: "The URL it was sent to" }),
             }),
           )
           .meta({ description: "Newest first" }),

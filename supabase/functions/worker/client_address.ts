@@ -7,14 +7,14 @@ import { endpoint } from "#shared/http/endpoint.ts";
 export const showClientAddress = endpoint(
   {
     id: "showClientAddress",
-    summary: "Show the network address this request is counted by, and every header that holds addresses",
+    summary: "Show the network address that counts this request, and every header that holds addresses",
     caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: [],
     response: z.object({
-      client_address: z.string().nullable().meta({ description: "Null where CLIENT_ADDRESS names none" }),
-      counted_as: z.string().nullable().meta({ description: "IPv6 by its network of 64 bits" }),
-      headers: z.record(z.string(), z.string()).meta({ description: "Headers with nothing but addresses in them" }),
+      client_address: z.string().nullable().meta({ description: "Null if CLIENT_ADDRESS names none" }),
+      counted_as: z.string().nullable().meta({ description: "For IPv6 the network of 64 bits" }),
+      headers: z.record(z.string(), z.string()).meta({ description: "Headers that contain only addresses" }),
     }),
     errors: [],
     failure: "internal_error",

@@ -1,7 +1,6 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { EanRegisterAddress } from "#shared/domain/ean_register/types.ts";
-import { composeReminder } from "#shared/domain/mail/mail.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
@@ -26,10 +25,8 @@ export async function tendDrafts(
   deadline: number,
   request_id: string,
 ): Promise<DraftResult> {
-  const { config } = environment;
   const jobs = JSON.parse(
     await call("run_draft_jobs", {
-      mails: { nl: composeReminder({ config, locale: "nl" }), en: composeReminder({ config, locale: "en" }) },
       links: claimLinks(environment),
       size: REMINDERS,
     }),

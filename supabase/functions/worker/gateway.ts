@@ -18,7 +18,7 @@ const FIELDS = [
   "meter_wh",
 ] as const;
 
-/** A charging session on its way to SQL, which judges it: text that cannot be stored rejects that one, and no other. */
+/** A charging session for SQL, which judges it. Text that cannot be stored rejects only its own session. */
 function readable(item: unknown): object {
   const sent = (item ?? {}) as Record<string, unknown>;
   const scalar = (value: unknown) => {
@@ -31,11 +31,11 @@ function readable(item: unknown): object {
 export const ingestChargingSessions = endpoint(
   {
     id: "ingestChargingSessions",
-    summary: "Bring charging sessions, new, going on or corrected, of any charger",
+    summary: "Deliver charging sessions: new, running or corrected, of any charger",
     description:
-      "`{sessions: [{charger_id, source, external_id, started_at, ended_at?, wh, connector?, status?, meter_wh?}]}`. A session is known " +
-      "by charger, `source` and `external_id`: bringing it again changes nothing, or corrects it. Safe to repeat, in any order, " +
-      "in parallel. Each session has a result of its own.",
+      "`{sessions: [{charger_id, source, external_id, started_at, ended_at?, wh, connector?, status?, " +
+      "meter_wh?}]}`. A session is identified by charger, `source` and `external_id`. Sending it again changes " +
+      "nothing, or corrects it. Safe to repeat, in any order, in parallel. Each session has its own result.",
     caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
     sql: ["ingest_charging_sessions"],
@@ -64,10 +64,11 @@ export const ingestChargingSessions = endpoint(
 export const admitCharger = endpoint(
   {
     id: "admitCharger",
-    summary: "Check the HTTP Basic credentials a charger connects with, and note that it was heard of",
+    summary: "Check the HTTP Basic credentials a charger connects with, and record the contact",
     description:
-      "Also on each heartbeat, with the same credentials: a charger that was removed is then let go. After its BootNotification with " +
-      "what that says: the resolver of `/v1/catalog/chargers/resolve` then settles its model and whether its meter is MID.",
+      "Call it when a charger connects, and on each heartbeat with the same credentials: then a removed charger is " +
+      "disconnected. After the BootNotification, also send the vendor, model and meter type. The resolver of " +
+      "`/v1/catalog/chargers/resolve` then determines the model and whether its meter is MID.",
     caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
     sql: ["admit_charger"],

@@ -10,7 +10,7 @@ import { startDelivering } from "./webhooks.ts";
 
 const BUDGET_MS = 20_000;
 const SQL = [
-  "claim_mail",
+  "lease_mail",
   "settle_mail",
   "count_waiting_mail",
   "due_notices",
@@ -42,10 +42,10 @@ const workOf = oncePerEnvironment((environment: Environment) => ({
 export const kick = endpoint(
   {
     id: "kickWorker",
-    summary:
-      "Send the mail and the webhooks that wait, and count dashboards that were asked for, soon after this is answered",
+    summary: "Send waiting mail and webhooks, and recount requested dashboards, soon after this response",
     description:
-      "Called with WORKER_SECRET by a function that has put something in the outbox, or has shown a dashboard that is older than a minute. Of many calls at once one does the work; what comes in meanwhile is seen by one more.",
+      "A function calls this with WORKER_SECRET after it wrote to the outbox, or showed a dashboard over a minute " +
+      "old. Of many parallel calls one does the work; one more handles what comes in during that run.",
     caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: SQL,

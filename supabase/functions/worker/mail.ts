@@ -1,31 +1,28 @@
 import type { Transporter } from "nodemailer";
-import type { Environment } from "#shared/foundation/environment.ts";
+import type { Written } from "#shared/domain/mail/layout.ts";
+import { type StoredMail, writeMail } from "#shared/domain/mail/mail.ts";
+import type { Configuration } from "#shared/foundation/configuration.ts";
+import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
 
-/** What one worker sends at once; a claim lasts five minutes, a batch far less. */
+/** What one worker sends at once; a lease lasts five minutes, a batch far less. */
 const BATCH = 20;
 const CONNECTIONS = 4;
 /** Time kept for settling and for the rest of the run. */
 const RESERVE_MS = 8_000;
 
-type ClaimedMail = {
-  partner_id: string;
-  id: string;
-  recipient: string;
-  subject: string;
-  html: string;
-  text: string;
-  reply_to: string | null;
-  unsubscribe_url: string | null;
-};
+type LeasedMail = StoredMail & { partner_id: string; id: string; recipient: string };
 type Failure = { failure: string; permanent: boolean; serverDown: boolean };
 type MailResult = { sent: number; failed: number; problem?: string };
-type Call = (name: "claim_mail" | "settle_mail" | "count_waiting_mail", ...input: (object | null)[]) => Promise<string>;
+type Call = (name: "lease_mail" | "settle_mail" | "count_waiting_mail", ...input: (object | null)[]) => Promise<string>;
+
+/** How many mails waited at the last run, where there is no mail server. */
+const waitedBefore = oncePerEnvironment(() => ({ mails: 0 }));
 
 /**
- * Sends what waits in the outbox. A mail is claimed before it is sent and settled right after, so two workers never send the
- * same one. A worker that dies in between sends it once more after the claim's five minutes: so a mail is sent at least once.
+ * Writes and sends what waits in the outbox. A mail is leased before it is sent and settled right after, so two workers never send
+ * the same one. After a worker that dies in between, it is sent once more when the lease ends: so a mail is sent at least once.
  * The Message-ID is the outbox id, by which mail systems recognise the second copy.
  */
 export async function deliverMail(
@@ -37,11 +34,14 @@ export async function deliverMail(
   const { config, log } = environment;
   const result: MailResult = { sent: 0, failed: 0 };
   if (!config.SMTP_URL) {
+    const before = waitedBefore(environment);
     const { waiting } = JSON.parse(await call("count_waiting_mail")) as { waiting: number };
     if (waiting > 0) {
       result.problem = `SMTP_URL is not set: ${waiting === 1 ? "1 mail waits" : `${waiting} mails wait`} and none is sent`;
-      log({ level: "error", event: "mail_not_configured", request_id, waiting });
+      // again only when the number changes: the worker may run every second
+      if (before.mails !== waiting) log({ level: "error", event: "mail_not_configured", request_id, waiting });
     }
+    before.mails = waiting;
     return result;
   }
 
@@ -60,9 +60,9 @@ export async function deliverMail(
   });
   try {
     let serverDown: Failure | undefined;
-    const deliver = async (mail: ClaimedMail) => {
+    const deliver = async (mail: LeasedMail) => {
       // once the server is down, the rest of the batch need not find that out one by one
-      const failure: Failure | null = serverDown ?? (await send(transport, config.MAIL_FROM, mail));
+      const failure: Failure | null = serverDown ?? (await send(transport, config, mail));
       if (failure?.serverDown) serverDown = failure;
       const { partner_id, id } = mail;
       await call("settle_mail", [
@@ -72,9 +72,9 @@ export async function deliverMail(
       if (failure) log({ level: "warn", event: "mail_failed", request_id, mail_id: id, reason: failure.failure });
     };
     while (!serverDown && Date.now() < deadline - RESERVE_MS) {
-      const claimed = JSON.parse(await call("claim_mail", { size: BATCH })) as ClaimedMail[];
-      if (claimed.length === 0) break;
-      await workThrough(claimed, CONNECTIONS, deliver);
+      const leased = JSON.parse(await call("lease_mail", { size: BATCH })) as LeasedMail[];
+      if (leased.length === 0) break;
+      await workThrough(leased, CONNECTIONS, deliver);
     }
     if (serverDown) result.problem = `The mail server does not take mail: ${serverDown.failure}`;
     return result;
@@ -83,18 +83,27 @@ export async function deliverMail(
   }
 }
 
-async function send(transport: Transporter, from: string, mail: ClaimedMail): Promise<Failure | null> {
+async function send(transport: Transporter, config: Configuration, mail: LeasedMail): Promise<Failure | null> {
+  const from = config.MAIL_FROM;
+  let written: Written;
+  try {
+    written = writeMail(config, mail);
+  } catch (error) {
+    // the other mails of the batch are sent; this one is tried again, perhaps by a release that can write it
+    return { failure: `not written: ${describeCause(error).type}`, permanent: false, serverDown: false };
+  }
+  const { subject, html, text, reply_to, unsubscribe_url } = written;
   try {
     await transport.sendMail({
       from,
       // as an object: one address, whatever is in it, and never a list
       to: { name: "", address: mail.recipient },
-      subject: mail.subject,
-      html: mail.html,
-      text: mail.text,
+      subject,
+      html,
+      text,
       messageId: `<${mail.id}@${domainOf(from)}>`,
-      ...(mail.reply_to ? { replyTo: { name: "", address: mail.reply_to } } : {}),
-      headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(mail.unsubscribe_url) },
+      ...(reply_to ? { replyTo: { name: "", address: reply_to } } : {}),
+      headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(unsubscribe_url) },
     });
     return null;
   } catch (error) {
@@ -103,7 +112,7 @@ async function send(transport: Transporter, from: string, mail: ClaimedMail): Pr
 }
 
 /** One click in the mail program ends the mail (RFC 8058): the address takes a POST, and asks no more. */
-function unsubscribeHeaders(url: string | null): Record<string, string> {
+function unsubscribeHeaders(url: string | undefined): Record<string, string> {
   return url ? { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" } : {};
 }
 

@@ -12,23 +12,23 @@ type Metric = {
 export const METRICS: Readonly<Record<string, Metric>> = {
   mail_due: { help: "Mails that could be sent now, counted up to 10000" },
   mail_oldest_due_seconds: { help: "How long the oldest of them could have been sent" },
-  mail_failed: { help: "Mails of the last day that were given up, counted up to 10000" },
+  mail_failed: { help: "Mails of the last day that we gave up, counted up to 10000" },
   notices_oldest_due_seconds: { help: "How long the oldest notice to a customer waits to be written as mail" },
   webhooks_oldest_due_seconds: {
-    help: "How long the oldest event could have been sent to an endpoint that takes them",
+    help: "How long the oldest event could have been sent to an endpoint that wants it",
   },
   webhooks_failing: { help: "Enabled endpoints whose last five attempts failed" },
-  webhook_secrets_unreadable: { help: "Of these, the ones whose secret does not open, so that nothing is sent" },
-  job_age_seconds: { help: "Time since the job last came to its end; +Inf where it never did", label: "job" },
+  webhook_secrets_unreadable: { help: "Of these, endpoints whose secret cannot be decrypted, so that nothing is sent" },
+  job_age_seconds: { help: "Time since the job last completed; +Inf if it never did", label: "job" },
   job_ok: { help: "Whether its last run was without a problem: 1 or 0", label: "job" },
   job_duration_seconds: { help: "How long its last run took", label: "job" },
   register_failures: { help: "Questions of the last hour that the EAN register did not answer, counted up to 10000" },
   register_lookups_failed: { help: "Drafts whose address could not be looked up yet, counted up to 10000" },
-  months: { help: "Delivered months; above 10000 in all what the database reckons", label: "status" },
-  ledger_wrong: { help: "What did not agree in the books at the last daily check of each tenant" },
-  ledger_check_age_seconds: { help: "Time since the books of the tenant checked longest ago were checked" },
+  months: { help: "Delivered months; above 10000 in all the database's estimate", label: "status" },
+  ledger_wrong: { help: "Differences in the books at the last daily check of each tenant" },
+  ledger_check_age_seconds: { help: "Age of the oldest check of a tenant's books" },
   documents_due: { help: "Documents to be rendered, counted up to 10000" },
-  documents_oldest_due_seconds: { help: "How long the oldest of them was asked for" },
+  documents_oldest_due_seconds: { help: "How long the oldest of them has waited" },
   unchained_entries: { help: "Rows without their hash yet, counted up to 10000 of a tenant", label: "log" },
 };
 
@@ -52,8 +52,8 @@ export const showMetrics = endpoint(
     id: "showMetrics",
     summary: "Show figures of the service for Prometheus",
     description:
-      "With METRICS_SECRET as bearer. Figures of the service as a whole: no personal data, and no partner. It takes as long of a million " +
-      "rows as of ten thousand.",
+      "Send METRICS_SECRET as bearer. The figures cover the whole service, without personal data or partners. " +
+      "Reading them takes as long with a million rows as with ten thousand.",
     caller: { kind: "worker", secret: "METRICS_SECRET" },
     limit: null,
     sql: ["metrics"],

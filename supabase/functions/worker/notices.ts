@@ -1,6 +1,7 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimToken } from "#shared/domain/claim/links.ts";
-import { composeNotice, type Notice, type NoticeReader } from "#shared/domain/mail/notices.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
+import type { Notice, NoticeReader } from "#shared/domain/mail/notices.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { Locale } from "#shared/values/locale.ts";
 
@@ -35,7 +36,7 @@ export async function mailNotices(environment: Environment, call: Call, deadline
     const { mailed } = JSON.parse(
       await call(
         "mail_notices",
-        due.map((each) => compose(environment, each)),
+        due.map((each) => mailAbout(environment, each)),
       ),
     ) as { mailed: number };
     result.mailed += mailed;
@@ -43,7 +44,7 @@ export async function mailNotices(environment: Environment, call: Call, deadline
   return result;
 }
 
-function compose(
+function mailAbout(
   environment: Environment,
   { partner_id, notice_id, notice, locale, draft_id, may_sign_in, may_sign, ...reader }: Due,
 ) {
@@ -54,6 +55,6 @@ function compose(
     ? `${config.PAGES_URL}/claim/${claimToken(environment, draft_id)}`
     : token && `${config.PAGES_URL}/mandate/${token}`;
   const link = may_sign_in ? `${config.PAGES_URL}/mijn/earnings?lang=${locale}` : page;
-  const mail = composeNotice({ config, locale, notice, reader: { ...reader, link } });
+  const mail = aboutMail(config, notice.kind, locale, { notice, reader: { ...reader, link } });
   return { partner_id, notice_id, draft_id, token_hash: token && hashSecret(token), mail };
 }

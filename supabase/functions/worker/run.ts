@@ -16,14 +16,17 @@ export const run = endpoint(
   {
     id: "runWorker",
     summary:
-      "Run what is due: jobs of the database, drafts, notices to customers, mail, webhooks, the weekly re-check of EANs, the hashes of the audit log and the ledger, the daily check of the books, the nightly count of dashboards",
+      "Run everything that is due: database jobs, drafts, notices to customers, mail, webhooks, the weekly re-check " +
+      "of EANs, the hashes of the audit log and the ledger, the daily check of the books, the nightly count of " +
+      "dashboards",
     description:
-      "Called by the scheduler with WORKER_SECRET as bearer; safe to call at any time, from several callers at once.",
+      "The scheduler calls this with WORKER_SECRET as bearer. It is safe to call at any time, and several times at " +
+      "once.",
     caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: [
       "run_due_jobs",
-      "claim_mail",
+      "lease_mail",
       "settle_mail",
       "count_waiting_mail",
       "due_ean_checks",
@@ -44,14 +47,16 @@ export const run = endpoint(
     slow: true,
     response: z
       .object({
-        ok: z.boolean().meta({ description: "False when something needs an operator; it says what" }),
+        ok: z.boolean().meta({ description: "False if something needs an operator; the fields below say what" }),
         jobs: z.record(z.string(), z.int()).meta({ description: "Rows by job" }),
         drafts: z.object({
           expired: z.int(),
           purged: z.int(),
           reminded: z.int(),
-          looked_up: z.int().meta({ description: "Drafts whose address the EAN register was asked about" }),
-          failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
+          looked_up: z.int().meta({ description: "Drafts whose address we asked the EAN register about" }),
+          failed: z
+            .int()
+            .meta({ description: "Drafts where we failed, with the cause in the log; retried within the hour" }),
         }),
         notices: z.object({
           mailed: z
@@ -60,16 +65,18 @@ export const run = endpoint(
         }),
         mail: z.object({
           sent: z.int(),
-          failed: z.int().meta({ description: "Sendings that failed; a temporary failure is tried again later" }),
+          failed: z.int().meta({ description: "Mails that failed; a temporary failure is retried later" }),
           problem: z.string().optional(),
         }),
         webhooks: z.object({
           delivered: z.int(),
-          failed: z.int().meta({ description: "Sendings that failed; they are tried again later" }),
+          failed: z.int().meta({ description: "Webhooks that failed; retried later" }),
         }),
         ean_checks: z.object({
           checked: z.int().meta({ description: "Connections judged again by the EAN register's answer" }),
-          failed: z.int().meta({ description: "Our failures, the cause in the log; due again within the hour" }),
+          failed: z
+            .int()
+            .meta({ description: "EAN checks where we failed, with the cause in the log; retried within the hour" }),
         }),
         audit: z.object({
           chained: z.int().meta({ description: "Rows of the audit log and of the ledger that got their hash" }),
@@ -77,16 +84,20 @@ export const run = endpoint(
           sealed: z
             .object({ day: z.iso.date(), hash: z.string().regex(/^[0-9a-f]{64}$/) })
             .nullable()
-            .meta({ description: "The last day that was sealed, and its hash: to be kept elsewhere" }),
+            .meta({ description: "The last sealed day and its hash; store it elsewhere" }),
         }),
         ledger: z.object({
-          checked: z.int().meta({ description: "Tenants whose books were checked: one in a run, each once a day" }),
-          wrong: z.int().meta({ description: "What does not agree in them; `operator ledger check` says what" }),
-          failed: z.int().meta({ description: "Our failures, the cause in the log; due again in a day" }),
+          checked: z.int().meta({ description: "Tenants whose books were checked: one per run, each once a day" }),
+          wrong: z.int().meta({ description: "Differences in those books; `operator ledger check` lists them" }),
+          failed: z
+            .int()
+            .meta({ description: "Checks where we failed, with the cause in the log; retried after a day" }),
         }),
         dashboards: z.object({
           recounted: z.int().meta({ description: "Dashboards of partners with more than 1,000 customers" }),
-          failed: z.int().meta({ description: "Our failures, the cause in the log; due again in the next run" }),
+          failed: z
+            .int()
+            .meta({ description: "Dashboards where we failed, with the cause in the log; retried in the next run" }),
         }),
       })
       .meta({ id: "WorkerRun" }),

@@ -1,5 +1,4 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { composeWebhookMail } from "#shared/domain/mail/mail.ts";
 import { PING_MS } from "#shared/domain/webhooks/ping.ts";
 import { openWebhookSecrets } from "#shared/domain/webhooks/secret.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -47,17 +46,12 @@ export function startDelivering(
 ): { claimed: Promise<void>; sent: Promise<WebhookResult> } {
   const { config, log } = environment;
   const result: WebhookResult = { delivered: 0, failed: 0 };
-  const mails = {
-    failing: composeWebhookMail({ config, locale: "nl", about: "webhook_failing" }),
-    disabled: composeWebhookMail({ config, locale: "nl", about: "webhook_disabled" }),
-    operator: config.SUPPORT_EMAIL,
-  };
   const deliver = async (endpoint: Claimed) => {
     const { partner_id, webhook_id, lease_id } = endpoint;
     try {
       const results = await sendTo(endpoint, environment, deadline, request_id, lookUp);
       for (const { status } of results) result[isSuccess(status) ? "delivered" : "failed"] += 1;
-      await call("settle_webhook", { partner_id, webhook_id, lease_id, results, mails });
+      await call("settle_webhook", { partner_id, webhook_id, lease_id, results, operator: config.SUPPORT_EMAIL });
     } catch (error) {
       // its lease ends by itself
       log({ level: "error", event: "webhook_failed", request_id, webhook_id, ...describeCause(error) });

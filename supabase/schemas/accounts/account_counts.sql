@@ -1,5 +1,4 @@
--- How many accounts were made when: a page far down a list of a million jumps by the hour, where it would else count its way there,
--- 70 ns an account.
+-- Counts accounts by hour. A page far down a list of a million skips whole hours, instead of counting its way there at 70 ns an account.
 
 create function private.count_accounts() returns trigger
 language plpgsql
@@ -15,7 +14,8 @@ begin
   on conflict on constraint account_counts_pkey do update set accounts = k.accounts + excluded.accounts;
   return null;
 end $$;
-comment on function private.count_accounts() is 'Keeps core.account_counts. Accounts of one client are made one after the other for it, from here to the end of their transactions.';
+comment on function private.count_accounts() is
+  'Keeps core.account_counts. Transactions that add accounts of one client wait here for each other to end.';
 grant execute on function private.count_accounts() to api_owner;
 create trigger count_added_accounts after insert on core.accounts referencing new table as changed
   for each statement execute function private.count_accounts();

@@ -38,5 +38,5 @@ begin
   end if;
   return account;
 end $$;
-comment on function private.find_account(uuid, text) is 'The account with this id and this cpo_external_ref; either may be null, not both.';
+comment on function private.find_account(uuid, text) is 'The account with this id, this cpo_external_ref, or both; either may be null, not both.';
 grant execute on function private.find_account(uuid, text) to api_owner;

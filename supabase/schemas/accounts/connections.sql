@@ -1,4 +1,4 @@
--- Connections: an EAN at an address, and what became of its checks against the EAN register.
+-- Connections: an EAN at an address, and the results of its checks against the EAN register.
 
 create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
 language sql stable security definer
@@ -11,7 +11,7 @@ as $$
               and c.id is distinct from except_connection)
 $$;
 comment on function private.ean_taken(text, uuid) is
-  'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer does not say whose.';
+  'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer names none.';
 grant execute on function private.ean_taken(text, uuid) to api_owner;
 
 create function private.claim_ean(ean text, for_connection uuid default null) returns boolean
@@ -26,7 +26,7 @@ begin
   return not private.ean_taken(ean, for_connection);
 end $$;
 comment on function private.claim_ean(text, uuid) is
-  'Whether an EAN is free to be this connection''s, or a new one''s; it then is until the end of the transaction, for nobody else gets an answer before. Whoever stores the EAN of an active connection asks this first.';
+  'Whether an EAN is free for this connection, or for a new one. Reserves it until the transaction ends: other callers wait. Call this before storing the EAN of an active connection.';
 grant execute on function private.claim_ean(text, uuid) to api_owner;
 
 create function private.record_ean_check(
@@ -65,7 +65,7 @@ begin
   return found_ids[1];
 end $$;
 comment on function private.find_connection(uuid, uuid, text) is
-  'The one active connection with this id, of this account, of the account with this cpo_external_ref; any may be null, not all.';
+  'The one active connection that matches this id, account and cpo_external_ref; any may be null, not all.';
 grant execute on function private.find_connection(uuid, uuid, text) to api_owner;
 
 create function private.pick_connection(account uuid, wanted uuid, otherwise_first boolean) returns uuid
@@ -91,5 +91,5 @@ begin
   return active[1];
 end $$;
 comment on function private.pick_connection(uuid, uuid, boolean) is
-  'The active connection of an account: the one wanted, the only one, or with otherwise_first the first of several.';
+  'The active connection of an account: the wanted one, the only one, or with otherwise_first the first of several.';
 grant execute on function private.pick_connection(uuid, uuid, boolean) to api_owner;

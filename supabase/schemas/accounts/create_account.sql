@@ -54,7 +54,7 @@ begin
   end if;
 end $$;
 comment on function private.tell_of_iban(core.accounts, text) is
-  'Has the signatory of an account told that its client gave another account number for what the service pays them: on production of the first five within a day at once, of more by one mail at the end of the Dutch day, which names the last number.';
+  'Tells the signatory of an account that its client changed the IBAN the service pays to. On production it mails the first five changes within a day at once. One mail at the end of the Dutch day covers the others, and names the last number.';
 grant execute on function private.tell_of_iban(core.accounts, text) to api_owner;
 
 create function private.repeat_account(account uuid, input jsonb) returns json
@@ -78,7 +78,7 @@ begin
   return private.account_answer(account, true);
 end $$;
 comment on function private.repeat_account(uuid, jsonb) is
-  'A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN if one was sent and ignores the rest (specification section 4.1). The one that is there stays as it is, so that nothing waits for it anew. Asks for same_iban, {as: ciphertext, same}, where the last four characters do not tell.';
+  'A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN if one was sent and ignores the rest (specification section 4.1). It does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, {as: ciphertext, same}, if the last four characters are equal.';
 grant execute on function private.repeat_account(uuid, jsonb) to api_owner;
 
 create function api.repeat_account(caller jsonb, input jsonb) returns json
@@ -93,7 +93,7 @@ begin
   return case when account is not null then private.repeat_account(account, input) end;
 end $$;
 comment on function api.repeat_account(jsonb, jsonb) is
-  'POST /v1/accounts when the rest of the body cannot be used: {cpo_external_ref, iban} to the account''s answer, or null when the reference is new.';
+  'Repeats POST /v1/accounts with an otherwise invalid body: {cpo_external_ref, iban} to the account''s answer, null for a new reference.';
 select private.expose('api.repeat_account(jsonb, jsonb)');
 
 create function api.create_account(caller jsonb, input jsonb) returns json
@@ -157,5 +157,5 @@ begin
   return private.account_answer(account, false);
 end $$;
 comment on function api.create_account(jsonb, jsonb) is
-  'POST /v1/accounts: the body, its iban sealed, and ean_register, the EAN register''s answer. Asks for ean_register where it is needed and null, before anything is stored.';
+  'POST /v1/accounts: the body, its iban sealed, and ean_register, the EAN register''s answer. Asks for ean_register before it stores anything, if it needs the answer and has none.';
 select private.expose('api.create_account(jsonb, jsonb)');

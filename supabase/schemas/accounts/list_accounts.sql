@@ -33,7 +33,7 @@ begin
      limit (query ->> 'limit')::int + 1 offset skip);
 end $$;
 comment on function private.account_page(jsonb) is
-  'The accounts of the client that {limit, offset, cpo_external_ref} asks for, newest first, and one more where there is another page.';
+  'The client''s accounts for {limit, offset, cpo_external_ref}, newest first. One more than the limit if another page follows.';
 grant execute on function private.account_page(jsonb) to api_owner;
 
 create function private.page_answer(name text, rows json, found uuid[], query jsonb) returns json
@@ -46,7 +46,7 @@ return json_build_object(
   'count', least(coalesce(cardinality(found), 0), (query ->> 'limit')::int),
   'has_more', coalesce(cardinality(found) > (query ->> 'limit')::int, false));
 comment on function private.page_answer(text, json, uuid[], jsonb) is
-  'A page as the API writes it: its rows under their name, and by what private.account_page found how many they are and whether another page follows.';
+  'A page as the API writes it, rows under their name. found, from private.account_page, gives the count and whether another page follows.';
 grant execute on function private.page_answer(text, json, uuid[], jsonb) to api_owner;
 
 create function api.list_accounts(caller jsonb, query jsonb) returns json

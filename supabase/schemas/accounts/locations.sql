@@ -30,5 +30,5 @@ begin
 exception when foreign_key_violation then
   null;  -- another connection began to use it at the same moment
 end $$;
-comment on function private.drop_unused_location(uuid) is 'Deletes an address, personal data, that no connection is left at.';
+comment on function private.drop_unused_location(uuid) is 'Deletes an address (personal data) that no connection refers to.';
 grant execute on function private.drop_unused_location(uuid) to api_owner;

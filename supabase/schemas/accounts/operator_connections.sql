@@ -23,7 +23,7 @@ as $$
     join core.accounts a on a.partner_id = k.partner_id and a.client_id = k.id and a.cpo_external_ref = named
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
 $$;
-comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref: whatever the operator has at hand.';
+comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref.';
 
 create function private.connection_named(named text) returns core.connections
 language plpgsql
@@ -45,7 +45,7 @@ begin
   return connection;
 end $$;
 comment on function private.connection_named(text) is
-  'The one active connection that is meant, or an archived one by its own id; locked, and its partner made the tenant of this transaction.';
+  'The one active connection that private.connections_named finds, or an archived one by its own id; locked. Its partner becomes the tenant of the transaction.';
 
 create function private.active_connection_named(named text) returns core.connections
 language plpgsql
@@ -132,7 +132,7 @@ begin
   perform private.act_for_partner((candidates[1]).partner_id);
   return candidates[1];
 end $$;
-comment on function private.account_named(text) is 'The account of an id or a cpo_external_ref, its partner made the tenant of this transaction.';
+comment on function private.account_named(text) is 'The account with this id or cpo_external_ref. Its partner becomes the tenant of the transaction.';
 
 create function ops.connection_add(input jsonb) returns json
 language plpgsql security definer
@@ -163,7 +163,7 @@ begin
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_add(jsonb) is
-  'Gives an account one more connection, unverified: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
+  'Adds an unverified connection to an account: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
 select private.expose_ops('ops.connection_add(jsonb)');
 
 create function ops.connection_set_ean_status(input jsonb) returns json
@@ -195,7 +195,7 @@ begin
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_set_ean_status(jsonb) is
-  'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration when this was the last gate.';
+  'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration if this was the last gate.';
 select private.expose_ops('ops.connection_set_ean_status(jsonb)');
 
 create function private.has_signed_mandate(connection core.connections) returns boolean
@@ -231,5 +231,5 @@ begin
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_archive(jsonb) is
-  'Retires a connection: {connection} to {changed, connection}. Its EAN and chargers are free again, a signed mandate is revoked, open links are void; it stays listed.';
+  'Archives a connection: {connection} to {changed, connection}. Revokes a signed mandate, voids open links, and frees the EAN and chargers. It stays listed.';
 select private.expose_ops('ops.connection_archive(jsonb)');

@@ -1,6 +1,6 @@
--- The operator on customers: find, show. Who looks somebody up leaves an audit row.
+-- The operator on customers: find, show. Each look-up leaves an audit row.
 
-create function private.found_accounts(typed text, size int) returns table (partner_id uuid, account_id uuid)
+create function private.found_accounts(typed text, size int) returns table (partner_id uuid, account_id uuid, exact boolean)
 language plpgsql stable rows 20
 set search_path = ''
 as $$
@@ -13,27 +13,36 @@ declare
   query    constant tsquery := private.search_query(typed);
 begin
   return query
-    select f.partner_id, f.account_id from (
-      (select s.partner_id, s.account_id from core.signatories s
+    select f.partner_id, f.account_id, bool_or(f.exact) from (
+      (select s.partner_id, s.account_id, false as exact from core.signatories s
         where private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ (query || coalesce(quote_literal(dialled)::tsquery, query))
         limit size)
-      union
-      (select a.partner_id, a.id from core.accounts a
+      union all
+      (select a.partner_id, a.id, false from core.accounts a
         where private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ query limit size)
-      union
-      select a.partner_id, a.id from core.accounts a where a.partner_id = any (partners) and a.id = private.as_uuid(typed)
-      union
-      select c.partner_id, c.account_id from private.connections_named(typed) c
-      union
-      select c.partner_id, c.account_id from private.connections_named(joined) c
-      union
-      (select c.partner_id, c.account_id
+      union all
+      select s.partner_id, s.account_id, true from core.signatories s where s.email = lower(typed)
+      union all
+      select a.partner_id, a.id, true from auth.users u join core.accounts a on a.user_id = u.id where u.email = lower(typed)
+      union all
+      select a.partner_id, a.id, true from core.accounts a where a.partner_id = any (partners) and a.id = private.as_uuid(typed)
+      union all
+      select c.partner_id, c.account_id, true from private.connections_named(typed) c
+      union all
+      select c.partner_id, c.account_id, true from private.connections_named(joined) c
+      union all
+      -- the payment reference of a statement; a payment to a CPO finds every customer it is for
+      (select p.partner_id, p.account_id, true
+         from core.payout_lines l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+        where l.partner_id = any (partners) and l.id = private.line_id_of(joined) and p.account_id is not null limit size)
+      union all
+      (select c.partner_id, c.account_id, false
          from core.locations l join core.connections c on c.partner_id = l.partner_id and c.location_id = l.id
         where l.partner_id = any (partners) and l.postal_code = address[1] and l.house_number = address[2]::int limit size)) f
-    limit size;
+    group by f.partner_id, f.account_id order by 3 desc limit size;
 end $$;
 comment on function private.found_accounts(text, int) is
-  'Accounts, not more than so many, by words of the signatory or the account, telephone number, id, EAN, reference or postal code with house number; whichever comes first.';
+  'At most size accounts. Matches words of the signatory or account, telephone number, id, EAN, reference, payment reference, or postal code with house number. exact: matched by a whole e-mail address, an id, EAN, reference or payment reference. Exact matches come first, the others in no order.';
 
 create function private.found_drafts(typed text, size int) returns setof core.drafts
 language plpgsql stable rows 20
@@ -55,10 +64,12 @@ begin
       limit size)
     union
     select d.* from core.drafts d where d.id = private.as_uuid(typed) and d.status <> 'active'
-    limit size;
+    union
+    -- an exact match counts beside the limit of the others
+    select d.* from core.drafts d where d.email = lower(typed) and d.status in ('invited', 'claimed');
 end $$;
 comment on function private.found_drafts(text, int) is
-  'Drafts that are no account yet, not more than so many, by their words, telephone number, id, EAN or postal code with house number; whichever comes first.';
+  'Drafts that are no account yet, in no order. At most size of them match words, telephone number, EAN, or postal code with house number; the others match by id or whole e-mail address.';
 
 create function ops.customer_find(input jsonb) returns json
 language plpgsql security definer
@@ -79,16 +90,17 @@ begin
   end if;
   with matched as (
     select 'account' as kind, f.partner_id, f.account_id as id, coalesce(s.full_name, a.display_name) as name, s.email, a.cpo_external_ref as reference,
-           null::text[] as eans, null as status
+           null::text[] as eans, null as status, f.exact
       from private.found_accounts(typed, most + 1) f
       join core.accounts a on a.partner_id = f.partner_id and a.id = f.account_id
       left join core.signatories s on s.partner_id = f.partner_id and s.account_id = f.account_id
     union all
     select 'draft', d.partner_id, d.id, coalesce(d.contact_name, d.name, d.company_name), d.email, d.external_ref,
-           array_remove(array[d.ean], null), private.draft_status(d)
+           array_remove(array[d.ean], null), private.draft_status(d),
+           coalesce(d.email = lower(typed) or d.external_ref = typed or d.ean = regexp_replace(typed, '[\s.-]', '', 'g') or d.id = private.as_uuid(typed), false)
       from private.found_drafts(typed, most + 1) d
   ), page as (
-    select m.*, row_number() over (order by lower(m.name) nulls last, m.kind, m.id) as place, count(*) over () as found_all from matched m
+    select m.*, row_number() over (order by m.exact desc, lower(m.name) nulls last, m.kind, m.id) as place, count(*) over () as found_all from matched m
      order by place limit size
   )
   select coalesce(jsonb_agg(jsonb_build_object(
@@ -107,7 +119,7 @@ begin
   return json_build_object('customers', customers, 'more', found_all > jsonb_array_length(customers));
 end $$;
 comment on function ops.customer_find(jsonb) is
-  'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. By the beginning of each word typed, of name, e-mail address or reference; or by an id, EAN, telephone number, or postal code with house number. At least three letters or digits. Leaves an audit row for each.';
+  'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. Matches the beginning of each word of name, e-mail address or reference. Also matches an id, EAN, telephone number, payment reference, or postal code with house number. Exact matches come first, then by name. Needs three letters or digits. Leaves an audit row for each customer.';
 select private.expose_ops('ops.customer_find(jsonb)');
 
 create function private.account_story(account core.accounts) returns json
@@ -142,7 +154,7 @@ as $$
     'told', (select coalesce(json_agg(json_build_object('kind', n.kind, 'created_at', private.iso(n.created_at), 'waits', n.due_at is not null) order by n.created_at, n.id), '[]')
                from core.notices n where n.partner_id = account.partner_id and n.account_id = account.id))
 $$;
-comment on function private.account_story(core.accounts) is 'Everything about an account that its operator needs at hand, but its months one by one.';
+comment on function private.account_story(core.accounts) is 'Everything the operator needs about an account. Months are summed by year and status.';
 
 create function ops.account_show(input jsonb) returns json
 language plpgsql security definer
@@ -152,10 +164,10 @@ declare
   account core.accounts;
 begin
   perform private.act_as_operator(input);
-  account := private.account_named(input ->> 'account');
+  account := private.account_meant(input ->> 'account');
   perform private.audit('account.shown', account.id);
   return private.account_story(account);
 end $$;
 comment on function ops.account_show(jsonb) is
-  'One account: {account} to {account, signatory, connections, mandates, chargers, months, told}. Leaves an audit row.';
+  'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, told}. Leaves an audit row.';
 select private.expose_ops('ops.account_show(jsonb)');

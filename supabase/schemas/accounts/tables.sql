@@ -16,7 +16,7 @@ create table core.locations (
   constraint locations_house_number_positive check (house_number between 1 and 99999)
 );
 comment on table core.locations is
-  'An address, shared by the tenant''s connections that agree in every part of it, street and city included, and never rewritten: who corrects an address moves to another row. Personal data; deleted with the last connection that refers to it.';
+  'An address, shared by the tenant''s connections that agree in every part, street and city included. It is never rewritten: a corrected address is another row. Personal data; deleted with the last connection that refers to it.';
 select private.isolate('core.locations', 'select, insert, update, delete');
 
 create table core.accounts (
@@ -50,17 +50,20 @@ create table core.accounts (
   constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
   constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
 );
-comment on column core.accounts.owner_id is 'Whose it is: what hangs on an account, and on that, carries it too, so that a policy need not look.';
+comment on column core.accounts.owner_id is
+  'The client or person that owns the account. Tables below it have owner_id too, so that a policy needs no look-up.';
 comment on table core.accounts is
-  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the service''s own tenant. iban_ciphertext is AES-256-GCM made before it reaches the database, under the key iban_key_id; SQL knows presence and last four. Personal data.';
-comment on column core.accounts.iban_changed_at is 'When the IBAN came, or became another one: money waits 48 hours before it goes there.';
-comment on column core.accounts.eligibility_told is 'Whether it is ERE-eligible, as its last event said; whether it is now, core.account_gates says.';
--- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies ask for, so that an offset skips
--- entries of the index and never reads what it skips.
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the house. The IBAN is encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal data.';
+comment on column core.accounts.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
+comment on column core.accounts.eligibility_told is
+  'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
+-- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has every column that the policies need, so an offset skips index
+-- entries without reading rows.
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
--- serves: the operator's search. What is written waits in a list, which a writer merges once it is full: a short one, so that none waits long.
+-- serves: the operator's search. New entries wait in a list, and the writer who fills it merges it. The list is short, so that no writer
+-- waits long.
 create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
   with (gin_pending_list_limit = 256);
 select private.isolate('core.accounts', 'select, insert, update');
@@ -82,7 +85,7 @@ comment on table core.signatories is 'The natural person who signs for an accoun
 -- serves: the operator's search
 create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
   with (gin_pending_list_limit = 256);
--- serves: whether an address is a signatory's, who signs in by a mailed code
+-- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
 select private.isolate('core.signatories', 'select, insert, update');
 select private.keep_to_owner('core.signatories');
@@ -95,7 +98,7 @@ create table core.account_counts (
   constraint account_counts_pkey primary key (partner_id, owner_id, hour)
 );
 comment on table core.account_counts is
-  'How many accounts of a CPO client were made in an hour: always the count of core.accounts, kept by its triggers. Kept as long as they are.';
+  'How many accounts of a CPO client were made in an hour. Triggers keep it equal to the count of core.accounts. Kept as long as the accounts.';
 select private.isolate('core.account_counts', 'select, insert, update');
 select private.keep_to_owner('core.account_counts');
 
@@ -133,7 +136,7 @@ create unique index connections_active_ean on core.connections (ean_code) where 
 create index connections_archived_ean on core.connections (ean_code) where status = 'archived';
 -- serves: the connections of an account
 create index connections_account on core.connections (partner_id, account_id, created_at);
--- serves: the location that became unused
+-- serves: deleting a location that no connection uses
 create index connections_location on core.connections (partner_id, location_id);
 -- serves: the weekly re-check of unverified connections
 create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
@@ -161,7 +164,7 @@ create table core.ean_checks (
   constraint ean_checks_of_somebody check (connection_id is null or owner_id is not null),
   constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
 );
-comment on table core.ean_checks is 'Every question put to the EAN register and what it answered, refused creations included. Personal data; kept for audit.';
+comment on table core.ean_checks is 'Every question to the EAN register with its answer, also for refused creations. Personal data; kept for audit.';
 -- serves: the check history of a connection
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
 -- serves: how often the register did not answer lately

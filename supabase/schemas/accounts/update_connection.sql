@@ -20,7 +20,7 @@ begin
   perform private.drop_unused_location(connection.location_id);
 end $$;
 comment on function private.correct_connection(core.connections, jsonb, text) is
-  'Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with what the check of it came to. Its registration begins again and its open mandate links are void.';
+  'Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with the outcome of its check. The registration starts again, and open mandate links become void.';
 grant execute on function private.correct_connection(core.connections, jsonb, text) to api_owner;
 
 create function private.connection_update_answer(connection_id uuid, changed boolean, mandate_revoked boolean) returns json
@@ -114,5 +114,5 @@ begin
   return private.connection_update_answer(connection.id, changed, changed and signed);
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
-  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register where it is needed and null. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register if it needs the answer and has none. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
 select private.expose('api.update_connection(jsonb, jsonb)');

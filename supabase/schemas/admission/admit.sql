@@ -1,6 +1,5 @@
--- Admission, within the statement that does the work: is the credential still good, may it do this, does the limit allow one more. The
--- limit is debited by charge(), last, so that its row is locked for a moment and not for as long as an import takes. What a ticket leaves
--- out admits nobody: every condition here must be true, and null is not.
+-- Admission checks the credential, what it may do, and its rate limit, in the statement that does the work. charge() debits the limit last,
+-- so that its row is locked only briefly. A ticket that lacks a field admits nobody: every condition must be true, and null is not.
 
 create function private.turn_away(code text, detail json default '{}') returns void
 language plpgsql
@@ -10,7 +9,7 @@ begin
   raise exception using errcode = 'RULE0', message = code, detail = detail::text;
 end $$;
 comment on function private.turn_away(text, json) is
-  'Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. A refusal of the rules, private.refuse, costs the caller a request of its quota, this one does not.';
+  'Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request of its quota.';
 grant execute on function private.turn_away(text, json) to api_owner;
 
 create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
@@ -41,7 +40,7 @@ begin
     'subject', 'client:' || client.id);
 end $$;
 comment on function private.admit_cpo(jsonb, jsonb) is
-  'A client-credentials token, its signature already verified. A scope holds only while token and client both have it. Definer, as all of admission: there is no tenant yet.';
+  'Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it. Definer, as all of admission: there is no tenant yet.';
 
 create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
 language plpgsql stable security definer
@@ -65,7 +64,7 @@ begin
   end if;
 end $$;
 comment on function private.user_scopes(jsonb) is
-  'Whose token this is and what it may do, all null when it is no longer good. A scope holds only while token and client both have it. Definer, as all of admission.';
+  'The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and client both have it. Definer, as all of admission.';
 
 create function private.admit_user(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
@@ -100,7 +99,7 @@ begin
     'token_hash', credential -> 'token_hash');
 end $$;
 comment on function private.admit_user(jsonb, jsonb) is
-  'A personal token, or the access token of an application acting for a person, who may manage a partner: with partners:* it then acts for that. Definer, as all of admission.';
+  'Admits a personal token, or the access token of an application acting for a person. With partners:* it acts for the partner that the person manages. Definer, as all of admission.';
 
 create function private.admit_signed_in(person uuid, session_id uuid, demand jsonb) returns jsonb
 language plpgsql
@@ -119,7 +118,7 @@ begin
     'subject', 'user:' || person);
 end $$;
 comment on function private.admit_signed_in(uuid, uuid, jsonb) is
-  'A person by a session of Supabase Auth, whatever showed it: it must be there still, and the login too. For the definers of admission that know whose session it is.';
+  'Admits a person by a session of Supabase Auth, however it was shown. Session and login must still be valid. Called by definers of admission that verified the session.';
 
 create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
@@ -128,7 +127,8 @@ as $$
 begin
   return private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
 end $$;
-comment on function private.admit_sign_in_session(jsonb, jsonb) is 'A person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once. Definer, as all of admission.';
+comment on function private.admit_sign_in_session(jsonb, jsonb) is
+  'Admits a person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once. Definer, as all of admission.';
 
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
@@ -152,11 +152,12 @@ begin
     'subject', 'partner:' || holder.partner_id,
     'key_hash', credential -> 'key_hash');
 end $$;
-comment on function private.admit_partner_key(jsonb, jsonb) is 'A partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it. Definer, as all of admission.';
+comment on function private.admit_partner_key(jsonb, jsonb) is
+  'Admits a partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it. Definer, as all of admission.';
 
 create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
--- by keys alone: tables that are small when it is planned would be read whole, for every request of the connection
+-- Looks up by key only: a plan made while tables are small would read them whole, for every request of the connection.
 set search_path = '' set enable_seqscan = off
 as $$
 declare
@@ -192,8 +193,7 @@ begin
   return admitted -> 'caller';
 end $$;
 comment on function private.admit(jsonb) is
-  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}: credential still good, of the kind wanted, partner active, scope held, limit not spent, in that order. '
-  'What charge() needs stays behind in app.admission. wrong_kind is a good credential of another kind, for which admit.ts has the refusal; tenant_changed one of another partner than the request was made up for. Definer, because there is no tenant yet.';
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}. Checks credential, kind, scope, partner and rate limit, and leaves in app.admission what charge() needs. wrong_kind is a valid credential of another kind; admit.ts has the refusal for it. tenant_changed is a credential of another partner than the request was made for. Definer, because there is no tenant yet.';
 grant execute on function private.admit(jsonb) to api_owner;
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void
@@ -207,7 +207,8 @@ begin
   update core.personal_tokens t set last_used_at = private.now()
    where t.token_hash = note_use.token_hash and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
 end $$;
-comment on function private.note_use(bytea, bytea) is 'Notes when a partner key or a personal token was last used. Definer, because admission by itself sets no tenant.';
+comment on function private.note_use(bytea, bytea) is
+  'Notes when a partner key or a personal token was last used. Definer, because admission itself sets no tenant.';
 grant execute on function private.note_use(bytea, bytea) to api_owner;
 
 create function api.charge() returns json
@@ -234,7 +235,7 @@ begin
   return json_build_object('caller', admitted -> 'caller', 'rate', rate);
 end $$;
 comment on function api.charge() is
-  'The end of every statement that began with a ticket: notes that the credential was used and debits its limit, {caller, rate}. Of requests that run at the same time as the last one of a quota, all but one end here, and what they did is undone.';
+  'Ends every statement that began with a ticket: {caller, rate}. Notes that the credential was used, and debits its rate limit. Of concurrent requests for the last one of a quota, all but one fail here and are undone.';
 select private.expose('api.charge()');
 
 create function api.admit(ticket jsonb) returns json
@@ -246,5 +247,5 @@ begin
   return api.charge();
 end $$;
 comment on function api.admit(jsonb) is
-  'Admission by itself, for a request that does nothing else in the database, or that was refused there: a ticket to {caller, rate}.';
+  'Admission alone: a ticket to {caller, rate}. For a request that does nothing else in the database, or was refused there.';
 select private.expose('api.admit(jsonb)');

@@ -24,7 +24,7 @@ as $$
           union all
           select o.bucket, private.as_uuid(substr(o.subject, 8)) from core.rate_limit_overrides o where o.subject like 'client:%') r
 $$;
-comment on function ops.rate_limit_list(jsonb) is 'Every bucket''s quota, and the clients that have their own: {} to {rate_limits}.';
+comment on function ops.rate_limit_list(jsonb) is 'The quota of every bucket, and of clients that have their own: {} to {rate_limits}.';
 select private.expose_ops('ops.rate_limit_list(jsonb)');
 
 create function private.bucket_named(bucket text, of_a_client boolean) returns void
@@ -71,7 +71,7 @@ begin
   return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
 end $$;
 comment on function ops.rate_limit_set(jsonb) is
-  'Sets how many requests a bucket holds, for everybody or for one client: {bucket, quota, client?} to {changed, rate_limit}. In force at once.';
+  'Sets the quota of a bucket, for everybody or for one client: {bucket, quota, client?} to {changed, rate_limit}. In force at once.';
 select private.expose_ops('ops.rate_limit_set(jsonb)');
 
 create function ops.rate_limit_reset(input jsonb) returns json

@@ -1,21 +1,21 @@
 -- Rate limits: how many requests a subject may make in a window, refilled continuously.
 
--- The generic cell rate algorithm: a bucket of so many requests a window is full again at some time; each request puts that off by a
--- step, and fits as long as it is no further off than the window. In whole microseconds; what every request runs is written in few
--- expressions, because each is prepared anew in every transaction.
+-- The generic cell rate algorithm. A bucket of so many requests a window is full again at some time. Each request puts that time off by a
+-- step, and fits while it is no further off than the window. Times are whole microseconds. Every request runs this code, so it has few
+-- expressions: each transaction prepares them again.
 
 create function private.step(quota int, window_seconds int) returns bigint
 language sql immutable parallel safe
 -- rounded down: rounded up, the last request of a quota would not fit into its window
 return greatest(window_seconds * 1000000::bigint / quota, 1);
-comment on function private.step(int, int) is 'Microseconds between two requests of who makes use of a whole quota.';
+comment on function private.step(int, int) is 'Microseconds between two requests of a caller that uses its whole quota.';
 grant execute on function private.step(int, int) to api_owner;
 
 create function private.rate_json(bucket text, quota int, window_seconds int, full_in bigint, allowed boolean) returns jsonb
 language sql stable parallel safe
 return jsonb_build_object('allowed', allowed, 'bucket', bucket, 'quota', quota, 'window', window_seconds, 'full_in', full_in);
 comment on function private.rate_json(text, int, int, bigint, boolean) is
-  'How a bucket stands that is full again in so many microseconds. What follows from it for the client, packages/shared/src/foundation/rate.ts works out: here it took 80 of the 1,700 thousand instructions of a token.';
+  'The state of a bucket that is full again in full_in microseconds. packages/shared/src/foundation/rate.ts computes what the client reads: in SQL that took 80 of the 1,700 thousand instructions of a token.';
 grant execute on function private.rate_json(text, int, int, bigint, boolean) to api_owner;
 
 create function private.standing(subject text, bucket text, out quota int, out window_seconds int, out full_in bigint, out fits boolean)
@@ -34,7 +34,7 @@ begin
   fits := full_in + private.step(quota, window_seconds) <= window_seconds * 1000000::bigint;
 end $$;
 comment on function private.standing(text, text) is
-  'A look at a subject''s bucket: its size, in how many microseconds it is full again, and whether one more request fits. Definer, because limits belong to no tenant.';
+  'Looks at a subject''s bucket: quota, window, microseconds until it is full, and whether one more request fits. Definer, because limits belong to no tenant.';
 grant execute on function private.standing(text, text) to api_owner;
 
 create function private.take(subject text, bucket text, quota int, window_seconds int) returns jsonb
@@ -58,7 +58,7 @@ begin
   return private.rate_json(bucket, quota, window_seconds, (private.standing(subject, bucket)).full_in, false);
 end $$;
 comment on function private.take(text, text, int, int) is
-  'Takes one request from a subject''s bucket of this size, if it fits, and says what is left. Definer, because limits belong to no tenant.';
+  'Takes one request from a subject''s bucket of this quota, if it fits, and returns what is left. Definer, because limits belong to no tenant.';
 grant execute on function private.take(text, text, int, int) to api_owner;
 
 create function private.debit(subject text, bucket text) returns jsonb
@@ -75,7 +75,8 @@ begin
    where l.bucket = debit.bucket;
   return private.take(subject, bucket, policy.quota, policy.window_seconds);
 end $$;
-comment on function private.debit(text, text) is 'Takes one request from a subject''s bucket, if it fits, and says what is left. Definer, because limits belong to no tenant.';
+comment on function private.debit(text, text) is
+  'private.take by the stored quota of a subject''s bucket. Definer, because limits belong to no tenant.';
 grant execute on function private.debit(text, text) to api_owner;
 
 create function private.give_back(subject text, bucket text) returns void
@@ -86,7 +87,7 @@ as $$
     from core.rate_limits l
    where s.subject = give_back.subject and s.bucket = give_back.bucket and l.bucket = give_back.bucket
 $$;
-comment on function private.give_back(text, text) is 'Takes back what private.debit took in this transaction. Definer, because limits belong to no tenant.';
+comment on function private.give_back(text, text) is 'Undoes private.debit of this transaction. Definer, because limits belong to no tenant.';
 grant execute on function private.give_back(text, text) to api_owner;
 
 create function private.count_visit(address_hash text) returns void
@@ -101,5 +102,5 @@ begin
   end if;
 end $$;
 comment on function private.count_visit(text) is
-  'Counts a visit to a page against the network address it comes from; too many are refused. What is refused after it has to be an answer, or the visit would not count.';
+  'Counts a visit to a page by its network address, and refuses too many. A later refusal must be an answer, or the visit would not count.';
 grant execute on function private.count_visit(text) to api_owner;

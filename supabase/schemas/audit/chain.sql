@@ -1,13 +1,13 @@
--- The chain: what makes the audit log and the ledger tamper-evident. Each row of theirs has a link, with the SHA-256 of its content and
--- a hash over that and the link before it, one chain for each tenant and log. Nobody who writes waits for it, or writes anything more:
--- a job follows what was committed. It comes right behind many new rows, which no statistics know of yet, so what it looks up by its key
--- it looks up row by row.
+-- The chain makes the audit log and the ledger tamper-evident. Each row has a link, with the SHA-256 of its content and a hash over that and
+-- the link before it. Each tenant and log has its own chain. Writers do not wait for the chain and write nothing for it: a job follows what
+-- was committed. Statistics know nothing of rows that new, so the job looks up by key, row by row.
 
 create function private.seal_hash(day date, heads jsonb, before bytea) returns bytea
 language sql immutable
 set search_path = ''
 as $$ select sha256(coalesce(before, '') || convert_to(jsonb_build_array(day::text, heads)::text, 'UTF8')) $$;
-comment on function private.seal_hash(date, jsonb, bytea) is 'The hash of a seal: over the last one''s, the day, and where the chains ended.';
+comment on function private.seal_hash(date, jsonb, bytea) is
+  'The hash of a seal: over the hash of the last seal, the day, and where the chains ended.';
 
 create function private.open_chains() returns void
 language sql
@@ -90,7 +90,7 @@ begin
   return cardinality(hashes);
 end $$;
 comment on function private.chain_rows(uuid, text, int) is
-  'Gives rows of a log that were committed since their links, so many at most, and says how many. Another one that is at the same chain is not waited for.';
+  'Adds links for committed rows of a log, at most size, and returns how many. Skips a chain that another job holds.';
 
 create function private.seal_chains() returns void
 language plpgsql
@@ -116,7 +116,7 @@ begin
    where grown is not null
   on conflict on constraint audit_seals_pkey do nothing;
 end $$;
-comment on function private.seal_chains() is 'Seals the chains as they are, once a day, for the day that is over.';
+comment on function private.seal_chains() is 'Seals the chains once a day, for the day that is over.';
 
 create function private.chain_audit(size int) returns json
 language plpgsql security definer
@@ -147,7 +147,7 @@ begin
     'sealed', (select json_build_object('day', s.day, 'hash', encode(s.hash, 'hex')) from core.audit_seals s order by s.day desc limit 1));
 end $$;
 comment on function private.chain_audit(int) is
-  'Gives what was committed to the audit log and the ledger its links, so many rows at most: {chained, more, sealed}. Definer, because nobody else may write links, and chains are of all tenants.';
+  'Adds links for committed rows of the audit log and the ledger, at most size: {chained, more, sealed}. Definer, because nobody else may write links, and chains are of all tenants.';
 grant execute on function private.chain_audit(int) to api_owner;
 
 create function api.chain_audit(caller jsonb, input jsonb) returns json
@@ -159,5 +159,5 @@ begin
   return private.chain_audit((input ->> 'size')::int);
 end $$;
 comment on function api.chain_audit(jsonb, jsonb) is
-  'Follows the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe to call at any time, from several callers at once.';
+  'Continues the chains of the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe to call at any time, from several callers at once.';
 select private.expose('api.chain_audit(jsonb, jsonb)', 'edge_slow');

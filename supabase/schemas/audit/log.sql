@@ -13,5 +13,6 @@ begin
     case when private.manager_id() is null then details else details || jsonb_build_object('manager_id', private.manager_id()) end,
     nullif(current_setting('app.request_id', true), ''));
 end $$;
-comment on function private.audit(text, uuid, jsonb) is 'Appends to the audit log in the same transaction as the change. Who acts for a partner is in details, as manager_id.';
+comment on function private.audit(text, uuid, jsonb) is
+  'Appends to the audit log in the same transaction as the change. details has the person who acts for a partner, as manager_id.';
 grant execute on function private.audit(text, uuid, jsonb) to api_owner;

@@ -55,7 +55,7 @@ begin
     'fault', private.fault_row(case when (part.first_fault).fault is null then rest else part.first_fault end));
 end $$;
 comment on function ops.audit_verify_part(jsonb) is
-  'Walks a part of a chain: {partner_id, log, after, size, expect?} to {last, links, is_there, done, fault or null}. The last part looks for rows without a link too.';
+  'Walks a part of a chain: {partner_id, log, after, size, expect?} to {last, links, is_there, done, fault or null}. The last part also looks for rows without a link.';
 select private.expose_ops('ops.audit_verify_part(jsonb)');
 
 create function ops.audit_verify_seals(input jsonb) returns json
@@ -85,5 +85,5 @@ begin
       from seal s);
 end $$;
 comment on function ops.audit_verify_seals(jsonb) is
-  'Whether the seals follow each other and the chains still are what was sealed: {expect?} to {seals, is_there, last, wrong or null}, the first that does not fit.';
+  'Whether the seals follow each other, and the chains still match them: {expect?} to {seals, is_there, last, wrong or null}. wrong is the first mismatch.';
 select private.expose_ops('ops.audit_verify_seals(jsonb)');

@@ -1,4 +1,4 @@
--- The operator for the verifier: what a booking rests on, part by part and page by page, so that a large one fits into little memory.
+-- What a booking rests on, for the verifier. It is read part by part and page by page, so that a large one fits into little memory.
 
 create function ops.evidence_open(input jsonb) returns json
 language plpgsql security definer
@@ -20,7 +20,7 @@ begin
     'export_sha256', booking.export_sha256, 'csv', csv);
 end $$;
 comment on function ops.evidence_open(jsonb) is
-  'What the evidence of a booking begins with: {booking, partner?} to {booking_id, partner_id, …, rows, export_sha256, csv}. Names people, so it leaves an audit row.';
+  'The head of a booking''s evidence: {booking, partner?} to {booking_id, partner_id, …, rows, export_sha256, csv}. It names people, so it leaves an audit row.';
 select private.expose_ops('ops.evidence_open(jsonb)');
 
 create function private.evidence_rows(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
@@ -144,5 +144,5 @@ begin
   return page;
 end $$;
 comment on function ops.evidence_page(jsonb) is
-  'A page of the evidence of a booking: {partner_id, booking_id, part, after?, size} to {lines, last}. part is rows, mandates, pdfs, deliveries, connections or audit; last is what the next page comes after, null where there is none.';
+  'A page of a booking''s evidence: {partner_id, booking_id, part, after?, size} to {lines, last}. part is rows, mandates, pdfs, deliveries, connections or audit. Send last as after for the next page; an empty page has null.';
 select private.expose_ops('ops.evidence_page(jsonb)');

@@ -1,4 +1,4 @@
--- The operator on one account: its story in order, from who made it to what it was paid.
+-- The operator on one account: its story in order, from its creation to its payments.
 
 create function private.account_meant(named text) returns core.accounts
 language plpgsql
@@ -6,7 +6,7 @@ set search_path = ''
 as $$
 declare
   candidates uuid[] := array(
-    select c.account_id from core.connections c where c.ean_code = regexp_replace(named, '[ .]', '', 'g')
+    select c.account_id from private.connections_named(regexp_replace(named, '[ .]', '', 'g')) c where named ~ '^[0-9 .]{18,}$'
     union
     select s.account_id from core.signatories s where s.email = lower(btrim(named))
     union
@@ -18,7 +18,7 @@ begin
   return private.account_named(coalesce(candidates[1]::text, named));
 end $$;
 comment on function private.account_meant(text) is
-  'The account of an id, a cpo_external_ref, an EAN that it has or had, or the e-mail address of its signatory or its login.';
+  'The account with this id, cpo_external_ref, EAN (also a former one), or e-mail address of signatory or login.';
 
 create function private.account_events(account core.accounts)
 returns table (at timestamptz, what text, by text, period text, kwh numeric, ere numeric, eur numeric, note text)
@@ -110,5 +110,5 @@ begin
      where e.what not in ('account.story_shown', 'account.shown'));
 end $$;
 comment on function ops.audit_story(jsonb) is
-  'The story of an account: {account} (id, cpo_external_ref, EAN or e-mail address) to {account_id, …, events: [{at, what, by, period, kwh, ere, eur, note}]}, the oldest first. Leaves an audit row.';
+  'The story of an account, oldest first: {account} (id, cpo_external_ref, EAN or e-mail address) to {account_id, …, events: [{at, what, by, period, kwh, ere, eur, note}]}. Leaves an audit row.';
 select private.expose_ops('ops.audit_story(jsonb)');

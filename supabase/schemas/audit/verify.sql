@@ -1,4 +1,4 @@
--- Whether the audit log and the ledger are as they were chained. Each function names what does not fit, and reads in one snapshot.
+-- Whether the audit log and the ledger still match their chains. Each function names the first mismatch, and reads in one snapshot.
 
 create function private.verify_links(chain core.audit_chains, after bigint, size int, expected bytea,
                                      out last bigint, out links int, out is_there boolean, out first_fault private.audit_fault)
@@ -33,7 +33,7 @@ begin
    order by j.position limit 1;
 end $$;
 comment on function private.verify_links(core.audit_chains, bigint, int, bytea) is
-  'Walks so many links of a chain after a position: the last of them, how many there are, whether one has the expected hash, and the first that does not fit.';
+  'Walks size links of a chain after a position. Returns the last, how many, whether one has the expected hash, and the first fault.';
 
 create function private.verify_rest(chain core.audit_chains) returns private.audit_fault
 language plpgsql stable
@@ -58,4 +58,5 @@ begin
    order by v.row_id limit 1;
   return found;
 end $$;
-comment on function private.verify_rest(core.audit_chains) is 'What a walk along the links does not see: links cut off at the end, and the first row that has none.';
+comment on function private.verify_rest(core.audit_chains) is
+  'What a walk along the links misses: links cut off at the end, and the first row without a link.';

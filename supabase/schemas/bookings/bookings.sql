@@ -1,4 +1,4 @@
--- Bookings: what is sent to the register for a quarter, row by row, and what the register granted of it.
+-- Bookings: what a tenant sends to the register for a quarter, row by row, and what the register granted.
 
 create function private.quarter_name(quarter date) returns text
 language sql immutable

@@ -1,4 +1,4 @@
--- What the register grants of a booking: row by row, for the whole, and what takes that back.
+-- What the register grants for a booking, by row and in total, and how that is taken back.
 
 create function private.read_credit_lines(booking core.bookings, lines jsonb) returns setof private.credit_line
 language plpgsql stable
@@ -26,7 +26,7 @@ begin
       select * from core.credits c where c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c on true;
 end $$;
 comment on function private.read_credit_lines(core.bookings, jsonb) is
-  'What the register said of rows, [{line?, row_id, accepted_kwh, reason?}], each read on its own; problem is null where it can be credited, or is already. kWh, three decimals.';
+  'The register''s lines, [{line?, row_id, accepted_kwh, reason?}], each read on its own. problem is null if the row can be credited, or is already. kWh, three decimals.';
 
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql
@@ -54,7 +54,7 @@ begin
   return credited;
 end $$;
 comment on function private.write_credits(uuid, private.credit_line[]) is
-  'Writes down what the register granted of the rows that wait for it, and marks them and their months: what was written.';
+  'Stores what the register granted for the rows that wait, and marks them and their months. Returns what it stored.';
 
 create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
 language plpgsql
@@ -83,7 +83,7 @@ begin
   return cardinality(credited);
 end $$;
 comment on function private.credit_rows(core.bookings, private.credit_line[]) is
-  'Credits the rows that wait for it, and leaves those alone that were credited: says how many. None of an accepted kWh is a rejection; less than submitted is credited, and the rest written off.';
+  'Credits the rows that wait, leaves credited rows alone, and returns how many it credited. No accepted kWh is a rejection. If fewer than submitted are accepted, the rest is written off.';
 
 create function private.settle_difference(booking core.bookings) returns void
 language plpgsql
@@ -105,7 +105,7 @@ begin
   end if;
 end $$;
 comment on function private.settle_difference(core.bookings) is
-  'Where the register granted another total than the rows come to, the difference has an account of its own: what came from the register is what it granted.';
+  'If the register granted another total than the rows add up to, the difference has its own ledger account. So the ledger has what the register granted.';
 
 create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
 language plpgsql
@@ -130,7 +130,7 @@ begin
   return credited;
 end $$;
 comment on function private.credit_booking(core.bookings, private.credit_line[], numeric) is
-  'Credits rows of a booking, its row locked, and notes what the register granted for the whole, where that was said: says how many rows.';
+  'Credits rows of a locked booking, and stores the total that the register granted, if given. Returns how many rows.';
 
 create function private.reverse_credit(line core.booking_rows, reason text) returns boolean
 language plpgsql
@@ -171,4 +171,4 @@ begin
   return true;
 end $$;
 comment on function private.reverse_credit(core.booking_rows, text) is
-  'Takes back what the register granted or rejected of a row, so that it can be credited anew; its booking is locked. False: nothing of it stands. Not while its ERE are sold, nor where its month was delivered again after a rejection.';
+  'Takes back what the register granted or rejected for a row, whose booking is locked. The row can be credited again. False: the row has no credit. Refused while its ERE are sold, or if its month was delivered again after a rejection.';

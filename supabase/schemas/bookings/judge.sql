@@ -1,4 +1,4 @@
--- What a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
+-- Which months a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
 
 create function private.months_of(quarter date) returns table (period date, hours numeric)
 language sql immutable
@@ -7,7 +7,7 @@ as $$
   select m::date, extract(epoch from (m + interval '1 month') at time zone 'Europe/Amsterdam' - m at time zone 'Europe/Amsterdam') / 3600
     from generate_series(quarter::timestamp, quarter + interval '2 months', interval '1 month') m
 $$;
-comment on function private.months_of(date) is 'The three months of a quarter, and how many hours each has in the Netherlands.';
+comment on function private.months_of(date) is 'The three months of a quarter, and the hours of each in the Netherlands.';
 
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable security definer
@@ -17,7 +17,7 @@ begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
 end $$;
 comment on function private.ean_booked(text, date) is
-  'Whether the kWh of an EAN in a month are in a booking of whatever tenant. Definer, because it looks across tenants.';
+  'Whether the kWh of an EAN in a month are in a booking of any tenant. Definer, because it looks across tenants.';
 
 create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
 language plpgsql stable security definer
@@ -32,7 +32,7 @@ begin
        and c.id <> except_connection);
 end $$;
 comment on function private.ean_delivered(text, date, uuid) is
-  'Whether another connection with this EAN, of whatever tenant, has a delivered total of the month. Definer, because it looks across tenants.';
+  'Whether another connection with this EAN, of any tenant, has a delivered total of the month. Definer, because it looks across tenants.';
 
 create function private.year_is_booked(year int) returns boolean
 language plpgsql stable security definer
@@ -47,7 +47,7 @@ begin
        and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id)));
 end $$;
 comment on function private.year_is_booked(int) is
-  'Whether kWh of a year are in a booking of whatever tenant, by the factor of that year, or the register ever said what it grants of them. Definer, because it looks across tenants.';
+  'Whether any tenant booked kWh of a year, by its factor, or the register ever credited or rejected some. Definer, because it looks across tenants.';
 
 create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
@@ -113,4 +113,4 @@ begin
        order by k.covers desc, s.signed_at desc, s.id limit 1) s on true;
 end $$;
 comment on function private.judge_quarter(uuid, date, uuid[], uuid[]) is
-  'Every delivered month of a quarter, of all accounts or of those chosen, and of all connections or of those held (locked), judged as it is now. reason is null where a booking takes it in, else the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags say what is implausible and hold nothing back: more kWh than the power of its chargers allows, more than five times the average of the twelve months before, more sessions than hours, the same total for the third month running, kWh without a session.';
+  'Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is null if a booking takes the month in. Else it is the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags name what is implausible and exclude nothing. beyond_power: more kWh than the power of its chargers allows. above_average: more than five times the average of the twelve months before. too_many_sessions: more sessions than hours. repeated_total: the same total for the third month running. no_sessions: kWh without a session.';

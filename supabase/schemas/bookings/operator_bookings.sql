@@ -17,7 +17,7 @@ begin
   end if;
   return quarter;
 end $$;
-comment on function private.read_quarter(text) is 'The first day of a quarter written 2026-Q2, of a year that has a factor.';
+comment on function private.read_quarter(text) is 'The first day of a quarter written 2026-Q2; its year must have a factor.';
 
 create function private.bookings_named(named text, partner uuid) returns setof core.bookings
 language sql stable
@@ -27,7 +27,8 @@ as $$
    where b.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
      and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named) or private.quarter_name(b.quarter) = named)
 $$;
-comment on function private.bookings_named(text, uuid) is 'The bookings of a booking id, a run id or a quarter, or all where none is named, of one partner or of all.';
+comment on function private.bookings_named(text, uuid) is
+  'Bookings with this booking id, run id or quarter, or all if none is named. Of one partner or of all.';
 
 create function private.booking_named(input jsonb) returns core.bookings
 language plpgsql
@@ -48,7 +49,7 @@ begin
   return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
 end $$;
 comment on function private.booking_named(jsonb) is
-  'The one booking that is meant by {booking, partner?}: its id, or a run or a quarter in which there is one; locked, and its partner made the tenant of this transaction.';
+  'The one booking that {booking, partner?} names: by its id, or by a run or quarter that has one. It is locked, and its partner becomes the tenant of the transaction.';
 
 create function private.booking_row(booking core.bookings) returns json
 language sql stable
@@ -74,7 +75,7 @@ as $$
                   select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null offset 0) a
                where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
 $$;
-comment on function private.booking_row(core.bookings) is 'A booking as the operator sees it, with what became of its rows.';
+comment on function private.booking_row(core.bookings) is 'A booking as the operator sees it, with the state of its rows.';
 
 create function private.booking_answer(booking core.bookings, changed boolean) returns json
 language sql stable
@@ -109,8 +110,9 @@ language plpgsql security definer
 set search_path = ''
 as $$
 declare
-  wanted  date;
+  partner constant uuid := private.chosen_partner(input);
   run     constant uuid := gen_random_uuid();
+  wanted  date;
   chosen  uuid[];
   opened  core.bookings[] := '{}';
   tenant  uuid;
@@ -119,18 +121,16 @@ begin
   wanted := private.read_quarter(input ->> 'quarter');
   if wanted > private.today() then
     perform private.refuse('quarter_not_begun', json_build_object('quarter', input ->> 'quarter'));
-  elsif input ? 'partner' then
-    chosen := array[(private.partner_named(input ->> 'partner')).id];
-  else
-    -- whoever has something that could be booked, and whoever has a booking open already
-    chosen := array(
-      select p.id from core.partners p
-       where exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
-          or exists (select from core.delivered_months d
-                      where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date
-                        and d.status = 'staged')
-       order by p.id);
   end if;
+  -- whoever has something that could be booked, and whoever has a booking open already
+  chosen := array(
+    select p.id from core.partners p
+     where (partner is null or p.id = partner)
+       and (exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
+            or exists (select from core.delivered_months d
+                        where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date
+                          and d.status = 'staged'))
+     order by p.id);
   foreach tenant in array chosen loop
     perform private.act_for_partner(tenant);
     opened := opened || private.open_booking(tenant, wanted, run);
@@ -140,7 +140,7 @@ begin
     'bookings', (select coalesce(json_agg(private.booking_row(b) order by p.slug), '[]') from unnest(opened) b join core.partners p on p.id = b.partner_id));
 end $$;
 comment on function ops.booking_open(jsonb) is
-  'Opens a booking of a quarter, of one partner or one for each that has months for it: {quarter, partner?} to {changed, bookings}. One that is open already is answered; where it was submitted a supplementary one is opened.';
+  'Opens a booking of a quarter, for each partner that has months for it, or for one of them: {quarter, partner?} to {changed, bookings}. Answers a booking that is already open. After a submitted booking it opens a supplementary one.';
 select private.expose_ops('ops.booking_open(jsonb)');
 
 create function ops.booking_submit(input jsonb) returns json
@@ -162,7 +162,7 @@ begin
   return private.booking_answer(booking, coalesce(taken, 0) > 0);
 end $$;
 comment on function ops.booking_submit(jsonb) is
-  'Takes in every month that may be booked and locks it: {booking, partner?} to {changed, booking}. Where there is none nothing changes and it stays open.';
+  'Takes in and locks every month that may be booked: {booking, partner?} to {changed, booking}. If there is none, nothing changes and it stays open.';
 select private.expose_ops('ops.booking_submit(jsonb)');
 
 create function ops.booking_withdraw(input jsonb) returns json
@@ -180,5 +180,5 @@ begin
   return private.booking_answer(booking, changed);
 end $$;
 comment on function ops.booking_withdraw(jsonb) is
-  'Takes a booking back before the register has credited or rejected anything of it: {booking, partner?, reason?} to {changed, booking}. Its months are open again. One that was exported needs a reason.';
+  'Withdraws a booking before the register credited or rejected anything: {booking, partner?, reason?} to {changed, booking}. Its months open again. An exported booking needs a reason.';
 select private.expose_ops('ops.booking_withdraw(jsonb)');

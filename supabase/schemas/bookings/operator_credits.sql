@@ -12,7 +12,7 @@ begin
   end if;
   return booking;
 end $$;
-comment on function private.submitted_booking_named(jsonb) is 'The one submitted booking that is meant, as booking_named.';
+comment on function private.submitted_booking_named(jsonb) is 'The one submitted booking that is meant, as private.booking_named.';
 
 create function private.export_csv(booking core.bookings) returns text
 language sql stable
@@ -30,7 +30,7 @@ as $$
     from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id
 $$;
 comment on function private.export_csv(core.bookings) is
-  'The file for the register: every row as it was submitted, whatever became of it since. The same booking gives the same text.';
+  'The file for the register: every row as submitted, whatever happened to it since. The same booking gives the same text.';
 
 create function ops.booking_export(input jsonb) returns json
 language plpgsql security definer
@@ -55,7 +55,7 @@ begin
                            'sha256', hash, 'csv', csv);
 end $$;
 comment on function ops.booking_export(jsonb) is
-  'The file for the register: {booking, partner?} to {booking_id, quarter, again, sha256, csv}. Its hash is kept, and each time it is the same bytes.';
+  'The file for the register: {booking, partner?} to {booking_id, quarter, again, sha256, csv}. Its hash is kept, and every export has the same bytes.';
 select private.expose_ops('ops.booking_export(jsonb)');
 
 create function ops.booking_credit(input jsonb) returns json
@@ -88,7 +88,7 @@ begin
   return private.booking_answer(booking, credited > 0 or granted is distinct from booking.granted_ere and granted is not null);
 end $$;
 comment on function ops.booking_credit(jsonb) is
-  'What the register granted: {booking, partner?, rows?, granted?} to {changed, booking}. rows, [{line?, row_id, accepted_kwh, reason?}], credits or rejects those alone; without it all that wait are credited whole. granted is the ERE of the whole, where that is another total. One wrong row, and nothing is credited.';
+  'What the register granted: {booking, partner?, rows?, granted?} to {changed, booking}. rows, [{line?, row_id, accepted_kwh, reason?}], credits or rejects only those. Without rows every waiting row is credited in full. granted is the total ERE, if it differs from the sum. If one row is wrong, nothing is credited.';
 select private.expose_ops('ops.booking_credit(jsonb)');
 
 create function ops.booking_reverse_credit(input jsonb) returns json
@@ -115,5 +115,5 @@ begin
   return private.booking_answer(booking, changed);
 end $$;
 comment on function ops.booking_reverse_credit(jsonb) is
-  'Takes back what the register granted of a row, or that it rejected it: {row, reason} to {changed, booking}. The row waits for another credit.';
+  'Takes back what the register granted for a row, or its rejection: {row, reason} to {changed, booking}. The row waits for another credit.';
 select private.expose_ops('ops.booking_reverse_credit(jsonb)');

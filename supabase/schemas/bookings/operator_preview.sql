@@ -1,4 +1,4 @@
--- The operator looks before a booking takes anything in.
+-- The operator previews what a booking would take in.
 
 create function private.preview_quarter(quarter date, partner uuid)
 returns table (slug text, taken boolean, reason text, flags text[], account_id uuid, connection_id uuid, ean_code text, period date,
@@ -24,7 +24,7 @@ begin
    group by p.slug, c.account_id, c.id, c.ean_code, s.month;
 end $$;
 comment on function private.preview_quarter(date, uuid) is
-  'What bookings of a quarter would take in now, and why they leave the rest out; and the sessions that came after their month was locked, which are in no booking. kWh; ERE exact.';
+  'What bookings of a quarter would take in now, and why they leave the rest out. Also sessions that came after their month was locked, which are in no booking. kWh; ERE exact.';
 
 create function ops.booking_preview(input jsonb) returns json
 language plpgsql stable security definer
@@ -62,5 +62,5 @@ begin
           from month m) end));
 end $$;
 comment on function ops.booking_preview(jsonb) is
-  'What bookings of a quarter, also of the running one, would take in now, of one partner or of all: {quarter, partner?, csv?} to {quarter, flagged, flagged_months, taken, left_out, total, csv}. The implausible months come first; csv holds every month.';
+  'What bookings of a quarter would take in now, of one partner or of all: {quarter, partner?, csv?} to {quarter, flagged, flagged_months, taken, left_out, total, csv}. The quarter may be running. Implausible months come first; csv holds every month.';
 select private.expose_ops('ops.booking_preview(jsonb)');

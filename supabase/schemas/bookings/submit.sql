@@ -19,7 +19,7 @@ begin
   return booking;
 end $$;
 comment on function private.open_booking(uuid, date, uuid) is
-  'The open booking of a quarter, or where there is none a new one: the first, or one that supplements those that were submitted.';
+  'The open booking of a quarter. If there is none, opens the first, or one that supplements those submitted.';
 
 create function private.lock_booking(tenant uuid, booking_id uuid) returns core.bookings
 language plpgsql
@@ -31,7 +31,7 @@ begin
   select * into strict booking from core.bookings b where b.partner_id = tenant and b.id = booking_id for update;
   return booking;
 end $$;
-comment on function private.lock_booking(uuid, uuid) is 'A booking, its row locked: whatever is done with it is done by one at a time.';
+comment on function private.lock_booking(uuid, uuid) is 'A booking, its row locked: one transaction at a time changes it.';
 
 create function private.lock_connections(tenant uuid, connections uuid[]) returns void
 language plpgsql
@@ -41,7 +41,8 @@ begin
   -- in their order, as deliveries lock them, so that neither waits for the other
   perform from core.connections c where c.partner_id = tenant and c.id = any (connections) order by c.id for no key update;
 end $$;
-comment on function private.lock_connections(uuid, uuid[]) is 'Until the end of the transaction nobody delivers, signs or corrects anything of these connections.';
+comment on function private.lock_connections(uuid, uuid[]) is
+  'Until the transaction ends nobody else delivers, signs or corrects anything of these connections.';
 
 create function private.claim_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
@@ -98,7 +99,7 @@ begin
   return postings;
 end $$;
 comment on function private.claim_months(core.bookings, uuid[], uuid[]) is
-  'Takes in what a booking may of these connections, which are locked, writes down what is true of it, and locks the months; what is to be posted of it. The one function that relies on the index over EAN and month of all tenants.';
+  'Adds the bookable months of these locked connections to a booking, with the facts of now, and locks the months. Returns the postings. Only this function relies on the index over EAN and month of all tenants.';
 
 create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
 language plpgsql
@@ -134,7 +135,7 @@ begin
   return cardinality(postings);
 end $$;
 comment on function private.submit_booking(uuid, uuid, uuid[]) is
-  'Takes in every month that may be booked, of all accounts or of those chosen, and locks them: says how many. 0: there was none, and it stays open. Null: it is not open any more.';
+  'Takes in and locks every month that may be booked, of all accounts or those chosen, and returns how many. 0: there was none, and the booking stays open. Null: it is not open any more.';
 
 create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
 language plpgsql
@@ -147,7 +148,7 @@ begin
   perform private.release_charging_sessions(connections, months);
 end $$;
 comment on function private.unlock_months(uuid, uuid[], date[]) is
-  'Opens months again, as staged or outside_mandate, whichever each now is; what came in meanwhile counts. Their connections are locked.';
+  'Opens months again, as staged or outside_mandate, whichever holds now. Sessions that came meanwhile count. The connections are locked.';
 
 create function private.withdraw_booking(tenant uuid, booking_id uuid, reason text) returns boolean
 language plpgsql
@@ -176,4 +177,4 @@ begin
   return true;
 end $$;
 comment on function private.withdraw_booking(uuid, uuid, text) is
-  'Takes a booking back before anything of it was credited: its months can be delivered and booked again. With a reason where it was exported, since the register may have its file. False: it was withdrawn already.';
+  'Withdraws a booking before anything of it was credited: its months can be delivered and booked again. An exported booking needs a reason, because the register may have its file. False: it was withdrawn already.';

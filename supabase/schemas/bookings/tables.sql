@@ -25,12 +25,11 @@ create table core.bookings (
   constraint bookings_export_whole check (num_nulls(export_sha256, exported_at) in (0, 2))
 );
 comment on table core.bookings is
-  'What a tenant sends to the register for a quarter: the first one, and supplementary ones for what came later. Kept seven years.';
-comment on column core.bookings.run_id is 'Shared by the bookings of all tenants that were opened at once.';
-comment on column core.bookings.granted_ere is
-  'What the register granted for the whole, where that is another total than the sum of the rows; never more of it is sold.';
-comment on column core.bookings.export_sha256 is 'Of the file for the register, when it was first written: it is always the same.';
--- serves: the open booking of a quarter, of which there is one
+  'What a tenant sends to the register for a quarter: the first booking, and supplements for what came later. Kept seven years.';
+comment on column core.bookings.run_id is 'Shared by the bookings of all tenants that were opened together.';
+comment on column core.bookings.granted_ere is 'The total that the register granted, if it differs from the sum of the rows. Sales never exceed it.';
+comment on column core.bookings.export_sha256 is 'SHA-256 of the file for the register, when it was first written. The file never changes.';
+-- serves: the one open booking of a quarter
 create unique index bookings_open on core.bookings (partner_id, quarter) where status = 'open';
 select private.isolate('core.bookings', 'select');
 
@@ -82,16 +81,16 @@ create table core.booking_rows (
   constraint booking_rows_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
   constraint booking_rows_flags_known check (
     flags <@ '{beyond_power,above_average,too_many_sessions,repeated_total,no_sessions}')
--- each row is updated once, when it is credited: on its own page that touches no index
+-- each row is updated once, when it is credited: the free space keeps that on its page, without touching an index
 ) with (fillfactor = 50);
 comment on table core.booking_rows is
-  'One connection and month of a booking, with what was true when it was submitted: nothing of that changes afterwards. Personal data; kept seven years.';
+  'One connection and month of a booking, with the facts at its submission, which never change. Personal data; kept seven years.';
 comment on column core.booking_rows.account_id is 'The account of the connection.';
-comment on column core.booking_rows.delivery_id is 'The delivery that the kWh came with; null where they are the sum of charging sessions.';
-comment on column core.booking_rows.live is 'Taken in, and neither withdrawn nor rejected: its kWh are in nobody else''s booking.';
+comment on column core.booking_rows.delivery_id is 'The delivery that brought the kWh; null if they are the sum of charging sessions.';
+comment on column core.booking_rows.live is 'Neither withdrawn nor rejected: no other booking has its kWh.';
 comment on column core.booking_rows.share_partner_id is
-  'The partner that has a share in the fee: of a CPO''s account its own, of a person whoever had brought them by that month. Null: the fee stays with the service.';
-comment on column core.booking_rows.flags is 'What made the month look implausible. It holds nothing back.';
+  'The partner that shares in the fee: the account''s CPO, or the partner that had brought the person then. Null: the service keeps the fee.';
+comment on column core.booking_rows.flags is 'What made the month look implausible. It excludes nothing.';
 -- serves: a month of a connection is booked once
 create unique index booking_rows_live_month on core.booking_rows (partner_id, connection_id, period) where live;
 -- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.claim_months relies on it
@@ -125,8 +124,8 @@ create table core.credits (
   constraint credits_reversal_whole check (num_nulls(reversed_at, reversed_reason) in (0, 2))
 );
 comment on table core.credits is
-  'What the register granted of a row: the accepted kWh, none where it rejected the row, and their ERE, cut to six decimals once and for all. A reversed one is kept. Kept seven years.';
--- serves: the credit of a row, of which one at a time stands
+  'What the register granted for a row: the accepted kWh, 0 if rejected, and their ERE, cut to six decimals. A reversed credit is kept. Kept seven years.';
+-- serves: the one credit of a row that is not reversed
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);

@@ -7,7 +7,7 @@ as $$
   -- collate "C" gives the same result on every deployment, whatever its locale; NFKC has already replaced the letters it does not know
   select trim(regexp_replace(lower(normalize(reported, nfkc) collate "C"), '\s+', ' ', 'g'))
 $$;
-comment on function private.charger_key(text) is 'A string of a BootNotification as the patterns expect it.';
+comment on function private.charger_key(text) is 'A string of a BootNotification, normalized for the patterns.';
 grant execute on function private.charger_key(text) to api_owner;
 
 create function private.vendor_key(reported text) returns text
@@ -18,7 +18,7 @@ as $$
     '[ ,]+(b\.?v\.?|n\.?v\.?|gmbh( ?&? ?co\.? ?kg)?|kg|ag|asa?|a/s|ab|oy|s\.?a\.?s?\.?|s\.?l\.?u?\.?|s\.?r\.?l\.?|s\.?p\.?a\.?|'
     'se|(co\.?,? ?)?ltd\.?|limited|inc\.?|corp\.?|llc|plc)$', '')
 $$;
-comment on function private.vendor_key(text) is 'A chargePointVendor as the aliases expect it: without the legal form of the company.';
+comment on function private.vendor_key(text) is 'A chargePointVendor, normalized for the aliases: without the legal form of the company.';
 grant execute on function private.vendor_key(text) to api_owner;
 
 create function private.catalog_search_key(words text) returns text
@@ -26,7 +26,7 @@ language sql immutable
 set search_path = ''
 as $$ select private.charger_key(translate(words, '%_,()', '     ')) $$;
 comment on function private.catalog_search_key(text) is
-  'Both sides of the catalogue search: what the specification blanks in the search is blanked in the names too, so that searching for a whole name finds it.';
+  'Normalizes both sides of the catalogue search. Characters that the specification blanks in the search are blanked in names too, so that a whole name is found.';
 grant execute on function private.catalog_search_key(text) to api_owner;
 
 create function private.catalog_charger(entry core.charger_models) returns json

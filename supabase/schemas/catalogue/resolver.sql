@@ -1,4 +1,4 @@
--- The resolver: from what a charger says in its BootNotification to a model. One function for the API and any gateway.
+-- The resolver finds the model for a charger's BootNotification. The API and every gateway use it.
 
 create function private.resolve_charger(vendor text, model text, meter_type text default null)
 returns private.charger_resolution
@@ -58,7 +58,7 @@ begin
   return answer;
 end $$;
 comment on function private.resolve_charger(text, text, text) is
-  'Which model a charger is, from its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways ask it. Never raises; takes 120 characters of each.';
+  'Which model a charger is, by its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways use it. Never raises; reads 120 characters of each.';
 grant execute on function private.resolve_charger(text, text, text) to api_owner;
 
 create function api.resolve_catalog_charger(caller jsonb, query jsonb) returns json

@@ -46,10 +46,10 @@ insert into core.charger_vendor_aliases (vendor, brand, names_brand) values
   ('go-e',   'Fronius',  false),  -- builds the Wattpilot
   ('',       'Huawei',   false);  -- leaves the vendor empty, as others may
 
--- A pattern that can resolve was seen in a boot message or an order-code list, or is the model's whole readable name, which
--- nothing else can mean. Three are names in place of a prefix that is only guessed: Etrel "G-D" would have declared MID,
--- Wallbox "CMX" would have denied it unseen, and the Tesla speaks no OCPP. A prefix of a family that stays unresolved can
--- do no harm: it only tells the detail and the suggestions. Names end in $ ("Go" is not "Go 2"), order codes may run on.
+-- A pattern that can resolve was seen in a boot message or an order-code list, or is the model's whole readable name. Three are names
+-- because their prefix is only a guess. Etrel "G-D" would have declared MID, Wallbox "CMX" would have denied it unseen, and the Tesla speaks
+-- no OCPP. A prefix of a family that stays unresolved does no harm: it only gives the detail and the suggestions. Names end in $ ("Go" is
+-- not "Go 2"), order codes may run on.
 insert into core.charger_model_patterns (brand, model_pattern, model) values
   ('ABB',                '^cdt_tacw(4|7|11|22)(::.*)?$',                    'Terra AC (MID variant)'),
   ('ABL',                '^em(h[123]|4)',                                   'eMH1 / eMH2 / eMH3 / eM4'),
@@ -119,11 +119,11 @@ insert into core.charger_model_patterns (brand, model_pattern, model) values
   ('Zaptec',             '^(zaptec )?go$',                                  'Go'),
   ('Zaptec',             '^(zaptec )?go ?2$',                               'Go 2'),
   ('Zaptec',             '^(zaptec )?pro$',                                 'Pro');
--- what is left of a family once its better known members are told apart
+-- the rest of a family, after its better known members
 insert into core.charger_model_patterns (brand, model_pattern, model, precedence) values
   ('KEBA',     '^kc-p30-',        'KeContact P30 c / a / b / e-series',   2),
   ('Mennekes', '^(amtron|cc612)', 'AMTRON Charge Control / Professional', 2);
--- the model string is the same with and without a MID meter; the meter names itself
+-- the model string is the same with and without a MID meter; meterType tells which
 insert into core.charger_model_patterns (brand, model_pattern, meter_type_pattern, model) values
   ('Schneider Electric', '^evlink pro ac$', '^embedded mid meter$',     'EVlink Pro AC'),
   ('Wallbox',            '^cpb1-',          '^internal non compliant$', 'Copper SB'),

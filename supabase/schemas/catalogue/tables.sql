@@ -25,12 +25,12 @@ create table core.charger_models (
   constraint charger_models_mid_source_check check ((mid_source is null) = (mid_evidence = 'unknown'))
 );
 comment on table core.charger_models is
-  'One row per model or family of chargers. Reference data; ids never change, registered chargers point at them.';
+  'One row per model or family of chargers. Reference data; ids never change, because registered chargers refer to them.';
 comment on column core.charger_models.mid_meter is
-  'Whether it measures with a MID meter; null where the name does not settle it. The mid_eligible of a charger of this model.';
+  'Whether it has a MID meter; null if the name does not settle it. Chargers of this model have it as mid_eligible.';
 comment on column core.charger_models.mid_evidence is
-  'certain; variant: sold with and without, the row stands for the one with; unknown: not established, and never offered.';
-comment on column core.charger_models.mid_source is 'What mid_meter or the variant rests on.';
+  'certain. variant: sold with and without a MID meter; the row means the one with. unknown: not established, and never offered.';
+comment on column core.charger_models.mid_source is 'The evidence for mid_meter or the variant.';
 comment on column core.charger_models.listed is 'Whether GET /v1/catalog/chargers shows it and the resolver suggests it.';
 alter table core.charger_models enable row level security;
 create policy "api functions read the catalogue" on core.charger_models for select to api_owner using (true);
@@ -46,7 +46,7 @@ create table core.charger_vendor_aliases (
 comment on table core.charger_vendor_aliases is
   'The chargePointVendor strings of each brand, as private.vendor_key() writes them. Reference data.';
 comment on column core.charger_vendor_aliases.names_brand is
-  'False where several makers send the string: it then stands for the brand only together with one of its model patterns.';
+  'False if several makers send the string. It then means the brand only together with one of its model patterns.';
 create unique index charger_vendor_aliases_one_brand on core.charger_vendor_aliases (vendor) where names_brand;
 alter table core.charger_vendor_aliases enable row level security;
 create policy "api functions read the catalogue" on core.charger_vendor_aliases for select to api_owner using (true);
@@ -65,8 +65,7 @@ create table core.charger_model_patterns (
 );
 comment on table core.charger_model_patterns is
   'How the models of a brand name themselves in chargePointModel, as private.charger_key() writes it. Reference data.';
-comment on column core.charger_model_patterns.meter_type_pattern is
-  'What meterType must say; the default accepts any and none.';
+comment on column core.charger_model_patterns.meter_type_pattern is 'What meterType must match; the default accepts anything.';
 comment on column core.charger_model_patterns.precedence is 'Lower is more specific and is tried first.';
 alter table core.charger_model_patterns enable row level security;
 create policy "api functions read the catalogue" on core.charger_model_patterns for select to api_owner using (true);
@@ -84,4 +83,4 @@ create type private.charger_resolution as (
   suggestions         json
 );
 comment on type private.charger_resolution is
-  'The answer of GET /v1/catalog/chargers/resolve, field by field. Unresolved: no model and no mid_meter, brand where it is known.';
+  'The answer of GET /v1/catalog/chargers/resolve, field by field. Unresolved: no model and no mid_meter, but the brand if it is known.';

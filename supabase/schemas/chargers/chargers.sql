@@ -7,7 +7,7 @@ as $$
   select coalesce(charger.nickname,
     (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
 $$;
-comment on function private.charger_name(core.chargers) is 'What its owner calls it, or else what it is.';
+comment on function private.charger_name(core.chargers) is 'The owner''s name for a charger, else its brand and model.';
 grant execute on function private.charger_name(core.chargers) to api_owner;
 
 create function private.is_online(charger core.chargers) returns boolean
@@ -21,8 +21,7 @@ create function private.charger_by_identity(identity text) returns core.chargers
 language sql stable security definer
 set search_path = ''
 as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
-comment on function private.charger_by_identity(text) is
-  'Finds a charger before its tenant is known; definer for that reason alone.';
+comment on function private.charger_by_identity(text) is 'Finds a charger before its tenant is known; definer only for that.';
 grant execute on function private.charger_by_identity(text) to api_owner;
 
 create function private.charger_taken(brand text, serial_number text) returns boolean
@@ -33,7 +32,8 @@ begin
   return exists (select from core.chargers h
                   where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number and h.status = 'active');
 end $$;
-comment on function private.charger_taken(text, text) is 'Whether a charger is active on some account. Definer, because it looks across tenants; the answer does not say whose.';
+comment on function private.charger_taken(text, text) is
+  'Whether a charger is active on some account. Definer, because it looks across tenants; the answer names none.';
 grant execute on function private.charger_taken(text, text) to api_owner;
 
 create function private.claim_serial_number(brand text, serial_number text) returns boolean
@@ -48,7 +48,7 @@ begin
   return not private.charger_taken(brand, serial_number);
 end $$;
 comment on function private.claim_serial_number(text, text) is
-  'Whether a serial number of a brand is free for a new charger; it then is until the end of the transaction, for nobody else gets an answer before. Whoever stores an active charger asks this first.';
+  'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers wait. Call this before storing an active charger.';
 grant execute on function private.claim_serial_number(text, text) to api_owner;
 
 create function private.claim_ocpp_identity(identity text) returns boolean
@@ -60,7 +60,7 @@ begin
   return (private.charger_by_identity(identity)).id is null;
 end $$;
 comment on function private.claim_ocpp_identity(text) is
-  'Whether an identity is free for a new charger to connect by; it then is until the end of the transaction, for nobody else gets an answer before.';
+  'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
 grant execute on function private.claim_ocpp_identity(text) to api_owner;
 
 create function private.lock_chargers(account uuid, person uuid) returns void
@@ -76,7 +76,7 @@ begin
   end if;
 end $$;
 comment on function private.lock_chargers(uuid, uuid) is
-  'Until the end of the transaction nobody else adds a charger for this person, or where person is null, to this account of a CPO client. Taken before any lock on a connection.';
+  'Until the transaction ends nobody else adds a charger for this person, or without person, to this CPO client''s account. Called before any lock on a connection.';
 grant execute on function private.lock_chargers(uuid, uuid) to api_owner;
 
 create function private.require_charger_room(account uuid, person uuid) returns int
@@ -99,7 +99,7 @@ begin
   return active;
 end $$;
 comment on function private.require_charger_room(uuid, uuid) is
-  'Refuses an eleventh active charger of a person, or where person is null, of an account of a CPO client; else says how many there are.';
+  'Refuses an eleventh active charger of a person, or without person, of a CPO client''s account. Else returns how many there are.';
 grant execute on function private.require_charger_room(uuid, uuid) to api_owner;
 
 create function private.emit_charger(type text, charger core.chargers) returns void
@@ -117,7 +117,7 @@ begin
   end if;
 end $$;
 comment on function private.emit_charger(text, core.chargers) is
-  'Writes an event of a charger, which a person may have before there is an account. Definer, because a person''s partner is another tenant.';
+  'Writes an event of a charger, also of a person without an account. Definer, because a person''s partner is another tenant.';
 grant execute on function private.emit_charger(text, core.chargers) to api_owner;
 
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
@@ -142,5 +142,5 @@ begin
   return charger.id;
 end $$;
 comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
-  'A charger on the account of the person who acts: {catalog_charger_id, serial_number, power_kw?}; null where they put it off. Refuses a serial number that is taken.';
+  'Adds a charger to the account of the acting person: {catalog_charger_id, serial_number, power_kw?}; null if they chose no model. Refuses a serial number that is taken.';
 grant execute on function private.add_own_charger(uuid, uuid, jsonb, jsonb) to api_owner;

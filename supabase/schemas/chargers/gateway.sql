@@ -1,4 +1,4 @@
--- What the OCPP gateway asks and tells: may this charger connect, and what is it.
+-- The OCPP gateway asks whether a charger may connect, and tells what it is.
 
 create function private.identify_charger(charger core.chargers, boot jsonb) returns void
 language plpgsql
@@ -24,7 +24,7 @@ begin
   end if;
 end $$;
 comment on function private.identify_charger(core.chargers, jsonb) is
-  'What a charger''s BootNotification says it is, once: the model, and with it whether its meter is MID. Its earlier sessions count from then on.';
+  'Stores once what a charger''s BootNotification says: the model, and whether its meter is MID. Its earlier sessions count from then on.';
 grant execute on function private.identify_charger(core.chargers, jsonb) to api_owner;
 
 create function api.admit_charger(caller jsonb, input jsonb) returns json
@@ -46,6 +46,5 @@ begin
   return json_build_object('ok', true, 'charger_id', charger.id);
 end $$;
 comment on function api.admit_charger(jsonb, jsonb) is
-  'The gateway asks, when a charger connects or boots and on its heartbeats: {identity, password_hash, ocpp_vendor, ocpp_model, ocpp_meter_type} '
-  'to {ok, charger_id}. Marks it as heard of, and settles what it is.';
+  'The gateway calls this when a charger connects, boots or sends a heartbeat: {identity, password_hash, ocpp_vendor, ocpp_model, ocpp_meter_type} to {ok, charger_id}. Notes that it was heard of, and its model if unknown.';
 select private.expose('api.admit_charger(jsonb, jsonb)');

@@ -28,7 +28,7 @@ as $$
            where h.status = 'active' and h.mid_eligible is null
            order by h.created_at, h.id limit coalesce((input ->> 'limit')::int, 50)) h
 $$;
-comment on function ops.charger_list(jsonb) is 'Chargers whose MID evidence is still to be judged, oldest first: {limit?} to {chargers}.';
+comment on function ops.charger_list(jsonb) is 'Chargers whose MID evidence the operator must judge, oldest first: {limit?} to {chargers}.';
 select private.expose_ops('ops.charger_list(jsonb)');
 
 create function ops.charger_confirm_mid(input jsonb) returns json
@@ -62,5 +62,5 @@ begin
   return json_build_object('changed', changed, 'charger', private.charger_row(charger));
 end $$;
 comment on function ops.charger_confirm_mid(jsonb) is
-  'Judges the evidence of a MID meter where the catalogue leaves it open: {charger, no_mid?, evidence?} to {changed, charger}.';
+  'Judges the evidence of a MID meter if the catalogue leaves it open: {charger, no_mid?, evidence?} to {changed, charger}.';
 select private.expose_ops('ops.charger_confirm_mid(jsonb)');

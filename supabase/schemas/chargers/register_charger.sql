@@ -40,7 +40,7 @@ begin
   return chosen;
 end $$;
 comment on function private.choose_model(jsonb) is
-  'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins when both are sent.';
+  'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins if both are sent.';
 grant execute on function private.choose_model(jsonb) to api_owner;
 
 create function private.known_charger(account uuid, serial text) returns core.chargers
@@ -71,7 +71,7 @@ begin
   return case when charger.id is not null then private.charger_answer(charger, true) end;
 end $$;
 comment on function api.repeat_charger(jsonb, jsonb) is
-  'POST /v1/chargers when the rest of the body cannot be used: {account_id, serial_number} to the charger''s answer, or null when it is new.';
+  'A repeat of POST /v1/chargers with an otherwise invalid body: {account_id, serial_number} to the charger''s answer, null if it is new.';
 select private.expose('api.repeat_charger(jsonb, jsonb)');
 
 create function api.register_charger(caller jsonb, input jsonb) returns json

@@ -45,13 +45,13 @@ create table core.chargers (
   constraint chargers_active_stands check (status = 'removed' or removed_at is null)
 );
 comment on table core.chargers is
-  'A charger of an account, bound to one of its connections; or of a person, who may have no account yet. serial_number is upper-case without spaces, and with its brand active on one account only, across all tenants.';
-comment on column core.chargers.mid_eligible is 'Null while the evidence of a MID meter is still to be judged: it opens no gate.';
-comment on column core.chargers.power_kw is 'The most it delivers to one car; null where nobody said. What a session is judged against.';
+  'A charger of an account, bound to one of its connections, or of a person, perhaps without an account. serial_number is upper-case without spaces. One account only, across all tenants, has a brand and serial number active.';
+comment on column core.chargers.mid_eligible is 'Null while the operator must judge the evidence of a MID meter: it opens no gate.';
+comment on column core.chargers.power_kw is 'The most it delivers to one car; null if unknown. Sessions are judged by it.';
 comment on column core.chargers.removed_at is
-  'Until when it stood there: what it charged before goes on to count. Null where it stands, or nobody noted when it went.';
+  'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
 comment on column core.chargers.ocpp_password_hash is
-  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2); the gateway checks it, nobody reads it back.';
+  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway checks it.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.claim_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
 -- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.claim_ocpp_identity

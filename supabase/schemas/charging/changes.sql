@@ -1,4 +1,4 @@
--- What else changes what counts: a charger that moves or whose meter is confirmed, a month that is open again.
+-- Other changes to what counts: a charger moves, its meter is confirmed, or a month opens again.
 
 create function private.charger_changed() returns trigger
 language plpgsql
@@ -16,7 +16,7 @@ begin
   return null;
 end $$;
 comment on function private.charger_changed() is
-  'A charger that is bound to a connection, or whose MID meter is confirmed, counts with the sessions it already had.';
+  'Counts the earlier sessions of a charger that is bound to a connection, or whose MID meter is confirmed.';
 create trigger charger_changed after update of connection_id, mid_eligible on core.chargers
   for each row when (old.connection_id is distinct from new.connection_id or old.mid_eligible is distinct from new.mid_eligible)
   execute function private.charger_changed();
@@ -49,5 +49,4 @@ begin
     from (select * from released union select * from opened) t;
   perform private.deliver_charging_sessions(touched_connections, touched_months);
 end $$;
-comment on function private.release_charging_sessions(uuid[], date[]) is
-  'Called where months that were locked are open again: what came meanwhile counts.';
+comment on function private.release_charging_sessions(uuid[], date[]) is 'Called when locked months open again: sessions that came meanwhile count.';

@@ -1,7 +1,7 @@
--- Charging sessions: one function takes them in, from whatever source, and keeps the monthly totals in step in the same transaction.
+-- Charging sessions: one function stores them, from any source, and updates the monthly totals in the same transaction.
 
--- These plan for the batch at hand (force_custom_plan): a plan made for one session would meet ten thousand with nested loops. For
--- the same reason what one statement hands to the next goes through an array, whose length the planner sees.
+-- These plan for the batch at hand (force_custom_plan): a plan made for one session would run nested loops over ten thousand. For the same
+-- reason statements pass rows on in an array, whose length the planner sees.
 create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
 language plpgsql
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
@@ -44,7 +44,7 @@ begin
     select row(s, o)::private.charging_session_change from unnest(stored) s left join unnest(old) o on o.id = s.id);
 end $$;
 comment on function private.store_charging_sessions(private.charging_session_item[]) is
-  'Inserts what is new, updates what differs, leaves the rest alone, and says what changed. One item per session; the chargers are locked.';
+  'Inserts new sessions, updates changed ones, and returns what changed. One item per session; the chargers are locked.';
 grant execute on function private.store_charging_sessions(private.charging_session_item[]) to api_owner;
 
 create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
@@ -99,7 +99,7 @@ begin
   return touched;
 end $$;
 comment on function private.judge_charging_sessions(private.charging_session_change[]) is
-  'Flags what changed, and what it overlaps or used to, and says whose months may be different now. Of two sessions of a connector that overlap, the one that came first stands; it does so even when it overlaps another itself.';
+  'Flags changed sessions, and those they overlap or used to, and returns the months that may differ now. Of two overlapping sessions of a connector the first to come stands, even if it overlaps another itself.';
 grant execute on function private.judge_charging_sessions(private.charging_session_change[]) to api_owner;
 
 create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
@@ -128,7 +128,7 @@ begin
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;
 comment on function private.deliver_charging_sessions(uuid[], date[]) is
-  'Writes the delivered months of connections from the counted sessions of their MID chargers: the same rule as a delivery of a client, locked months untouched.';
+  'Writes the delivered months of connections from the counted sessions of their MID chargers. As in a client''s delivery, locked months stay.';
 grant execute on function private.deliver_charging_sessions(uuid[], date[]) to api_owner;
 
 create function private.total_charging_sessions(touched private.touched_month[]) returns void
@@ -158,7 +158,7 @@ begin
   perform private.deliver_charging_sessions(connections, months);
 end $$;
 comment on function private.total_charging_sessions(private.touched_month[]) is
-  'Adds up the months of chargers and of their connections again. They are computed from the sessions each time, never incremented, so they are always the sum.';
+  'Adds up the months of chargers and of their connections again. They are computed from the sessions each time, so they are always the sum.';
 grant execute on function private.total_charging_sessions(private.touched_month[]) to api_owner;
 
 create function private.see_chargers(items private.charging_session_item[]) returns void
@@ -176,7 +176,7 @@ as $$
    where h.partner_id = private.partner_id() and h.id = seen.charger_id
 $$;
 comment on function private.see_chargers(private.charging_session_item[]) is
-  'Notes when a charger was last heard of, and what its meter said: at the end of a charge, or now while one is going on.';
+  'Notes when a charger was last heard of. Notes its meter reading too, at the end of a charge or during one.';
 grant execute on function private.see_chargers(private.charging_session_item[]) to api_owner;
 
 create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
@@ -222,8 +222,7 @@ begin
       left join unnest(changes) c on (c.after).id = s.id);
 end $$;
 comment on function private.ingest_charging_sessions(jsonb) is
-  'The one way in for charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] '
-  'to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
+  'Stores all charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
 grant execute on function private.ingest_charging_sessions(jsonb) to api_owner;
 
 create function private.tenants_of_chargers(chargers uuid[]) returns table (partner_id uuid, charger_id uuid)
@@ -234,7 +233,7 @@ as $$
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
 $$;
 comment on function private.tenants_of_chargers(uuid[]) is
-  'Whose chargers these are. Definer, because the gateway that brings their sessions knows no tenant.';
+  'The tenants of these chargers. Definer, because the gateway that brings their sessions knows no tenant.';
 grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
 
 create function api.ingest_charging_sessions(caller jsonb, input jsonb) returns json

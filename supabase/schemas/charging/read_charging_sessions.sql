@@ -1,4 +1,4 @@
--- Reading charging sessions: what came in, item by item, and what is implausible about it.
+-- Reads charging sessions item by item, and flags implausible ones.
 
 create function private.read_charging_sessions(sessions jsonb) returns setof private.charging_session_item
 language sql stable
@@ -31,7 +31,7 @@ as $$
     from sent
 $$;
 comment on function private.read_charging_sessions(jsonb) is
-  'Sessions as a source tells them, each read on its own: reason is null, or bad_ and the field that cannot be read. Without ended_at a session is charging, unless status says active.';
+  'Sessions as a source sent them, each read on its own. reason is null, or bad_ and the unreadable field. Without ended_at a session is charging, unless status says active.';
 grant execute on function private.read_charging_sessions(jsonb) to api_owner;
 
 create function private.charging_session_flags(started_at timestamptz, ended_at timestamptz, wh bigint, power_kw numeric) returns text[]
@@ -57,5 +57,5 @@ create function private.own_flags(flags text[]) returns text[]
 language sql immutable
 set search_path = ''
 as $$ select array_remove(array_remove(flags, 'overlapping'), 'after_lock') $$;
-comment on function private.own_flags(text[]) is 'The flags of private.charging_session_flags() among them: all but overlapping and after_lock.';
+comment on function private.own_flags(text[]) is 'The flags of private.charging_session_flags(): all but overlapping and after_lock.';
 grant execute on function private.own_flags(text[]) to api_owner;

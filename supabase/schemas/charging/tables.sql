@@ -1,14 +1,12 @@
 -- The tables and views of charging.
 
--- Charging sessions, and the totals of each charger and month.
---
--- A session belongs whole to the Dutch month in which it started: a split over midnight would be an estimate, while this is
--- what the meter said, can be recomputed from the list, and never moves while the car is still charging.
+-- Charging sessions, and the totals of each charger and month. A session belongs whole to the Dutch month in which it started. A split over
+-- midnight would be an estimate. The whole session is what the meter said, can be recomputed from the list, and stays in its month while the
+-- car charges.
 
--- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. As long as nobody
--- has analyzed it, one charger looks to the planner as few rows as one session, and the smaller index wins. So in the primary key the
--- id comes before the charger, or overlaps would be looked for in it; and charging_sessions_charger has the id in it, or sessions would
--- be looked up by that.
+-- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. Until the table is
+-- analyzed, the planner expects as few rows of a charger as of a session, and picks the smaller index. So the primary key has the id before
+-- the charger, or overlaps would be looked for in it. charging_sessions_charger has the id, or sessions would be looked up by it.
 create table core.charging_sessions (
   partner_id    uuid        not null,
   charger_id    uuid        not null,
@@ -37,14 +35,15 @@ create table core.charging_sessions (
     flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock}')
 );
 comment on table core.charging_sessions is
-  'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and counted in no total. Personal data; kept seven years.';
-comment on column core.charging_sessions.arrival is 'The order in which sessions came in: of two that overlap the first stands.';
-comment on column core.charging_sessions.connection_id is 'The connection the charger was bound to when the session came in, or else the first one it was bound to afterwards.';
+  'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and no total counts them. Personal data; kept seven years.';
+comment on column core.charging_sessions.arrival is 'The order in which sessions came in: the first of two that overlap stands.';
+comment on column core.charging_sessions.connection_id is
+  'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.flags is
-  'after_lock: it came, or changed, after its month was locked, so the energy counts and the booked ERE does not move. Every other flag keeps it out of all totals.';
+  'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every other flag keeps it out of all totals.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
--- serves: GET /sessions, newest first, of one charger too: a person has ten at most
+-- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
 create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
 create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
@@ -70,7 +69,7 @@ create table core.replaced_charging_sessions (
   replaced_at timestamptz not null default private.now(),
   constraint replaced_charging_sessions_pkey primary key (partner_id, charger_id, id),
   constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id) references core.charging_sessions (partner_id, charger_id, id),
-  -- a session has the owner of its charger, and so has what it said before
+  -- a session has the owner of its charger, and so do its former values
   constraint replaced_charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
@@ -92,7 +91,7 @@ create table core.charger_months (
   constraint charger_months_month_is_month check (month = date_trunc('month', month))
 );
 comment on table core.charger_months is
-  'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds sessions. Kept as long as they are.';
+  'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds. Kept as long as the sessions.';
 -- serves: GET /energy
 create index charger_months_owner on core.charger_months (owner_id, month);
 select private.isolate('core.charger_months', 'select, insert, update');
@@ -111,7 +110,7 @@ create type private.charging_session_item as (
   meter_wh    bigint,
   reason      text);
 
--- What became of a session that was stored: before is null where it is new.
+-- What happened to a stored session: before is null if it is new.
 create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
 
 create type private.touched_month as (charger_id uuid, connection_id uuid, month date);

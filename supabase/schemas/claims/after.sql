@@ -1,10 +1,10 @@
--- After signing: what was put off is added, the mandate is ended.
+-- After signing: the customer adds what they postponed, or ends the mandate.
 
 create function private.enter_account(draft core.drafts) returns void
 language plpgsql
 set search_path = ''
 as $$ begin perform private.act_for_person(private.house(), draft.user_id); end $$;
-comment on function private.enter_account(core.drafts) is 'What a draft became is the person''s own, in the house: from here the transaction acts for that person.';
+comment on function private.enter_account(core.drafts) is 'From here the transaction acts for the person of the draft, in the house.';
 grant execute on function private.enter_account(core.drafts) to api_owner;
 
 create function private.mandated_connection(account uuid) returns uuid
@@ -23,7 +23,7 @@ begin
    order by m.signed_at desc, c.id limit 1;
   return connection;
 end $$;
-comment on function private.mandated_connection(uuid) is 'The active connection of an account whose mandate holds, locked; null where none does.';
+comment on function private.mandated_connection(uuid) is 'The active connection of an account with a signed mandate, locked; null if there is none.';
 grant execute on function private.mandated_connection(uuid) to api_owner;
 
 create function private.use_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
@@ -36,7 +36,8 @@ begin
     perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash');
   end if;
 end $$;
-comment on function private.use_claim_code(core.drafts, jsonb) is 'As private.judge_claim_code; a code that is right is used up, but for a second click where repeat_hash is given.';
+comment on function private.use_claim_code(core.drafts, jsonb) is
+  'private.judge_claim_code, which then uses up a right code. With repeat_hash a second click may send it again.';
 grant execute on function private.use_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
@@ -72,7 +73,7 @@ begin
   return null;
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
-  'Stores where the compensation goes, also when the mandate has ended: what was registered before is still paid. The customer is mailed. Where another IBAN is there, a code that was mailed for this is needed, whose refusal is an answer, and which the browser that repeat_hash names may send twice; with missing that one stays.';
+  'Stores the IBAN, also after the mandate ended: registered months are still paid. Mails the customer. To replace an IBAN takes a code mailed for this, which the browser that repeat_hash names may send twice. Its refusal is an answer. With missing, an IBAN that is there stays.';
 grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
@@ -101,7 +102,7 @@ begin
   perform private.advance_registration(draft.account_id, true);
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
-  'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers; the same one again changes nothing. A mandate that ended takes none.';
+  'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. The same one again changes nothing. Refused once the mandate has ended.';
 grant execute on function private.complete_charger(core.drafts, jsonb) to api_owner;
 
 create function api.complete_claim(caller jsonb, request jsonb) returns json
@@ -126,8 +127,7 @@ begin
   return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what was put off, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, proved_by, repeat_hash, mail}. '
-  'The browser has a session of this claim.';
+  'Adds to a signed claim what the customer postponed, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, proved_by, repeat_hash, mail}. The browser has a session of this claim.';
 select private.expose('api.complete_claim(jsonb, jsonb)');
 
 create function api.revoke_claim(caller jsonb, request jsonb) returns json
@@ -157,5 +157,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'The customer ends the mandate of their claim by a code that was mailed for this: {draft_id, code_hash, key, proved_by}. Open months are judged again; locked ones and the registration stay.';
+  'Ends the mandate of a claim for its customer, by a code mailed for this: {draft_id, code_hash, key, proved_by}. Open months are judged again; locked ones and the registration stay.';
 select private.expose('api.revoke_claim(jsonb, jsonb)');

@@ -1,11 +1,11 @@
--- The claim of a draft by its customer: where it stands, and what its pages show.
+-- The claim of a draft by its customer: its state, and what its pages show.
 
 create function private.draft_by_id(draft uuid) returns core.drafts
 language sql stable security definer
 set search_path = ''
 as $$ select d from core.drafts d where d.id = draft $$;
 comment on function private.draft_by_id(uuid) is
-  'Finds a draft before its tenant is known; definer for that reason alone. The claim token, verified before it gets here, is the credential.';
+  'Finds a draft before its tenant is known; definer only for that. The claim token, already verified, is the credential.';
 grant execute on function private.draft_by_id(uuid) to api_owner;
 
 create function private.claimant_stands(draft core.drafts) returns boolean
@@ -19,7 +19,7 @@ begin
   return login is null or private.login_stands(login);
 end $$;
 comment on function private.claimant_stands(core.drafts) is
-  'Whether the customer of a draft may act: false while their login is banned, by whatever link they come. Definer, because logins belong to Supabase Auth.';
+  'Whether the customer of a draft may act, by any link: false while their login is banned. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.claimant_stands(core.drafts) to api_owner;
 
 create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
@@ -45,7 +45,7 @@ begin
   return draft;
 end $$;
 comment on function private.enter_draft(uuid, boolean) is
-  'Makes the bearer of a claim link the caller, within the tenant of the draft; a sandbox helper that plays the customer stays who it is. An open draft of a deactivated partner is as good as gone, and any draft while its customer''s login is banned.';
+  'Makes the bearer of a claim link the caller, within the tenant of the draft. A sandbox helper that plays the customer keeps its own kind. Null for an open draft of a deactivated partner, and while the customer''s login is banned.';
 grant execute on function private.enter_draft(uuid, boolean) to api_owner;
 
 create function private.draft_state(draft core.drafts) returns text
@@ -67,7 +67,7 @@ begin
   return case when draft.status = 'claimed' and draft.user_id is null and not draft.progress ? 'by_link' then 'invited' else draft.status end;
 end $$;
 comment on function private.claim_stage(core.drafts) is
-  'The status of a claim; where the login was deleted meanwhile the address is to be proven again. A claim begun by a sign-in link may have no login until it is signed.';
+  'The status of a claim. If the login was deleted since, the address must be proven again. A claim begun by a sign-in link may have no login until it is signed.';
 grant execute on function private.claim_stage(core.drafts) to api_owner;
 
 create function private.claim_answers(draft core.drafts) returns jsonb
@@ -98,7 +98,7 @@ language sql immutable
 set search_path = ''
 as $$ select array['details', 'company', 'address', 'ean', 'payout', 'charger'] $$;
 comment on function private.claim_steps() is
-  'What a customer confirms before the mandate, in this order. STEP_NAMES in packages/shared/src/domain/claim/flow.ts is the same list; a test compares the two.';
+  'The steps that a customer confirms before the mandate, in this order. STEP_NAMES in packages/shared/src/domain/claim/flow.ts is the same list; a test compares the two.';
 grant execute on function private.claim_steps() to api_owner;
 
 create function private.claim_open_step(draft core.drafts) returns text
@@ -118,7 +118,8 @@ create function private.partner_full_name(partner core.partners) returns text
 language plpgsql stable
 set search_path = ''
 as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')'); end $$;
-comment on function private.partner_full_name(core.partners) is 'As a claim''s mandate names a partner: under the name it is registered by, and the one its customers know it by.';
+comment on function private.partner_full_name(core.partners) is
+  'A partner''s name in a claim''s mandate: its registered name, and the one its customers know.';
 grant execute on function private.partner_full_name(core.partners) to api_owner;
 
 create function private.claim_facts(draft core.drafts) returns jsonb
@@ -145,7 +146,7 @@ as $$
   where p.id = draft.partner_id
 $$;
 comment on function private.claim_facts(core.drafts) is
-  'What private.connection_facts gives of a connection, of a draft that has none yet: what the mandate''s text is composed of; and besides, the hash of everything given, so that nothing of it changes between reading and signing.';
+  'The facts of the mandate''s text, as private.connection_facts, for a draft without a connection. besides is the hash of everything given, so that nothing changes between reading and signing.';
 grant execute on function private.claim_facts(core.drafts) to api_owner;
 
 create function private.what_may_be_signed(facts jsonb, connection uuid, partner core.partners) returns jsonb
@@ -156,7 +157,7 @@ as $$
                             'offer', private.offer(private.house(), 'service_pays_customer'))
 $$;
 comment on function private.what_may_be_signed(jsonb, uuid, core.partners) is
-  'What a customer reads before signing: facts, the periods they may be signed for, and what they yield.';
+  'What a customer reads before signing: facts, periods to sign for, and the offer.';
 grant execute on function private.what_may_be_signed(jsonb, uuid, core.partners) to api_owner;
 
 create function private.withdrawal_means(connection uuid) returns jsonb
@@ -176,7 +177,7 @@ as $$
   from month
 $$;
 comment on function private.withdrawal_means(uuid) is
-  'What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. The whole months before it stay covered; the kWh of this month are lost.';
+  'What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. Whole months before it stay covered; the kWh of this month are lost.';
 grant execute on function private.withdrawal_means(uuid) to api_owner;
 
 create function private.renewal_facts(connection uuid, partner core.partners) returns jsonb
@@ -184,7 +185,7 @@ language plpgsql stable
 set search_path = ''
 as $$ begin return private.connection_facts(connection) || jsonb_build_object('partner_name', private.partner_full_name(partner)); end $$;
 comment on function private.renewal_facts(uuid, core.partners) is
-  'The facts of a person''s connection, which is in the house, at the request of the partner that brought them.';
+  'The facts of a person''s connection in the house, with the partner that brought them.';
 grant execute on function private.renewal_facts(uuid, core.partners) to api_owner;
 
 create function private.claim_outcome(draft core.drafts) returns jsonb
@@ -226,7 +227,7 @@ begin
   return coalesce(outcome, '{}');
 end $$;
 comment on function private.claim_outcome(core.drafts) is
-  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, payouts, chargers}, and where the customer may sign again facts, periods and offer.';
+  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, payouts, chargers}. If the customer may sign again, also facts, periods and offer.';
 grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
 create function private.charger_choice(brand text) returns jsonb
@@ -247,7 +248,7 @@ language plpgsql stable
 set search_path = ''
 as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty; end $$;
 comment on function private.ends_links(core.drafts) is
-  'Whether sign-in links show and change nothing of a claim any more: the customer proved the address by a code, or signed. A link came through the partner, which may have opened it.';
+  'Whether sign-in links no longer open a claim: the customer proved the address by a code, or signed. A link came through the partner, which may have opened it.';
 grant execute on function private.ends_links(core.drafts) to api_owner;
 
 create function private.is_proven(draft core.drafts, session jsonb) returns boolean
@@ -260,7 +261,7 @@ begin
     when 'link' then session ->> 'stage' = draft.status and not private.ends_links(draft) end, false);
 end $$;
 comment on function private.is_proven(core.drafts, jsonb) is
-  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. What a link began ends with private.ends_links.';
+  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. private.ends_links ends what a link began.';
 grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
 
 create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
@@ -275,7 +276,7 @@ begin
   return draft;
 end $$;
 comment on function private.draft_for(core.drafts, text) is
-  'The draft as it counts for a session proved by code or link. An IBAN that came in behind a sign-in link may be the partner''s, which could have opened the link: who proved the address by a code is asked for it anew.';
+  'The draft for a session proved by code or link. An IBAN entered behind a sign-in link may be the partner''s, which could have opened the link. A customer who proved the address by a code enters it again.';
 grant execute on function private.draft_for(core.drafts, text) to api_owner;
 
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
@@ -296,8 +297,10 @@ begin
     return coalesce(view, jsonb_build_object('state', state));
   end if;
   view := view || jsonb_build_object('email', draft.email, 'code_sent', private.code_sent('claim:' || draft.id));
-  if not private.is_proven(draft, request -> 'session') then
-    return view;  -- the link alone shows nothing of what is known or typed
+  if not private.is_proven(draft, request -> 'session') or state = 'open' and draft.status <> 'claimed' then
+    -- the link alone shows nothing of what is known or typed, but what anybody may earn
+    return view || jsonb_build_object('offer', private.offer(private.house(), 'service_pays_customer'),
+                                      'fee_pct', (private.own_partner()).default_fee_pct);
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
       'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
@@ -306,8 +309,6 @@ begin
     return view || jsonb_build_object('answers', answers)
       || case when request ->> 'step' = 'charger'
               then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
-  elsif draft.status <> 'claimed' then
-    return view;
   end if;
   answers := private.claim_answers(draft);
   return view || jsonb_build_object(
@@ -324,7 +325,7 @@ begin
             then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
 comment on function private.claim_view(core.drafts, jsonb) is
-  'What the pages of a claim may show: state open|active|expired|conflict|gone and branding; the address where a code goes; and with a {session} that proves it what was uploaded and typed.';
+  'What the pages of a claim may show: state open|active|expired|conflict|gone, branding, and the address that codes go to. Before the address is proven, also what a year yields (offer, fee_pct). With a {session} that proves it, what was uploaded and typed.';
 grant execute on function private.claim_view(core.drafts, jsonb) to api_owner;
 
 create function api.open_claim(caller jsonb, request jsonb) returns json
@@ -337,5 +338,5 @@ begin
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is
-  'What a claim link opens: {draft_id, address_hash, session, step, brand} to private.claim_view. session is what the claim session of the browser says of itself, or null.';
+  'What a claim link opens: {draft_id, address_hash, session, step, brand} to private.claim_view. session is from the browser''s claim session, or null.';
 select private.expose('api.open_claim(jsonb, jsonb)');

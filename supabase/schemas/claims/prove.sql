@@ -1,4 +1,4 @@
--- A claim begins: the e-mail address is proven, by a mailed code or by a partner's sign-in link.
+-- A claim begins: a mailed code or a partner's sign-in link proves the e-mail address.
 
 create function api.send_claim_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -22,7 +22,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has codes of its own.';
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has its own limit.';
 select private.expose('api.send_claim_code(jsonb, jsonb)');
 
 create function private.judge_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
@@ -36,7 +36,7 @@ begin
       request ->> 'repeat_hash') j;
 end $$;
 comment on function private.judge_claim_code(core.drafts, jsonb) is
-  'As private.judge_guess, of {code_hash, key, proved_by?, repeat_hash?}. Guesses of a browser that proved the address by a code are counted apart.';
+  'private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. Guesses of a browser that proved the address by a code are counted apart.';
 grant execute on function private.judge_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.claimant(email text, partner uuid, out user_id uuid, out proved boolean, out taken boolean)
@@ -49,7 +49,7 @@ as $$
     from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
 $$;
 comment on function private.claimant(text, uuid) is
-  'The login of an address, all null when there is none; proved when a code of ours went to it; taken when another partner has it or it has an account of its own. Definer: logins belong to Supabase Auth, and the question crosses tenants.';
+  'The login of an address, all null if there is none. proved: a code of ours went to it. taken: another partner has it, or it has an account. Definer, because logins belong to Supabase Auth and the check crosses tenants.';
 grant execute on function private.claimant(text, uuid) to api_owner;
 
 create function private.end_in_conflict(draft core.drafts, reason text) returns void
@@ -102,7 +102,7 @@ begin
   return null;
 end $$;
 comment on function private.prove_draft(core.drafts, boolean, jsonb) is
-  'The address is proven: the draft is claimed, and null; or it is in conflict, which stays, so the refusal is an answer. Asks for login, and stores nothing, where Supabase Auth must make it first; a link makes and replaces none, for the partner may have opened it.';
+  'Marks a draft with a proven address as claimed, and returns null. A conflict is stored, so its refusal is an answer. Asks for login, and stores nothing, if Supabase Auth must make it first. A link makes or replaces no login, because the partner may have opened it.';
 grant execute on function private.prove_draft(core.drafts, boolean, jsonb) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
@@ -140,15 +140,14 @@ begin
   return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash, key, repeat_hash} to private.claim_view, which a refusal has too, as claim. '
-  'May ask for login first; the code is used up once it is made, but for a second click in the browser that repeat_hash names.';
+  'Proves the address by its code: {draft_id, address_hash, code_hash, key, repeat_hash} to private.claim_view; a refusal has it too, as claim. May ask for login first, and uses the code up once that exists. The browser that repeat_hash names may click twice.';
 select private.expose('api.prove_claim(jsonb, jsonb)');
 
 create function private.sign_in_link(token_hash text) returns core.draft_links
 language sql stable security definer
 set search_path = ''
 as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $$;
-comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
+comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
 grant execute on function private.sign_in_link(text) to api_owner;
 
 create function private.sign_in_link_state(link core.draft_links, draft core.drafts) returns text
@@ -183,7 +182,7 @@ begin
   return view::json;
 end $$;
 comment on function api.open_sign_in_link(jsonb, jsonb) is
-  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}, with draft_id where the link no longer opens it.';
+  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}. Also draft_id once the link no longer opens the draft.';
 select private.expose('api.open_sign_in_link(jsonb, jsonb)');
 
 create function api.use_sign_in_link(caller jsonb, request jsonb) returns json
@@ -216,5 +215,5 @@ begin
   return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses a sign-in link up, which begins a claim session until the customer types a code or signs: {token_hash, browser_hash} to {draft_id, stage}. Makes no login. The browser may click twice.';
+  'Uses up a sign-in link: {token_hash, browser_hash} to {draft_id, stage}. It begins a claim session until the customer types a code or signs. Makes no login. The browser may click twice.';
 select private.expose('api.use_sign_in_link(jsonb, jsonb)');

@@ -46,7 +46,7 @@ begin
   return account;
 end $$;
 comment on function private.open_account(core.drafts, jsonb, jsonb) is
-  'What a signed claim becomes, in the service''s own tenant: account, signatory, connection, charger where one was chosen, mandate. The EAN is claimed; a serial number that is taken is refused.';
+  'What a signed claim becomes, in the house: account, signatory, connection, mandate, and a charger if one was chosen. The caller has reserved the EAN. A serial number that is taken is refused.';
 grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
 
 create function private.signable_connection(account uuid) returns uuid
@@ -65,7 +65,7 @@ begin
    order by m.signed_at desc, c.id limit 1;
   return connection;
 end $$;
-comment on function private.signable_connection(uuid) is 'The connection of an account for which may be signed again, locked; null where there is none.';
+comment on function private.signable_connection(uuid) is 'The connection of an account that may be signed for again, locked; null if there is none.';
 grant execute on function private.signable_connection(uuid) to api_owner;
 
 create function private.sign_again(draft core.drafts, request jsonb) returns json
@@ -97,7 +97,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function private.sign_again(core.drafts, jsonb) is
-  'The customer of a signed claim signs for the years after, or anew once their mandate has ended; by a code that was mailed for signing.';
+  'The customer of a signed claim signs for later years, or again after its end. A code is mailed for this.';
 grant execute on function private.sign_again(core.drafts, jsonb) to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
@@ -162,6 +162,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
-  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail, proved_by}. '
-  'facts, with the years that were chosen, must still be what was shown. Once the draft is active it signs again, where that may be. May ask for login first. A conflict, and a wrong code that was counted, stay: these refusals are answers.';
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail, proved_by}. facts, with the chosen years, must still be what was shown. An active draft signs again, if it may. May ask for login first. A conflict, and a counted wrong code, stay: these refusals are answers.';
 select private.expose('api.sign_claim(jsonb, jsonb)');

@@ -1,4 +1,4 @@
--- The steps of a claim, each of which keeps what the customer confirmed.
+-- The steps of a claim; each keeps what the customer confirmed.
 
 create function private.save_step(draft core.drafts, request jsonb) returns json
 language plpgsql
@@ -56,7 +56,7 @@ begin
   return json_build_object('open_step', private.claim_open_step(private.draft_for(draft, request ->> 'proved_by')));
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps what a step asked: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the one that comes next.';
+  'Keeps the answers of a step: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the next one.';
 grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
@@ -75,5 +75,5 @@ begin
   return private.save_step(draft, request);
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim whose address is proven: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';
+  'Keeps a step of a claim with a proven address: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';
 select private.expose('api.save_claim(jsonb, jsonb)');

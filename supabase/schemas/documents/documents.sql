@@ -1,4 +1,5 @@
--- Documents that people keep: asked for in the transaction of what they show, rendered once by the function `documents`, and only read after that.
+-- Documents that people keep. The transaction of the change requests one, the function `documents` renders it once, and after that it is
+-- only read.
 
 create function private.request_invoice_document(invoice core.invoices) returns void
 language sql
@@ -6,4 +7,4 @@ set search_path = ''
 as $$
   insert into core.documents (partner_id, invoice_id) values (invoice.partner_id, invoice.id)
 $$;
-comment on function private.request_invoice_document(core.invoices) is 'Has an invoice rendered as a document.';
+comment on function private.request_invoice_document(core.invoices) is 'Requests the document of an invoice.';

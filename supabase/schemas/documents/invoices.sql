@@ -18,4 +18,4 @@ as $$
    where i.partner_id = document.partner_id and i.id = document.invoice_id
 $$;
 comment on function private.invoice_content(core.documents) is
-  'What an invoice says: number, day, quarter, supplier, VAT, and by the month of delivery what it charges. Decimals as text, exact.';
+  'What an invoice says: number, day, quarter, supplier, VAT, and what it charges by month of delivery. Exact decimals, as text.';

@@ -1,4 +1,4 @@
--- A customer's year: what was sold of them, and what they were paid. For the operator, and as a document for the customer.
+-- A customer's year: sales and payments. For the operator, and as a document for the customer.
 
 create function private.yearly_overview(account core.accounts, year int) returns json
 language plpgsql stable security definer
@@ -37,7 +37,7 @@ begin
       from sold s);
 end $$;
 comment on function private.yearly_overview(core.accounts, int) is
-  'What was sold of a customer in a calendar year, and what they were paid in it: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee has its VAT in it. Definer, because what was paid stands in the service''s own batch.';
+  'The sales and payments of a customer in a calendar year: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee includes its VAT. Definer, because payments are in the service''s own batch.';
 
 create function private.overview_content(account core.accounts, year int) returns json
 language plpgsql stable security definer
@@ -53,7 +53,7 @@ begin
       'overview', private.yearly_overview(account, year)));
 end $$;
 comment on function private.overview_content(core.accounts, int) is
-  'What the document of a customer''s year says: {locale, customer, cpo, overview}, the CPO where it settles with them. Definer, as private.yearly_overview.';
+  'What the document of a customer''s year says: {locale, customer, cpo, overview}; cpo only if it settles with them. Definer, as private.yearly_overview.';
 grant execute on function private.overview_content(core.accounts, int) to api_owner;
 
 create function private.overview_years(account core.accounts) returns setof int
@@ -75,7 +75,7 @@ as $$
    where y.year < extract(year from private.today())
 $$;
 comment on function private.overview_years(core.accounts) is
-  'The years that are over in which something of a customer was sold, or they were paid. Definer, as private.yearly_overview.';
+  'The past years in which a customer had a sale, a reversal or a payment. Definer, as private.yearly_overview.';
 grant execute on function private.overview_years(core.accounts) to api_owner;
 
 create function private.overview_document(account core.accounts, year int) returns json
@@ -103,5 +103,5 @@ begin
   return private.kept_document(document, 'overview-' || year);
 end $$;
 comment on function private.overview_document(core.accounts, int) is
-  'private.kept_document of a customer''s year, which is written when it is first asked for, and anew where it says something else by now. Refused with statement_not_found where that year is not over, or had nothing.';
+  'private.kept_document of a customer''s year, written at the first request, and again if it would say something else. Refused with statement_not_found if that year is not over, or had nothing.';
 grant execute on function private.overview_document(core.accounts, int) to api_owner;

@@ -1,4 +1,4 @@
--- The documents of what a claim led to, for the browser that proved the address.
+-- The documents of a claim, for the browser that proved the address.
 
 create function private.statements_of(account uuid) returns json
 language sql stable
@@ -30,7 +30,7 @@ begin
   return draft;
 end $$;
 comment on function private.enter_signed_claim(jsonb, jsonb) is
-  'Makes the browser that proved the address of a claim the person it led to. Its page counts the visit.';
+  'Makes the browser that proved the address of a claim act for its person. Its page counts the visit.';
 grant execute on function private.enter_signed_claim(jsonb, jsonb) to api_owner;
 
 create function api.read_claim_mandate(caller jsonb, request jsonb) returns json
@@ -46,7 +46,7 @@ begin
      where m.partner_id = private.partner_id() and m.id = (request ->> 'mandate_id')::uuid and c.account_id = draft.account_id));
 end $$;
 comment on function api.read_claim_mandate(jsonb, jsonb) is
-  'The document of a mandate that a claim led to: {draft_id, session, mandate_id} to private.mandate_document.';
+  'The document of a claim''s mandate: {draft_id, session, mandate_id} to private.mandate_document.';
 select private.expose('api.read_claim_mandate(jsonb, jsonb)');
 
 create function private.statement_document(line_id uuid, account uuid default null) returns json
@@ -67,7 +67,7 @@ begin
     'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
 end $$;
 comment on function private.statement_document(uuid, uuid) is
-  'private.kept_document of a payout, of one account or of any that the transaction reaches. Refused with statement_not_found where it is none of theirs.';
+  'private.kept_document of a payout, of one account or of any that the transaction may read. Refused with statement_not_found if it is no such payout.';
 grant execute on function private.statement_document(uuid, uuid) to api_owner;
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json
@@ -80,5 +80,5 @@ begin
   return private.statement_document((request ->> 'line_id')::uuid, draft.account_id);
 end $$;
 comment on function api.read_claim_statement(jsonb, jsonb) is
-  'The statement of a payout to whom a claim led to: {draft_id, session, line_id} to private.statement_document.';
+  'The statement of a payout to a claim''s account: {draft_id, session, line_id} to private.statement_document.';
 select private.expose('api.read_claim_statement(jsonb, jsonb)');

@@ -1,4 +1,4 @@
--- Reading documents: that of a signed mandate by the CPO client whose account it is, and by whoever signed.
+-- Reading documents: a CPO client reads the mandates of its accounts, and a signatory their own.
 
 create function private.kept_document(document core.documents, name text) returns json
 language plpgsql stable
@@ -11,7 +11,7 @@ begin
   return json_build_object('pdf', translate(encode(document.pdf, 'base64'), E'\n', ''), 'sha256', document.sha256, 'name', name);
 end $$;
 comment on function private.kept_document(core.documents, text) is
-  'A document: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready before it is rendered.';
+  'A document: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready until it is rendered.';
 grant execute on function private.kept_document(core.documents, text) to api_owner;
 
 create function private.mandate_document(mandate uuid) returns json
@@ -30,7 +30,7 @@ begin
     select d from core.documents d where d.partner_id = private.partner_id() and d.mandate_id = mandate), name);
 end $$;
 comment on function private.mandate_document(uuid) is
-  'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found without one.';
+  'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found if there is none.';
 grant execute on function private.mandate_document(uuid) to api_owner;
 
 create function private.signed_mandate(connection uuid) returns uuid
@@ -41,7 +41,8 @@ as $$
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
    order by m.status = 'signed' and private.today() between m.valid_from and m.valid_until desc, m.created_at desc limit 1
 $$;
-comment on function private.signed_mandate(uuid) is 'The mandate of a connection that is to be shown: the one that covers today, else the one signed last. Null where nobody signed.';
+comment on function private.signed_mandate(uuid) is
+  'The mandate of a connection to show: the one that covers today, else the one signed last. Null if nobody signed.';
 grant execute on function private.signed_mandate(uuid) to api_owner;
 
 create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
@@ -76,5 +77,5 @@ begin
      where m.partner_id = link.partner_id and m.link_id = link.id and m.document is not null and private.link_state(link) = 'signed'));
 end $$;
 comment on function api.read_link_mandate(jsonb, jsonb) is
-  'What was signed by a mandate link: {token_hash} to private.mandate_document. Its page counts the visit.';
+  'The document signed by a mandate link: {token_hash} to private.mandate_document. Its page counts the visit.';
 select private.expose('api.read_link_mandate(jsonb, jsonb)');

@@ -1,4 +1,4 @@
--- Reading documents about money: a partner its invoices, a CPO client what was settled of its customers.
+-- Reading documents about money: a partner's invoices, and a CPO client's settlements of its customers.
 
 create function private.partner_invoices() returns json
 language sql stable
@@ -60,7 +60,7 @@ begin
   return private.kept_document(document, 'settlement-' || (document.created_at at time zone 'Europe/Amsterdam')::date);
 end $$;
 comment on function private.settlement_document(uuid) is
-  'private.kept_document of a customer''s part of a payment to the CPO. Refused with settlement_not_found where the transaction reaches none.';
+  'private.kept_document of a customer''s part of a payment to the CPO. Refused with settlement_not_found if the transaction may read none.';
 grant execute on function private.settlement_document(uuid) to api_owner;
 
 create function api.read_settlement(caller jsonb, request jsonb) returns json
@@ -72,5 +72,5 @@ begin
   return private.settlement_document((request ->> 'settlement_id')::uuid);
 end $$;
 comment on function api.read_settlement(jsonb, jsonb) is
-  'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found before the payment was made.';
+  'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found until the payment is made.';
 select private.expose('api.read_settlement(jsonb, jsonb)');

@@ -1,4 +1,4 @@
--- Rendering documents: what is due is claimed, composed of its subject, and kept.
+-- Rendering documents: a due document is leased, composed and kept.
 
 create function private.document_content(document core.documents) returns json
 language sql stable
@@ -13,7 +13,7 @@ as $$
                    'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
             from core.mandates m where m.partner_id = document.partner_id and m.id = document.mandate_id) end
 $$;
-comment on function private.document_content(core.documents) is 'What a document is composed of: the same each time, whatever became of its subject.';
+comment on function private.document_content(core.documents) is 'The content of a document, composed from its subject.';
 
 create function private.claim_documents(size int) returns json
 language sql security definer
@@ -32,7 +32,7 @@ as $$
            'content', private.document_content(d)) order by d.created_at, d.id), '[]')
     from claimed d
 $$;
-comment on function private.claim_documents(int) is 'Definer: documents of every tenant are rendered at once.';
+comment on function private.claim_documents(int) is 'Definer, because it leases documents of every tenant.';
 grant execute on function private.claim_documents(int) to api_owner;
 
 create function api.claim_documents(caller jsonb, batch jsonb) returns json
@@ -44,7 +44,7 @@ begin
   return private.claim_documents((batch ->> 'size')::int);
 end $$;
 comment on function api.claim_documents(jsonb, jsonb) is
-  'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is claimed for five minutes, then offered again.';
+  'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is leased for five minutes, then offered again.';
 select private.expose('api.claim_documents(jsonb, jsonb)', 'edge_slow');
 
 create function api.store_document(caller jsonb, rendered jsonb) returns json
@@ -59,5 +59,5 @@ begin
   return json_build_object('stored', found);
 end $$;
 comment on function api.store_document(jsonb, jsonb) is
-  'Keeps what was rendered: {partner_id, id, pdf (base64), sha256} to {stored}, which is false where it was kept before; then that stays.';
+  'Keeps a rendered document: {partner_id, id, pdf (base64), sha256} to {stored}. stored is false if one was kept before, which stays.';
 select private.expose('api.store_document(jsonb, jsonb)', 'edge_slow');

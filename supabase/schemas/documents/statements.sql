@@ -16,7 +16,8 @@ as $$
    where l.batch_id = batch and l.status = 'paid' and l.account_id is null
   on conflict on constraint documents_part_key do nothing
 $$;
-comment on function private.request_statements(uuid) is 'Has a statement rendered of every line of a batch by which a customer was paid, or what of it was paid to a CPO.';
+comment on function private.request_statements(uuid) is
+  'Requests the statements of a batch: for each paid customer, and each customer''s part of a CPO''s payment.';
 
 create function private.withdraw_statement(line core.payout_lines) returns void
 language sql
@@ -27,7 +28,7 @@ as $$
      and (d.line_id = line.id or d.part_id = any (array(select p.id from core.payout_parts p where p.partner_id = line.partner_id and p.line_id = line.id)))
 $$;
 comment on function private.withdraw_statement(core.payout_lines) is
-  'A line that was paid came back: nothing was paid by it, and the months are on the statement of the line that pays them.';
+  'Deletes the statement of a paid line that came back. Its months are on the statement of the line that pays them.';
 
 create function private.customer_locale(account core.accounts) returns text
 language plpgsql stable
@@ -38,7 +39,7 @@ begin
     select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
      where c.partner_id = account.partner_id and c.account_id = account.id and m.locale is not null order by m.created_at desc limit 1), 'nl');
 end $$;
-comment on function private.customer_locale(core.accounts) is 'The language that a customer signed in last.';
+comment on function private.customer_locale(core.accounts) is 'The language in which a customer signed last.';
 
 create function private.customer_name(account core.accounts) returns text
 language plpgsql stable
@@ -48,7 +49,7 @@ begin
   return (select case when account.type = 'particulier' then s.full_name else coalesce(account.company ->> 'name', account.display_name, s.full_name) end
             from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id);
 end $$;
-comment on function private.customer_name(core.accounts) is 'Who is paid: the signatory, or of a business its name.';
+comment on function private.customer_name(core.accounts) is 'Who is paid: the signatory, or the name of a business.';
 
 create function private.statement_content(document core.documents) returns json
 language sql stable
@@ -90,4 +91,4 @@ as $$
     join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
 $$;
 comment on function private.statement_content(core.documents) is
-  'What the statement of a payout line, or of a customer''s part of one to a CPO, says: who was paid, when, where to (the end of an IBAN, or the name of the CPO), and for which months how many kWh and ERE, what they yielded, the fee and the net: as core.payout_entries has it since the line was prepared. Decimals as text, exact. other is what of the amount no month explains: a sale taken back that was paid before.';
+  'What the statement of a payout line says, or of a customer''s part of a payment to a CPO. It has who was paid, when, and where to (the end of an IBAN, or the name of the CPO). Each month has kWh, ERE, gross, fee and net, as core.payout_entries has them since the line was prepared. Exact decimals, as text. other is the amount that no month explains: a reversed sale that was paid before.';

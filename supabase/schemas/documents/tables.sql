@@ -35,17 +35,17 @@ create table core.documents (
   constraint documents_sha256_true check (sha256 = encode(sha256(pdf), 'hex'))
 );
 comment on table core.documents is
-  'A document to keep, as PDF: of a signed mandate, of what a customer was paid, of their year, or an invoice, which is of a partner and no account. Personal data. Written once; kept as long as the evidence of what it shows, and deleted with it.';
-comment on column core.documents.line_id is 'The payout line that it is the statement of; null where it shows something else.';
-comment on column core.documents.part_id is 'The settlement that it is: a customer''s part of a payment to the CPO; null where it shows something else.';
-comment on column core.documents.year is 'The year of an account that it is the overview of; null where it shows something else.';
+  'A document to keep, as PDF: a signed mandate, a statement, a customer''s year, or an invoice, without an account. Personal data. Kept as long as the evidence of what it shows, and deleted with it.';
+comment on column core.documents.line_id is 'The payout line of a statement; null for other documents.';
+comment on column core.documents.part_id is 'A settlement: a customer''s part of a payment to the CPO; null for other documents.';
+comment on column core.documents.year is 'The year of an account''s overview; null for other documents.';
 comment on column core.documents.year_sha256 is
-  'Of what the overview of a year says: one that would say something else by now, because a sale was noted later, is written anew.';
-comment on column core.documents.created_at is 'When it was asked for, which is the moment that the document itself says it was made.';
-comment on column core.documents.due_at is 'When it may be rendered, as long as it is not: moved on by whoever is about to.';
+  'SHA-256 of what a year''s overview says. If a later sale changes that, the overview is written again.';
+comment on column core.documents.created_at is 'When it was requested: the document gives this moment as its own.';
+comment on column core.documents.due_at is 'When it may be rendered, until it is. Each lease moves it on.';
 -- serves: the documents to be rendered next
 create index documents_due on core.documents (due_at) where pdf is null;
--- serves: the overviews that need not be kept any more
+-- serves: the overviews to delete
 create index documents_year on core.documents (year) where year is not null;
 -- serves: the documents of an account
 create index documents_account on core.documents (partner_id, account_id);

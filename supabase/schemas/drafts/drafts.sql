@@ -1,9 +1,10 @@
--- Drafts: what a partner uploads, and a customer turns into an account.
+-- Drafts: a partner uploads them, and a customer turns one into an account.
 
 create function private.draft_status(draft core.drafts) returns text
 language sql stable
 return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
-comment on function private.draft_status(core.drafts) is 'The status as of now: an invited draft has expired after its last moment, whether or not the job has noted it.';
+comment on function private.draft_status(core.drafts) is
+  'The status as of now: an invited draft has expired after its last moment, even before the job notes it.';
 grant execute on function private.draft_status(core.drafts) to api_owner;
 
 create function private.draft_login(draft core.drafts, out user_id uuid, out empty boolean)
@@ -28,7 +29,7 @@ as $$
      and not exists (select from core.accounts b where b.user_id = person)
 $$;
 comment on function private.release_customer(uuid, uuid) is
-  'Unlinks a login that a claimed draft made from its partner; the login stays. Definer, because attributions are otherwise only read.';
+  'Unlinks from its partner a login that a claimed draft made; the login stays. Definer, because attributions are otherwise only read.';
 grant execute on function private.release_customer(uuid, uuid) to api_owner;
 
 create function private.drop_waiting_mail(draft uuid) returns void
@@ -39,5 +40,6 @@ as $$
   delete from core.mail_outbox m
    where m.partner_id = private.partner_id() and m.status = 'queued' and m.cause like 'claim%:' || draft || '%'
 $$;
-comment on function private.drop_waiting_mail(uuid) is 'The code of a draft ends, and mail about it that was not sent yet is not sent any more. Definer, because the outbox is otherwise only written.';
+comment on function private.drop_waiting_mail(uuid) is
+  'Deletes the code of a draft, and its mail that was not sent yet. Definer, because the outbox is otherwise only written.';
 grant execute on function private.drop_waiting_mail(uuid) to api_owner;

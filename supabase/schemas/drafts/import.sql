@@ -1,17 +1,15 @@
 -- POST /partner/drafts/import, POST /partner/customers.
 
-create function private.letter_fields(draft core.drafts, brand jsonb, links jsonb) returns jsonb
+create function private.letter_content(draft core.drafts, brand jsonb, links jsonb) returns jsonb
 language sql stable
 return jsonb_build_object(
   'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
-  'partner_name', brand -> 'name',
-  'accent', brand -> 'light',
-  'reply_to', brand -> 'reply_to',
+  'brand', brand,
   'claim_url', private.claim_url(draft.id, links),
   'unsubscribe_url', private.unsubscribe_url(draft.email, links));
-comment on function private.letter_fields(core.drafts, jsonb, jsonb) is
-  'What the marks in a mail to a draft''s customer stand for, in the private.partner_brand of its partner: full_name, partner_name, accent, reply_to, claim_url, unsubscribe_url. Null is for the mail''s defaults.';
-grant execute on function private.letter_fields(core.drafts, jsonb, jsonb) to api_owner;
+comment on function private.letter_content(core.drafts, jsonb, jsonb) is
+  'The content of a mail to a draft''s customer: {full_name, brand, claim_url, unsubscribe_url}, brand as private.partner_brand of its partner.';
+grant execute on function private.letter_content(core.drafts, jsonb, jsonb) to api_owner;
 
 create function private.draft_cap() returns int
 language plpgsql immutable
@@ -59,7 +57,7 @@ begin
     left join people p on p.email = e.email;
 end $$;
 comment on function private.known_addresses(text[], uuid, text, boolean) is
-  'Why an address gets no new draft of this partner, null where it may. Definer, because it looks across tenants and into Auth; the answer does not say whose. Without others it reads the partner''s own drafts alone.';
+  'Why an address gets no new draft of this partner; null if it may. Definer, because it looks across tenants and into Auth; the answer names none. Without others it reads only the partner''s own drafts.';
 grant execute on function private.known_addresses(text[], uuid, text, boolean) to api_owner;
 
 create function private.charger_brand(named text) returns text
@@ -71,7 +69,7 @@ begin
     (select b.brand from core.charger_brands b where private.charger_key(b.brand) = private.charger_key(named)),
     (select a.brand from core.charger_vendor_aliases a where a.vendor = private.vendor_key(named) and a.names_brand));
 end $$;
-comment on function private.charger_brand(text) is 'The catalogue''s brand of that name or vendor string, or null.';
+comment on function private.charger_brand(text) is 'The catalogue''s brand for a name or vendor string, or null.';
 grant execute on function private.charger_brand(text) to api_owner;
 
 create function private.judge_charger(charger jsonb, others boolean) returns text
@@ -86,21 +84,22 @@ begin
               when others and private.charger_taken(brand, charger ->> 'serial_number') then 'charger_claimed' end;
 end $$;
 comment on function private.judge_charger(jsonb, boolean) is
-  'Why a draft cannot come with this charger {brand, serial_number}; null when it can. Only with others does it say that somebody has the charger.';
+  'Why a draft cannot have this charger {brand, serial_number}; null if it can. Only with others does it say that somebody has the charger.';
 grant execute on function private.judge_charger(jsonb, boolean) to api_owner;
 
 create function private.referral_code_known(code text) returns boolean
 language plpgsql stable security definer
 set search_path = ''
 as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
-comment on function private.referral_code_known(text) is 'Whether a referral code is an active partner''s. Definer, because it looks across tenants.';
+comment on function private.referral_code_known(text) is
+  'Whether a referral code belongs to an active partner. Definer, because it looks across tenants.';
 grant execute on function private.referral_code_known(text) to api_owner;
 
 create function private.lock_imports(tenant uuid) returns void
 language sql
 set search_path = ''
 as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
-comment on function private.lock_imports(uuid) is 'Until the end of the transaction no other import of the partner begins.';
+comment on function private.lock_imports(uuid) is 'Until the transaction ends no other import of the partner begins.';
 grant execute on function private.lock_imports(uuid) to api_owner;
 
 create function private.claim_addresses(emails text[], tenant uuid) returns void
@@ -120,7 +119,7 @@ begin
   perform pg_advisory_xact_lock(k.key) from unnest(keys) as k (key);
 end $$;
 comment on function private.claim_addresses(text[], uuid) is
-  'Until the end of the transaction no other import, of whichever partner, judges one of these addresses: it waits, and then sees the draft that was made. Taken after private.lock_imports.';
+  'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after private.lock_imports.';
 grant execute on function private.claim_addresses(text[], uuid) to api_owner;
 
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
@@ -147,7 +146,7 @@ begin
     from judged j left join fitting f on j.verdict is null and f.email = j.email;
 end $$;
 comment on function private.settle_rows(jsonb, uuid, text, bigint, boolean) is
-  'Decides each row of an import: outcome is null where a draft with this id is to be made, else why not. A row may already come with its reason; remaining is what the cap leaves. Without others nothing depends on people of other tenants.';
+  'Decides each row of an import: outcome is null if this draft is to be made, else the reason. A row may already have a reason; remaining is what the cap leaves. Without others nothing depends on people of other tenants.';
 grant execute on function private.settle_rows(jsonb, uuid, text, bigint, boolean) to api_owner;
 
 create function private.import_drafts(input jsonb) returns json
@@ -239,12 +238,15 @@ begin
                     left join (select s.outcome, count(*) as rows from settled s group by s.outcome) n on n.outcome = w.reason),
       'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(), 'remaining_before', remaining)),
     (select jsonb_agg(jsonb_build_object('recipient', (c.draft).email, 'cause', 'claim:' || (c.draft).id, 'counted', true,
-                                         'fields', private.letter_fields(c.draft, brand, links)))
+                                         'content', private.letter_content(c.draft, brand, links)))
        from created c where (c.draft).send_invite)
     into answer, letters;
 
   if letters is not null then
-    perform private.enqueue_mails(input -> 'mails' -> coalesce((private.own_partner()).locale, 'nl'), letters);
+    perform private.enqueue_mails(jsonb_build_object('template', 'claim', 'locale', coalesce((private.own_partner()).locale, 'nl'),
+                                             'content', jsonb_build_object('message', coalesce(input ->> 'message',
+                                               -- the functions of 0.9.0 say mails, with the message in them
+                                               substring(input #>> '{mails,nl,text}' from '{{partner_name}} schrijft u: “(.*)”\n\nBekijk uw aanmelding:')))), letters);
   end if;
   if not dry_run and (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'rows', cardinality(emails), 'source', input -> 'source'));
@@ -255,7 +257,7 @@ begin
   return answer;
 end $$;
 comment on function private.import_drafts(jsonb) is
-  'Makes drafts of the partner of this transaction: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, mails: {nl, en} | null}, to what the import answers. Rows come read and judged on their own; one set-based statement judges the rest. A dry run is judged by the same statement, which then stores no draft. With consent it also tells what depends on people of other tenants, and leaves a row in the audit log; so does an import of which no row becomes a draft.';
+  'Makes drafts of this transaction''s partner: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, message | null}, to the import''s answer. Each row comes read and judged on its own; one set-based statement judges the rest. A dry run uses the same statement, and stores no draft. With consent it also judges by people of other tenants, and leaves an audit row. An import that makes no draft leaves one too.';
 grant execute on function private.import_drafts(jsonb) to api_owner;
 
 create function api.import_drafts(caller jsonb, input jsonb) returns json

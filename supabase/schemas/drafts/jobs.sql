@@ -52,10 +52,10 @@ begin
   delete from core.imports i where i.expires_at <= private.now();
 end $$;
 comment on function private.expire_drafts() is
-  'Writes expiry down and drops the mail that still waits, deletes what expired or conflicted 30 days after its last day and what was claimed and not signed for 180, and sweeps what the rolling cap counts no longer and files that were looked at an hour ago. Definer: every tenant at once.';
+  'Notes expiry, and drops the mail that waits. Deletes drafts 30 days after they expired or conflicted, and unsigned ones 180 days after their claim. Deletes uploads that the rolling cap no longer counts, and expired import files. Definer: every tenant at once.';
 grant execute on function private.expire_drafts() to api_owner;
 
-create function private.remind_drafts(mails jsonb, links jsonb, size int) returns bigint
+create function private.remind_drafts(links jsonb, size int) returns bigint
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -84,18 +84,18 @@ begin
     )
     select p.id as partner_id, coalesce((w.draft).locale, p.locale, 'nl') as locale,
            jsonb_agg(jsonb_build_object('recipient', (w.draft).email, 'cause', 'claim_reminder:' || (w.draft).id || ':' || (w.draft).reminders_sent,
-             'counted', w.n in (select f.n from fits f), 'fields', private.letter_fields(w.draft, private.partner_brand(p), links))) as letters
+             'counted', w.n in (select f.n from fits f), 'content', private.letter_content(w.draft, private.partner_brand(p), links))) as letters
       from wanted w join core.partners p on p.id = (w.draft).partner_id
      group by p.id, 2
   loop
-    perform private.act_for_partner(post.partner_id), private.enqueue_mails(mails -> post.locale, post.letters);
+    perform private.act_for_partner(post.partner_id), private.enqueue_mails(jsonb_build_object('template', 'reminder', 'locale', post.locale), post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;
 end $$;
-comment on function private.remind_drafts(jsonb, jsonb, int) is
-  'Writes the reminders of day 3, 10 and 30 to those who were mailed and have not claimed; never to who opted out. Definer: every tenant at once.';
-grant execute on function private.remind_drafts(jsonb, jsonb, int) to api_owner;
+comment on function private.remind_drafts(jsonb, int) is
+  'Writes the reminders of day 3, 10 and 30 to invited customers who have neither claimed nor opted out. Definer: every tenant at once.';
+grant execute on function private.remind_drafts(jsonb, int) to api_owner;
 
 create function api.run_draft_jobs(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -107,8 +107,8 @@ begin
   perform private.act_as(caller, 'worker');
   select * into ended from private.expire_drafts();
   return json_build_object('expired', ended.expired, 'purged', ended.purged,
-                           'reminded', private.remind_drafts(input -> 'mails', input -> 'links', (input ->> 'size')::int));
+                           'reminded', private.remind_drafts(input -> 'links', (input ->> 'size')::int));
 end $$;
 comment on function api.run_draft_jobs(jsonb, jsonb) is
-  'Everything of drafts that is due: {mails: {nl, en}, links, size} to counts. Safe to call at any time, from several callers at once.';
+  'Runs all due work on drafts: {links, size} to counts. Safe to call at any time, from several callers at once.';
 select private.expose('api.run_draft_jobs(jsonb, jsonb)', 'edge_slow');

@@ -35,5 +35,6 @@ begin
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
 end $$;
-comment on function api.list_drafts(jsonb, jsonb) is 'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. For an application that a person let in a draft that was claimed has no identity and no link, as its customer has none in private.customer_page.';
+comment on function api.list_drafts(jsonb, jsonb) is
+  'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. An application that a person let in sees no identity and no link of a claimed draft, as in private.customer_page.';
 select private.expose('api.list_drafts(jsonb, jsonb)');

@@ -33,7 +33,7 @@ begin
   return json_build_object('draft_id', found_draft.id, 'ean_status', found_draft.ean_status, 'ean_candidates', coalesce(count, 0));
 end $$;
 comment on function private.record_draft_lookup(uuid, jsonb) is
-  'Writes down what the EAN register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
+  'Stores what the EAN register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
 grant execute on function private.record_draft_lookup(uuid, jsonb) to api_owner;
 
 create function api.record_draft_lookups(caller jsonb, results jsonb) returns json
@@ -67,7 +67,7 @@ as $$
                                              'house_number', house_number, 'house_number_addition', house_number_addition)), '[]')
     from claimed
 $$;
-comment on function private.due_draft_lookups(int) is 'Drafts whose address waits to be looked up. Definer: every tenant at once.';
+comment on function private.due_draft_lookups(int) is 'Drafts whose address is due for a look-up. Definer: every tenant at once.';
 grant execute on function private.due_draft_lookups(int) to api_owner;
 
 create function api.due_draft_lookups(caller jsonb, batch jsonb) returns json
@@ -90,5 +90,5 @@ begin
   perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
   return private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 end $$;
-comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'The EAN register''s answer for a due draft; null where it waits no longer.';
+comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'Stores the EAN register''s answer for a due draft; null if it no longer waits.';
 select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)', 'edge_slow');

@@ -21,7 +21,7 @@ begin
         order by d.created_at desc, d.id desc limit size)) d
     order by d.created_at desc, d.id desc limit size;
 end $$;
-comment on function private.newest_drafts(uuid, text, int) is 'The newest drafts, of one partner and one status where those are given.';
+comment on function private.newest_drafts(uuid, text, int) is 'The newest drafts, of one partner and one status if given.';
 
 create function ops.draft_list(input jsonb) returns json
 language plpgsql security definer
@@ -50,5 +50,5 @@ begin
   return json_build_object('drafts', found);
 end $$;
 comment on function ops.draft_list(jsonb) is
-  'Drafts, newest first: {partner?, status?, limit?} to {drafts}. Leaves an audit row, for it shows who they are of.';
+  'Drafts, newest first: {partner?, status?, limit?} to {drafts}. It shows customers, so it leaves an audit row.';
 select private.expose_ops('ops.draft_list(jsonb)');

@@ -11,7 +11,7 @@ create function private.is_suppressed(email_hash bytea) returns boolean
 language plpgsql stable security definer
 set search_path = ''
 as $$ begin return exists (select from core.suppressions s where s.email_hash = is_suppressed.email_hash); end $$;
-comment on function private.is_suppressed(bytea) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
+comment on function private.is_suppressed(bytea) is 'Whether an address opted out of mail. Definer, because no tenant may read the list.';
 grant execute on function private.is_suppressed(bytea) to api_owner;
 
 create function private.email_hashes(email text, key text) returns bytea[]
@@ -27,14 +27,15 @@ begin
   end loop;
   return hashes;
 end $$;
-comment on function private.email_hashes(text, text) is 'An address as the opt-out list may know it: under every key that opt-outs were ever stored under.';
+comment on function private.email_hashes(text, text) is
+  'The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with.';
 grant execute on function private.email_hashes(text, text) to api_owner;
 
 create function private.opted_out(email text, key text) returns boolean
 language plpgsql stable security definer
 set search_path = ''
 as $$ begin return exists (select from core.suppressions s where s.email_hash = any (private.email_hashes(email, key))); end $$;
-comment on function private.opted_out(text, text) is 'Whether an address asked not to be written to. Definer, because no tenant may read the list.';
+comment on function private.opted_out(text, text) is 'Whether an address opted out of mail. Definer, because no tenant may read the list.';
 grant execute on function private.opted_out(text, text) to api_owner;
 
 create function private.forget_opt_outs(emails text[], key text) returns void
@@ -46,7 +47,7 @@ begin
   delete from core.suppressions s where s.email_hash = any (array(select unnest(private.email_hashes(e, key)) from unnest(emails) e));
 end $$;
 comment on function private.forget_opt_outs(text[], text) is
-  'Takes addresses off the opt-out list, where nobody is written to: on the sandbox, which a reset makes as new. Definer, because no tenant owns the list.';
+  'Takes addresses off the opt-out list, for a reset of the sandbox. Definer, because no tenant owns the list.';
 grant execute on function private.forget_opt_outs(text[], text) to api_owner;
 
 create function api.opt_out(caller jsonb, request jsonb) returns json
@@ -59,5 +60,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.opt_out(jsonb, jsonb) is
-  'The bearer of an unsubscribe link wants no more mail: {email_hash}. Not rate limited: mail services send it for many people from one address.';
+  'Stores that the bearer of an unsubscribe link wants no more mail: {email_hash}. Not rate limited: mail services send it for many people from one address.';
 select private.expose('api.opt_out(jsonb, jsonb)');

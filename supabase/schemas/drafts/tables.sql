@@ -5,7 +5,7 @@ language plpgsql
 set search_path = ''
 as $$ begin return gen_random_uuid(); end $$;
 comment on function private.claim_draft_id() is
-  'The id of a new draft. A claim link knows the draft by it alone, before the tenant is known; it is nobody else''s because it is random.';
+  'The id of a new draft. A claim link knows only this id, before the tenant is known. It is random, so no other draft has it.';
 grant execute on function private.claim_draft_id() to api_owner;
 
 create table core.drafts (
@@ -58,11 +58,11 @@ create table core.drafts (
   constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
 );
 comment on table core.drafts is
-  'A customer a partner uploaded, to be claimed by that customer. progress keeps what was typed on the claim pages. Personal data; deleted on withdrawal and 30 days after expiry; once active it stays beside the account.';
-comment on column core.drafts.locale is 'The language that was chosen for the customer, null where nobody chose: then the partner''s (core.partners.locale).';
+  'A customer whom a partner uploaded, and who may claim the draft. Personal data; deleted on withdrawal and 30 days after expiry. Once active it stays beside the account.';
+comment on column core.drafts.locale is 'The language chosen for the customer; null means the partner''s (core.partners.locale).';
 comment on column core.drafts.progress is
-  'What was typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
-comment on column core.drafts.rehearsal_id is 'The rehearsal that plays its customer on the sandbox, until rehearsal_until at most: others wait for it.';
+  'What the customer typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, return_url}. The IBAN is encrypted. Emptied once active.';
+comment on column core.drafts.rehearsal_id is 'The sandbox rehearsal that plays its customer, until rehearsal_until at most; others wait for it.';
 comment on column core.drafts.account_id is 'The account it became, in the service''s own tenant.';
 -- serves: already_drafted; one open draft an e-mail address and partner
 create unique index drafts_open_email on core.drafts (partner_id, email) where status in ('invited', 'claimed');
@@ -78,7 +78,7 @@ create unique index drafts_id on core.drafts (id);
 create index drafts_user on core.drafts (user_id) where user_id is not null;
 -- serves: expiry and reminders
 create index drafts_expiring on core.drafts (expires_at) where status = 'invited';
--- serves: those of a partner that have expired and are not noted yet
+-- serves: expired drafts of a partner that are not noted yet
 create index drafts_overdue on core.drafts (partner_id, expires_at) where status = 'invited';
 -- serves: the purge
 create index drafts_ended on core.drafts (expires_at) where status in ('expired', 'conflict');
@@ -94,8 +94,9 @@ create index drafts_unresolved on core.drafts (created_at, id) where ean_status 
 create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
 select private.isolate('core.drafts', 'select, insert, update, delete');
 select private.keep_to_owner('core.drafts', 'user_id');
-comment on column core.drafts.ean_candidates is 'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several where the customer has to choose.';
-comment on column core.drafts.invited_at is 'When the claim mail was written; null where the partner passes the link on itself.';
+comment on column core.drafts.ean_candidates is
+  'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several if the customer must choose.';
+comment on column core.drafts.invited_at is 'When the claim mail was written; null if the partner passes the link on.';
 -- serves: reminders
 create index drafts_to_remind on core.drafts (reminders_sent, created_at) where status = 'invited' and send_invite;
 
@@ -106,7 +107,8 @@ create table core.draft_uploads (
   constraint draft_uploads_pkey primary key (partner_id, id),
   constraint draft_uploads_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
-comment on table core.draft_uploads is 'One row per draft ever made, without personal data: the rolling cap counts withdrawn ones too. Swept after 31 days.';
+comment on table core.draft_uploads is
+  'One row per draft ever made, without personal data: the rolling cap also counts withdrawn ones. Deleted after 31 days.';
 -- serves: the rolling cap
 create index draft_uploads_at on core.draft_uploads (partner_id, at);
 select private.isolate('core.draft_uploads', 'select, insert');
@@ -126,7 +128,7 @@ create table core.draft_links (
   constraint draft_links_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id) on delete cascade
 );
 comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256: 300 seconds, single use, voided by a newer one.';
-comment on column core.draft_links.used_by is 'The browser that used it, by its secret with the token, as SHA-256: it may click twice.';
+comment on column core.draft_links.used_by is 'SHA-256 of the secret of the browser that used it, with the token: that browser may click twice.';
 -- serves: voiding the older link of a draft, and deleting a draft
 create index draft_links_draft on core.draft_links (partner_id, draft_id);
 select private.isolate('core.draft_links', 'select, insert, update');
@@ -139,7 +141,7 @@ create table core.suppressions (
   created_at timestamptz not null default private.now(),
   constraint suppressions_pkey primary key (email_hash)
 );
-comment on table core.suppressions is 'Addresses that asked not to be written to, as SHA-256 of the address with a key of the deployment. Kept for good.';
+comment on table core.suppressions is 'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment. Kept for good.';
 alter table core.suppressions enable row level security;
 
 create type private.draft_row as (

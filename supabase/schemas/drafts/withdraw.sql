@@ -22,5 +22,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_draft(jsonb, jsonb) is
-  'POST /partner/drafts/withdraw: {draft_id}. The draft, its links and its waiting mail go, a login it made is unlinked; an audit row without personal data stays.';
+  'POST /partner/drafts/withdraw: {draft_id}. Deletes the draft, its links and its waiting mail, and unlinks a login it made. An audit row without personal data stays.';
 select private.expose('api.withdraw_draft(jsonb, jsonb)');

@@ -26,7 +26,7 @@ as $$
       select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
 $$;
 comment on function private.unconfirmed_connections(boolean, int) is
-  'Active connections whose EAN the register denied, or could not be asked about; with failed not those about which it was not asked yet. Asked longest ago first.';
+  'Active connections whose EAN the register denied or has not confirmed, checked longest ago first. With failed, unconfirmed ones only if the register did not answer the last check.';
 
 create function private.unconfirmed_drafts(failed boolean, size int) returns json
 language sql stable
@@ -51,7 +51,7 @@ as $$
     join core.partners p on p.id = d.partner_id
 $$;
 comment on function private.unconfirmed_drafts(boolean, int) is
-  'Open drafts whose EAN was not found; with failed not those that wait for the look-up or for their customer''s choice. Oldest first.';
+  'Open drafts whose EAN was not found or not looked up, oldest first. Without failed also those waiting for the look-up or their customer''s choice.';
 
 create function ops.ean_list(input jsonb) returns json
 language plpgsql security definer
@@ -72,5 +72,5 @@ begin
   return json_build_object('connections', eans, 'drafts', drafts);
 end $$;
 comment on function ops.ean_list(jsonb) is
-  'What the EAN register has not confirmed: {failed?, limit?} to {connections, drafts}, at most so many of each. failed: what it denied, or could not be asked. Leaves an audit row, for it shows addresses.';
+  'What the EAN register has not confirmed, at most limit of each: {failed?, limit?} to {connections, drafts}. failed: only what it denied, or could not be asked. It shows addresses, so it leaves an audit row.';
 select private.expose_ops('ops.ean_list(jsonb)');

@@ -1,4 +1,4 @@
--- The EAN register as a table of our own: what it knows at an address, and how an EAN is judged against it.
+-- The EAN register as a table of our own: the metering points of an address, and how they judge an EAN.
 
 create function private.is_test_ean(ean text) returns boolean
 language sql stable
@@ -20,7 +20,7 @@ begin
        and p.house_number_addition is not distinct from addition);
 end $$;
 comment on function private.points_in_table(text, int, text) is
-  'The metering points of an address in the EAN register of our own, as the public one answers them.';
+  'The metering points of an address in our own EAN register, in the form of the public one.';
 grant execute on function private.points_in_table(text, int, text) to api_owner;
 
 create function private.candidates_at(answers jsonb, ean_register jsonb) returns jsonb

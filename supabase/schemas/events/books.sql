@@ -1,4 +1,4 @@
--- Events of money and of what leads to it: months that are booked, sales, payouts. Set by set, because a booking has thousands.
+-- Events of money: booked months, sales, payouts. They are written set by set, because a booking has thousands.
 
 create function private.emit_months(tenant uuid, type text, rows uuid[]) returns void
 language plpgsql security definer
@@ -17,7 +17,7 @@ begin
   end if;
 end $$;
 comment on function private.emit_months(uuid, text, uuid[]) is
-  'Writes one event for each account that has months among these booking rows. Definer, as private.emit_all.';
+  'Writes one event for each account with months among these booking rows. Definer, as private.emit_all.';
 
 create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
 language plpgsql security definer
@@ -48,7 +48,7 @@ begin
      group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
 end $$;
 comment on function private.emit_sale(uuid, text, uuid[]) is
-  'Writes the events of parts of a sale: one for each partner who has a share, and one for each account that its CPO settles with. Definer, because a person''s ERE are sold in the house.';
+  'Writes events of parts of a sale, for each partner with a share and each account its CPO pays. Definer, because a person''s ERE are sold in the house.';
 
 create function private.emit_published(tenant uuid, year int) returns void
 language plpgsql security definer
@@ -63,7 +63,8 @@ begin
      where a.partner_id = tenant and a.reversal_id is null and extract(year from r.period) = year
      group by a.account_id order by a.account_id));
 end $$;
-comment on function private.emit_published(uuid, int) is 'What was sold of a year before its figures were published is told when they are. Definer, as private.emit_sale.';
+comment on function private.emit_published(uuid, int) is
+  'When a year''s figures are published, writes the events of its earlier sales. Definer, as private.emit_sale.';
 
 create function private.tell_payouts(partners uuid[]) returns void
 language plpgsql security definer
@@ -94,7 +95,7 @@ begin
   end loop;
 end $$;
 comment on function private.tell_payouts(uuid[]) is
-  'Tells these partners whatever is new of their payouts. Called after anything that may change one. Definer, as private.partner_payouts.';
+  'Tells these partners what is new of their payouts. Called after any change to one. Definer, as private.partner_payouts.';
 
 create function private.lines_of(batch uuid) returns core.payout_lines[]
 language sql stable
@@ -122,4 +123,4 @@ begin
   perform private.tell_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
 end $$;
 comment on function private.emit_payouts(text, core.payout_lines[]) is
-  'Writes the events of payout lines that took a step: for the accounts of which a partner is paid, and for the partners themselves. Definer: every tenant at once.';
+  'Writes the events of payout lines that took a step, for accounts paid through their CPO and for the partners. Definer: every tenant at once.';

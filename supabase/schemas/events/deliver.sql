@@ -1,4 +1,4 @@
--- Delivery: an endpoint is leased by one worker at a time, which sends what is next and says what came of it.
+-- Delivery: one worker at a time leases an endpoint, sends what is next, and stores the results.
 
 create function private.webhook_is_due(endpoint core.webhook_endpoints) returns boolean
 language plpgsql stable
@@ -14,7 +14,7 @@ begin
               or exists (select from core.events e
                           where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to) end;
 end $$;
-comment on function private.webhook_is_due(core.webhook_endpoints) is 'Whether there may be something to send to an enabled endpoint now.';
+comment on function private.webhook_is_due(core.webhook_endpoints) is 'Whether an enabled endpoint may have something to send now.';
 
 create function private.may_be_told(endpoint core.webhook_endpoints) returns boolean
 language plpgsql stable
@@ -26,7 +26,8 @@ begin
           or exists (select from core.oauth_clients c
                       where c.partner_id = endpoint.partner_id and c.id = endpoint.owner_id and c.disabled_at is null and 'cpo:accounts:read' = any (c.scopes)));
 end $$;
-comment on function private.may_be_told(core.webhook_endpoints) is 'Whether whose log it is may read it: what GET /v1/events refuses is not sent either.';
+comment on function private.may_be_told(core.webhook_endpoints) is
+  'Whether the owner of the log may read it: what GET /v1/events refuses is not sent either.';
 
 create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text, most int) returns jsonb
 language plpgsql stable
@@ -63,7 +64,7 @@ begin
       from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
 end $$;
 comment on function private.posts_of(core.webhook_endpoints, core.event_heads, text, int) is
-  'What to send to an endpoint next: a ping, what is due out of turn, then the events that follow in the log.';
+  'What to send to an endpoint next: pings, due retries and replays, then the next events of the log.';
 
 create function private.claim_webhooks(size int, key text) returns jsonb
 language plpgsql security definer
@@ -121,7 +122,7 @@ begin
   return claimed;
 end $$;
 comment on function private.claim_webhooks(int, text) is
-  'Endpoints that something is to be sent to, each leased for a minute, with at most fifty events, or one where it fails. Definer: every tenant at once.';
+  'Leases endpoints with something to send, for a minute each, with at most fifty events, or one while it fails. Definer: every tenant at once.';
 grant execute on function private.claim_webhooks(int, text) to api_owner;
 
 create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
@@ -144,7 +145,7 @@ as $$
   select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours', '24 hours']::interval[])[attempt]
          * (0.9 + random() * 0.2)
 $$;
-comment on function private.webhook_delay(int) is 'How long after a failed attempt of this number an event is sent again; null after the tenth.';
+comment on function private.webhook_delay(int) is 'The delay before an event is sent again after this failed attempt; null after the tenth.';
 
 create function private.probe_delay(failures int) returns interval
 language sql volatile
@@ -152,7 +153,7 @@ set search_path = ''
 as $$
   select coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[failures - 4], '10 minutes') * (0.9 + random() * 0.2)
 $$;
-comment on function private.probe_delay(int) is 'How long after so many failures in a row, five or more, an endpoint is tried again.';
+comment on function private.probe_delay(int) is 'The delay before an endpoint is tried again, after five or more failures in a row.';
 
 create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
 language plpgsql
@@ -217,9 +218,9 @@ begin
   return endpoint;
 end $$;
 comment on function private.settle_attempt(core.webhook_endpoints, jsonb) is
-  'What one attempt came to, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}: the endpoint as it is after it.';
+  'Applies the result of one attempt, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}, and returns the changed endpoint.';
 
-create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, mails jsonb) returns void
+create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, operator text) returns void
 language plpgsql
 set search_path = ''
 as $$
@@ -229,18 +230,18 @@ begin
     return;
   end if;
   perform private.act_for_partner(endpoint.partner_id);
-  perform private.enqueue_mails(mails -> warning, (
+  perform private.enqueue_mails(jsonb_build_object('template', 'webhook_' || warning, 'locale', 'nl'), (
     select jsonb_agg(jsonb_build_object(
              'recipient', t.email, 'cause', 'webhook_' || warning || ':' || endpoint.id || ':' || private.iso(endpoint.failing_since) || ':' || endpoint.warnings || ':' || t.email,
-             'fields', jsonb_build_object('partner_name', p.name, 'url', endpoint.url, 'since', private.iso(endpoint.failing_since))))
+             'content', jsonb_build_object('partner_name', p.name, 'url', endpoint.url, 'since', private.iso(endpoint.failing_since))))
       from core.partners p
-      cross join lateral (select m.email from private.manager_emails(p.id) m (email) union select mails ->> 'operator') t
+      cross join lateral (select m.email from private.manager_emails(p.id) m (email) union select operator) t
      where p.id = endpoint.partner_id and t.email is not null));
 end $$;
-comment on function private.warn_of_webhook(core.webhook_endpoints, text, jsonb) is
-  'Writes to whoever manages the partner, and to the operator, that an endpoint fails, or (disabled) that nothing is sent to it any more: on production ten times a day of one log.';
+comment on function private.warn_of_webhook(core.webhook_endpoints, text, text) is
+  'Mails the partner''s managers and the operator that an endpoint fails, or (disabled) is sent nothing any more. On production ten times a day for one log.';
 
-create function private.settle_webhook(settled jsonb, mails jsonb) returns boolean
+create function private.settle_webhook(settled jsonb, operator text) returns boolean
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -271,16 +272,16 @@ begin
     return true;
   elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
     perform private.act_for_partner(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
-    perform private.warn_of_webhook(endpoint, 'disabled', mails);
+    perform private.warn_of_webhook(endpoint, 'disabled', operator);
   elsif endpoint.failing_since <= private.now() - interval '96 hours' and endpoint.warnings < 2
      or endpoint.failing_since <= private.now() - interval '24 hours' and endpoint.warnings < 1 then
-    perform private.warn_of_webhook(endpoint, 'failing', mails);
+    perform private.warn_of_webhook(endpoint, 'failing', operator);
   end if;
   return true;
 end $$;
-comment on function private.settle_webhook(jsonb, jsonb) is
-  'What came of what was sent to a leased endpoint, and the lease back. An answer of 410 disables it, as do five days without a success, with mails after 24 and 96 hours. False: it was not the caller''s any more. Definer: every tenant at once.';
-grant execute on function private.settle_webhook(jsonb, jsonb) to api_owner;
+comment on function private.settle_webhook(jsonb, text) is
+  'Stores the results of a leased endpoint, and ends the lease. An answer of 410 disables it, and so do five days without a success. Mails go out after 24 and 96 hours. False: the caller has lost the lease. Definer: every tenant at once.';
+grant execute on function private.settle_webhook(jsonb, text) to api_owner;
 
 create function api.settle_webhook(caller jsonb, settled jsonb) returns json
 language plpgsql security definer
@@ -288,8 +289,9 @@ set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  return json_build_object('settled', private.settle_webhook(settled, settled -> 'mails'));
+  -- the worker of 0.9.0 says mails
+  return json_build_object('settled', private.settle_webhook(settled, coalesce(settled ->> 'operator', settled #>> '{mails,operator}')));
 end $$;
 comment on function api.settle_webhook(jsonb, jsonb) is
-  'What came of what was sent to an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], mails: {failing, disabled, operator}} to {settled}.';
+  'Stores the results of an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], operator} to {settled}. operator is an address to warn too.';
 select private.expose('api.settle_webhook(jsonb, jsonb)', 'edge_slow');

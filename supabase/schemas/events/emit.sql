@@ -1,11 +1,11 @@
--- Writing an event: beside private.audit, in the transaction of the change. Who is told follows from whose it is.
+-- Writing an event: beside private.audit, in the transaction of the change. The owner of what changed decides who is told.
 
 create function private.kick() returns void
 language plpgsql
 set search_path = ''
 as $$ begin raise notice 'outbox'; end $$;
 comment on function private.kick() is
-  'Says to the function that runs this statement that mail or events wait: it has the worker send them once the statement is committed (packages/shared/src/foundation/db.ts).';
+  'Tells the function that runs this statement that mail or events wait. After the commit it has the worker send them (packages/shared/src/foundation/db.ts).';
 grant execute on function private.kick() to api_owner;
 
 create function private.kick_for(partner uuid, owner uuid) returns void
@@ -17,7 +17,7 @@ begin
     perform private.kick();
   end if;
 end $$;
-comment on function private.kick_for(uuid, uuid) is 'private.kick where somebody is sent the events of this log.';
+comment on function private.kick_for(uuid, uuid) is 'private.kick if an enabled endpoint is sent the events of this log.';
 
 create function private.tell(
   partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null, account uuid default null) returns void
@@ -30,7 +30,7 @@ begin
   perform private.kick_for(partner, owner);
 end $$;
 comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) is
-  'Writes an event into one log. Definer, because events are otherwise only read, and what happens to a person in the house is told to a partner.';
+  'Writes an event into one log. Definer, because events are otherwise only read, and a partner is told of people in the house.';
 grant execute on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) to api_owner;
 
 create function private.told_of_customer(type text, source text) returns boolean
@@ -39,12 +39,12 @@ language sql immutable
 -- uploaded or invited them
 return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
        or type like 'registration.%' and source in ('partner_upload', 'partner_invite');
-comment on function private.told_of_customer(text, text) is 'Whether a partner is told an event of a customer, whom it brought in this way.';
+comment on function private.told_of_customer(text, text) is 'Whether a partner is told this event of a customer whom it brought in this way.';
 
 create function private.customer_data(data jsonb) returns jsonb
 language sql immutable
 return jsonb_strip_nulls(jsonb_build_object('registration_status', data -> 'registration_status', 'mid_eligible', data -> 'mid_eligible'));
-comment on function private.customer_data(jsonb) is 'What of an event a partner is told of a customer.';
+comment on function private.customer_data(jsonb) is 'The part of an event''s data that a partner is told of a customer.';
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer
@@ -75,7 +75,7 @@ begin
   end loop;
 end $$;
 comment on function private.emit_all(uuid, text, private.occurrence[]) is
-  'Writes an event of each occurrence in a tenant: into the log of the client whose account it is, or of the partner who brought the person. Definer, because people are in the house and their partner is another tenant.';
+  'Writes an event of each occurrence, into the log of the account''s client, or of the person''s partner. Definer, because people are in the house and their partner is another tenant.';
 grant execute on function private.emit_all(uuid, text, private.occurrence[]) to api_owner;
 
 create function private.emit_of(tenant uuid, type text, account uuid, subject uuid, data jsonb) returns void
@@ -95,7 +95,7 @@ begin
   end if;
 end $$;
 comment on function private.emit_of(uuid, text, uuid, uuid, jsonb) is
-  'private.emit_all for one occurrence, by plans that are kept. Definer, as that.';
+  'private.emit_all for one occurrence, with plans that are kept. Definer, as private.emit_all.';
 grant execute on function private.emit_of(uuid, text, uuid, uuid, jsonb) to api_owner;
 
 create function private.emit(type text, account uuid, subject uuid, data jsonb) returns void
@@ -106,7 +106,7 @@ begin
   perform private.emit_of(private.partner_id(), emit.type, account, subject, emit.data);
 end $$;
 comment on function private.emit(text, uuid, uuid, jsonb) is
-  'Writes an event of an account of this tenant, in the same transaction as the change. Not for what a client asked for by name: it has the answer.';
+  'Writes an event of an account of this tenant, in the transaction of the change. Not for what a client itself asked for: it has the answer.';
 grant execute on function private.emit(text, uuid, uuid, jsonb) to api_owner;
 
 create function private.emit_draft(type text, draft uuid, status text) returns void
@@ -116,7 +116,7 @@ as $$
 begin
   perform private.tell(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
 end $$;
-comment on function private.emit_draft(text, uuid, text) is 'Writes an event of a draft of this tenant, with the status that it now has.';
+comment on function private.emit_draft(text, uuid, text) is 'Writes an event of a draft of this tenant, with its new status.';
 grant execute on function private.emit_draft(text, uuid, text) to api_owner;
 
 create function private.tell_sharing_ended() returns trigger
@@ -128,7 +128,7 @@ begin
   return null;
 end $$;
 comment on function private.tell_sharing_ended() is
-  'A customer does not belong to the partner any more: the event keeps the reference that goes with the attribution. A trigger, because it may end with the login, which is for Supabase Auth to delete. Definer, as private.tell.';
--- what a partner itself asked for, a reset or a withdrawal, it knows
+  'Tells the partner that a customer left; the event keeps the reference of the attribution. A trigger, because Supabase Auth may delete the login and with it the attribution. Definer, as private.tell.';
+-- a partner knows of its own reset or withdrawal
 create trigger tell_sharing_ended after delete on core.attributions for each row
   when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();

@@ -1,18 +1,17 @@
--- The log of events: what an integrator is told. An event is written in the transaction of the change it is about, and is numbered after that.
---
--- A cursor over ids or moments of writing would lose events: of two transactions the one that began first may commit last, and a reader
--- who was there in between has passed it. So only what is committed gets its place in the order, by private.sequence_events.
+-- The log of events for integrators. An event is written in the transaction of its change, and numbered after that. A cursor over ids or
+-- moments would lose events: of two transactions the first to begin may commit last, after a reader has passed it. So
+-- private.sequence_events numbers only what is committed.
 
 create function private.events_kept_since() returns timestamptz
 language sql stable parallel safe
 return private.now() - interval '90 days';
-comment on function private.events_kept_since() is 'An event of this moment or before it is not there any more, whether or not it was swept.';
+comment on function private.events_kept_since() is 'Events of this moment or before count as gone, whether or not they were deleted.';
 grant execute on function private.events_kept_since() to api_owner;
 
 create function private.events_at_once() returns int
 language sql immutable parallel safe
 return 10000;
-comment on function private.events_at_once() is 'How many events of a log one statement looks through for those that are asked for.';
+comment on function private.events_at_once() is 'How many events of a log one statement searches.';
 grant execute on function private.events_at_once() to api_owner;
 
 create function private.sequence_events(partner uuid, owner uuid) returns core.event_heads
@@ -40,7 +39,7 @@ begin
   return case when head.partner_id is null then row(partner, owner, 0, 0)::core.event_heads else head end;
 end $$;
 comment on function private.sequence_events(uuid, uuid) is
-  'Numbers what is committed of a log and has no number yet, ten thousand events at most, and gives its head. Whoever reads a log calls this first; whoever writes never does. Definer, because nothing else changes an event.';
+  'Numbers the committed events of a log, ten thousand at most, and returns its head. Every reader of a log calls this first; no writer does. Definer, because nothing else changes an event.';
 grant execute on function private.sequence_events(uuid, uuid) to api_owner;
 
 create function private.has_unnumbered(head core.event_heads) returns boolean
@@ -50,7 +49,7 @@ as $$
 begin
   return exists (select from core.events e where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence is null);
 end $$;
-comment on function private.has_unnumbered(core.event_heads) is 'Whether a log has events behind its head, for the next call of private.sequence_events.';
+comment on function private.has_unnumbered(core.event_heads) is 'Whether a log has events behind its head, for the next private.sequence_events.';
 grant execute on function private.has_unnumbered(core.event_heads) to api_owner;
 
 create function private.sequence_all(partner uuid, owner uuid) returns core.event_heads
@@ -67,7 +66,7 @@ begin
   return head;
 end $$;
 comment on function private.sequence_all(uuid, uuid) is
-  'private.sequence_events to the end of a log, for who has to know where that is. What nobody has read for an hour is numbered by private.sweep_events, so there is not much of it.';
+  'private.sequence_events to the end of a log, for callers that need the end. private.sweep_events numbers what nobody read for an hour, so there is little left.';
 grant execute on function private.sequence_all(uuid, uuid) to api_owner;
 
 create function private.sweep_log(head core.event_heads, most bigint) returns bigint
@@ -97,7 +96,7 @@ begin
   return swept;
 end $$;
 comment on function private.sweep_log(core.event_heads, bigint) is
-  'Deletes events of a log that are older than 90 days, so many at most, with what was still to be sent of them. The caller holds its head. How many.';
+  'Deletes events of a log older than 90 days, at most this many, with their retries. Returns how many. The caller holds the head.';
 
 create function private.sweep_events() returns bigint
 language plpgsql security definer
@@ -131,5 +130,5 @@ begin
   return swept;
 end $$;
 comment on function private.sweep_events() is
-  'Deletes events that are older than 90 days, ten thousand in a run, and numbers those that nobody has read for an hour. Definer: every tenant at once.';
+  'Deletes events older than 90 days, ten thousand in a run, and numbers those that nobody read for an hour. Definer: every tenant at once.';
 grant execute on function private.sweep_events() to api_owner;

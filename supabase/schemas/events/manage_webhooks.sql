@@ -10,7 +10,8 @@ begin
     perform private.act_as_manager();
   end if;
 end $$;
-comment on function private.act_on_webhooks(jsonb) is 'First line of what changes an endpoint: a client, or a person who manages the partner.';
+comment on function private.act_on_webhooks(jsonb) is
+  'First line of what changes an endpoint: the caller is a client, or a person who manages the partner.';
 grant execute on function private.act_on_webhooks(jsonb) to api_owner;
 
 create function private.own_webhook(named text) returns core.webhook_endpoints
@@ -26,7 +27,7 @@ begin
   end if;
   return endpoint;
 end $$;
-comment on function private.own_webhook(text) is 'An endpoint of the log that is the caller''s own, its row locked.';
+comment on function private.own_webhook(text) is 'An endpoint of the caller''s own log, its row locked.';
 grant execute on function private.own_webhook(text) to api_owner;
 
 create function private.shown_webhook(named text) returns core.webhook_endpoints
@@ -43,7 +44,7 @@ begin
   end if;
   return endpoint;
 end $$;
-comment on function private.shown_webhook(text) is 'private.own_webhook to read: without a lock.';
+comment on function private.shown_webhook(text) is 'private.own_webhook without a lock, for reading.';
 grant execute on function private.shown_webhook(text) to api_owner;
 
 create function api.list_webhooks(caller jsonb) returns json
@@ -145,7 +146,8 @@ begin
   perform private.revoke_webhook(private.own_webhook(input ->> 'webhook_id'));
   return json_build_object('ok', true);
 end $$;
-comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. What was still to be sent to it is not.';
+comment on function api.revoke_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. Drops what was still to be sent.';
 select private.expose('api.revoke_webhook(jsonb, jsonb)');
 
 create function api.replay_webhook(caller jsonb, input jsonb) returns json
@@ -178,7 +180,7 @@ begin
   perform private.act_as(caller, 'partner', 'cpo');
   return private.pinged((private.shown_webhook(input ->> 'webhook_id')).id, (input ->> 'ping')::uuid);
 end $$;
-comment on function api.pinged_webhook(jsonb, jsonb) is 'What came of a ping: {webhook_id, ping} to {ok, attempt}, null as long as it was not sent.';
+comment on function api.pinged_webhook(jsonb, jsonb) is 'The result of a ping: {webhook_id, ping} to {ok, attempt}, null until it was sent.';
 select private.expose('api.pinged_webhook(jsonb, jsonb)');
 
 create function api.list_webhook_attempts(caller jsonb, query jsonb) returns json

@@ -15,7 +15,8 @@ as $$
   left join core.event_heads h on h.partner_id = endpoint.partner_id and h.owner_id = endpoint.owner_id
   where p.id = endpoint.partner_id
 $$;
-comment on function private.webhook_row(core.webhook_endpoints) is 'An endpoint as the operator sees it: how far it is, what waits to be sent again and what was given up.';
+comment on function private.webhook_row(core.webhook_endpoints) is
+  'An endpoint as the operator sees it: its position, what waits for a retry and what was given up.';
 
 create function private.any_webhook(input jsonb) returns core.webhook_endpoints
 language plpgsql
@@ -28,7 +29,7 @@ begin
      where e.partner_id = any (array(select p.id from core.partners p)) and e.id = private.as_uuid(input ->> 'webhook')));
   return private.webhook_named(input ->> 'webhook');
 end $$;
-comment on function private.any_webhook(jsonb) is 'The endpoint that {webhook} names, its partner made the tenant of this transaction.';
+comment on function private.any_webhook(jsonb) is 'The endpoint that {webhook} names. Its partner becomes the tenant of the transaction.';
 
 create function ops.webhook_add(input jsonb) returns json
 language plpgsql security definer
@@ -84,7 +85,8 @@ as $$
 begin
   return json_build_object('changed', true, 'webhook', private.webhook_row(private.rotate_webhook(private.any_webhook(input), input)));
 end $$;
-comment on function ops.webhook_rotate(jsonb) is 'Another secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
+comment on function ops.webhook_rotate(jsonb) is
+  'Replaces the secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
 select private.expose_ops('ops.webhook_rotate(jsonb)');
 
 create function ops.webhook_enable(input jsonb) returns json
@@ -96,7 +98,7 @@ declare
 begin
   return json_build_object('changed', before.status = 'disabled', 'webhook', private.webhook_row(private.enable_webhook(before)));
 end $$;
-comment on function ops.webhook_enable(jsonb) is 'Sends to an endpoint again, from where it stood: {webhook} to {changed, webhook}.';
+comment on function ops.webhook_enable(jsonb) is 'Sends to an endpoint again, from its last position: {webhook} to {changed, webhook}.';
 select private.expose_ops('ops.webhook_enable(jsonb)');
 
 create function ops.webhook_disable(input jsonb) returns json
@@ -108,7 +110,7 @@ declare
 begin
   return json_build_object('changed', before.status = 'enabled', 'webhook', private.webhook_row(private.disable_webhook(before, 'operator')));
 end $$;
-comment on function ops.webhook_disable(jsonb) is 'Sends nothing to an endpoint any more; nothing is lost: {webhook} to {changed, webhook}.';
+comment on function ops.webhook_disable(jsonb) is 'Stops sending to an endpoint; nothing is lost: {webhook} to {changed, webhook}.';
 select private.expose_ops('ops.webhook_disable(jsonb)');
 
 create function ops.webhook_replay(input jsonb) returns json
@@ -140,7 +142,7 @@ declare
 begin
   return coalesce(private.pinged(endpoint.id, (input ->> 'ping')::uuid), json_build_object('ok', false, 'attempt', null));
 end $$;
-comment on function ops.webhook_pinged(jsonb) is 'What came of a ping: {webhook, ping} to {ok, attempt}; attempt is null as long as it was not sent.';
+comment on function ops.webhook_pinged(jsonb) is 'The result of a ping: {webhook, ping} to {ok, attempt}; attempt is null until it was sent.';
 select private.expose_ops('ops.webhook_pinged(jsonb)');
 
 create function ops.webhook_revoke(input jsonb) returns json
@@ -151,5 +153,5 @@ begin
   perform private.revoke_webhook(private.any_webhook(input));
   return json_build_object('ok', true);
 end $$;
-comment on function ops.webhook_revoke(jsonb) is 'Deletes an endpoint, with what was still to be sent to it: {webhook} to {ok}.';
+comment on function ops.webhook_revoke(jsonb) is 'Deletes an endpoint, and what was still to be sent: {webhook} to {ok}.';
 select private.expose_ops('ops.webhook_revoke(jsonb)');

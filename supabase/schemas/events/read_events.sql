@@ -3,7 +3,7 @@
 create function private.log_owner() returns uuid
 language sql stable
 return coalesce(private.owner_id(), private.partner_id());
-comment on function private.log_owner() is 'Whose log the caller reads: a client''s is its own, and a partner''s that of no client.';
+comment on function private.log_owner() is 'The owner of the log that the caller reads: the client, or the partner itself.';
 grant execute on function private.log_owner() to api_owner;
 
 create function private.cursor_at(owner uuid, sequence bigint) returns text
@@ -28,7 +28,7 @@ begin
   place := ('x' || encode(substr(bytes, 1, 8), 'hex'))::bit(64)::bigint;
   return case when private.cursor_at(owner, place) = after then place end;
 end $$;
-comment on function private.cursor_sequence(uuid, text) is 'The number of the event that a cursor of this log is behind; null where it is none of this log.';
+comment on function private.cursor_sequence(uuid, text) is 'The number of the event that a cursor of this log is behind; null for any other cursor.';
 grant execute on function private.cursor_sequence(uuid, text) to api_owner;
 
 create function private.oldest_event(head core.event_heads) returns bigint
@@ -41,7 +41,7 @@ begin
      where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence > head.swept and e.created_at > private.events_kept_since()
      order by e.sequence limit 1), head.sequence);
 end $$;
-comment on function private.oldest_event(core.event_heads) is 'Behind which number the events of a log begin that are still kept.';
+comment on function private.oldest_event(core.event_heads) is 'The number before the first event of a log that is still kept.';
 grant execute on function private.oldest_event(core.event_heads) to api_owner;
 
 create function private.start_of(head core.event_heads, after text, field text default 'after') returns bigint
@@ -65,7 +65,7 @@ begin
   return place;
 end $$;
 comment on function private.start_of(core.event_heads, text, text) is
-  'Behind which number a reader of a log goes on, who has this cursor, or null. Refused with invalid_cursor, and with cursor_expired where an event after it is not kept any more.';
+  'The number behind which a reader with this cursor, or null, goes on. Refused with invalid_cursor, and with cursor_expired if an event after it is not kept any more.';
 grant execute on function private.start_of(core.event_heads, text, text) to api_owner;
 
 create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
@@ -94,7 +94,7 @@ begin
   return event.data;
 end $$;
 comment on function private.event_data(core.events, boolean, text) is
-  'What an event says to whoever reads its log: its data and their own reference of what it is about. A person (not disclosing) reads no reference of a customer, which may name them.';
+  'What an event tells a reader of its log: its data, and the reader''s own reference. A person''s application (not disclosing) reads no reference of a customer, which may name them.';
 grant execute on function private.event_data(core.events, boolean, text) to api_owner;
 
 create function private.event_answer(event core.events, disclosing boolean, key text) returns json
@@ -112,7 +112,7 @@ create function private.is_shown(event core.events, disclosing boolean) returns 
 language sql immutable
 -- GET /partner/customers shows a person none of their registrations
 return disclosing or event.type not like 'registration.%';
-comment on function private.is_shown(core.events, boolean) is 'Whether a reader of a log is shown an event of it.';
+comment on function private.is_shown(core.events, boolean) is 'Whether a reader of a log is shown this event.';
 grant execute on function private.is_shown(core.events, boolean) to api_owner;
 
 create function api.list_events(caller jsonb, query jsonb) returns json

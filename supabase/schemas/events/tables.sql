@@ -23,12 +23,13 @@ create table core.events (
     'ere.sale_reversed', 'payout.approved', 'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );
 comment on table core.events is
-  'What happened, for whoever integrates with us: ids, new status, and nothing of a person. Kept 90 days, so no partition for each year.';
-comment on column core.events.owner_id is 'Whose log it is in: a CPO client''s (its id), or the partner''s own (partner_id).';
+  'What happened, for integrators: ids, new status, and nothing of a person. Kept 90 days, so no partition for each year.';
+comment on column core.events.owner_id is 'The owner of its log: a CPO client (its id), or the partner itself (partner_id).';
 comment on column core.events.arrival is 'The order of writing within one transaction, and between transactions that waited for each other.';
-comment on column core.events.sequence is 'Its place in that log, 1, 2, 3 …; null until it is numbered.';
+comment on column core.events.sequence is 'Its place in its log, 1, 2, 3 …; null until it is numbered.';
 comment on column core.events.user_id is 'The customer it is about, in a partner''s log: shown as customer_ref.';
-comment on column core.events.data is 'What does not change afterwards. References of the integrator''s own are looked up when it is read; customer.sharing_ended keeps the last one.';
+comment on column core.events.data is
+  'The part that never changes. The integrator''s own references are looked up when it is read; customer.sharing_ended keeps the last one.';
 -- serves: numbering
 create index events_unnumbered on core.events (partner_id, owner_id, arrival) where sequence is null;
 -- serves: the sweep
@@ -45,12 +46,12 @@ create table core.event_heads (
   swept      bigint not null default 0,
   constraint event_heads_pkey primary key (partner_id, owner_id)
 );
-comment on table core.event_heads is 'How far each log is numbered, and up to where it was swept.';
+comment on table core.event_heads is 'Up to where each log is numbered, and up to where it was swept.';
 select private.isolate('core.event_heads', 'select');
 select private.keep_to_owner('core.event_heads');
 
 create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
-comment on type private.occurrence is 'Something that happened to an account: what exactly of it (a connection, a charger), and what an event says of it.';
+comment on type private.occurrence is 'Something that happened to an account: its subject (a connection, a charger), and the data of its event.';
 
 create table core.told_payouts (
   partner_id uuid not null,
@@ -60,7 +61,7 @@ create table core.told_payouts (
   constraint told_payouts_pkey primary key (partner_id, payout_id),
   constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
-comment on table core.told_payouts is 'The status of each payout of GET /partner/payouts that its last event told, once that is another than pending.';
+comment on table core.told_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
 select private.isolate('core.told_payouts', 'select');
 
 create table core.webhook_endpoints (
@@ -96,17 +97,18 @@ create table core.webhook_endpoints (
   constraint webhook_endpoints_previous_whole check (num_nulls(previous_ciphertext, previous_key_id, previous_until) in (0, 3))
 );
 comment on table core.webhook_endpoints is
-  'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are AES-256-GCM made before they reach the database, bound to the endpoint.';
+  'Where the events of a client''s log, or of a partner''s own, are sent. The secrets are encrypted (AES-256-GCM, bound to the endpoint) before they reach the database.';
 comment on column core.webhook_endpoints.types is 'Null: all.';
 comment on column core.webhook_endpoints.pseudonymous is
-  'A person made it through an application, and not on the partner''s pages: it is sent what GET /partner/events shows a person, no reference of a customer and no registration.';
-comment on column core.webhook_endpoints.secret_id is 'Of the form that made the secret, so that one that is sent twice makes it once; null where no form did.';
+  'A person''s application made or redirected it. It is sent what GET /partner/events shows that application: no reference of a customer and no registration.';
+comment on column core.webhook_endpoints.secret_id is
+  'The id of the form that made the secret, so that sending it twice makes one; null without a form.';
 comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
 comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
 comment on column core.webhook_endpoints.last_error is
-  'Why the last attempt failed, as in core.webhook_attempts, or http_ and the status; null after a success. secret_unreadable: the key of its secret is not among ours.';
+  'Why the last attempt failed, as in core.webhook_attempts, or http_ and the status; null after a success. secret_unreadable: we lack the key of its secret.';
 comment on column core.webhook_endpoints.warnings is 'How many of the two mails about its failing were written: after 24 and after 96 hours.';
-comment on column core.webhook_endpoints.lease_id is 'Whoever holds it sends, until lease_until; nobody else does.';
+comment on column core.webhook_endpoints.lease_id is 'The worker with this lease sends, until lease_until; no other does.';
 -- serves: the worker, which looks at all that are enabled
 create index webhook_endpoints_enabled on core.webhook_endpoints (lease_until nulls first) where status = 'enabled';
 select private.isolate('core.webhook_endpoints', 'select, insert, update, delete');
@@ -122,7 +124,7 @@ create table core.webhook_retries (
   constraint webhook_retries_endpoint_fkey foreign key (partner_id, endpoint_id) references core.webhook_endpoints (partner_id, id) on delete cascade
 );
 comment on table core.webhook_retries is
-  'Events to be sent to an endpoint out of turn: again because an attempt failed, because somebody asked for it, or a ping, which is in no log. next_attempt_at is null once it was given up.';
+  'Events to be sent to an endpoint out of turn: retries, replays, and pings, which are in no log. next_attempt_at is null once it was given up.';
 -- serves: what is to be sent next to an endpoint
 create index webhook_retries_due on core.webhook_retries (partner_id, endpoint_id, next_attempt_at) where next_attempt_at is not null;
 select private.isolate('core.webhook_retries', 'select, insert, update, delete');
@@ -143,7 +145,7 @@ create table core.webhook_attempts (
   constraint webhook_attempts_endpoint_fkey foreign key (partner_id, endpoint_id) references core.webhook_endpoints (partner_id, id) on delete cascade,
   constraint webhook_attempts_error_length check (length(error) <= 200)
 );
-comment on table core.webhook_attempts is 'What was sent and what came of it, without bodies. Kept 30 days.';
+comment on table core.webhook_attempts is 'What was sent and its result, without bodies. Kept 30 days.';
 -- serves: the latest attempts of an endpoint
 create index webhook_attempts_endpoint on core.webhook_attempts (partner_id, endpoint_id, id desc);
 -- serves: the sweep

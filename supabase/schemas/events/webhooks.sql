@@ -1,4 +1,4 @@
--- Webhook endpoints: where the events of one log are sent, and how far that is.
+-- Webhook endpoints: where the events of one log are sent, and up to where.
 
 create function private.webhook_json(endpoint core.webhook_endpoints) returns jsonb
 language plpgsql stable
@@ -44,7 +44,7 @@ begin
   return coalesce(place, 0);
 end $$;
 comment on function private.place_in_log(uuid, text, text) is
-  'Behind which number of a log something begins (field from) or ends (to): a cursor, the id of the first or last event, or a moment, all included; the end where nothing is named. Refused with invalid_cursor, cursor_expired, event_not_found.';
+  'The number behind which something in a log begins (field from), or at which it ends (to). named is a cursor, the id of the first or last event, or a moment, included; null is the end. Refused with invalid_cursor, cursor_expired, event_not_found.';
 grant execute on function private.place_in_log(uuid, text, text) to api_owner;
 
 create function private.webhook_named(named text) returns core.webhook_endpoints
@@ -89,7 +89,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.add_webhook(uuid, jsonb) is
-  'A new endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a log: a partner''s own, and each client''s.';
+  'Adds an endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a log: a partner''s own, and each client''s.';
 grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
 
 create function private.update_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
@@ -128,7 +128,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.update_webhook(core.webhook_endpoints, jsonb) is
-  'Another address or other types, {url?, types?}: types null is all. It goes on from where it stood, and what waits is sent to the new address.';
+  'Changes address or types, {url?, types?}: types null is all. It goes on from its position, and what waits goes to the new address.';
 grant execute on function private.update_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
@@ -150,7 +150,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.rotate_webhook(core.webhook_endpoints, jsonb) is
-  'Another secret, {secret, secret_id, now}: what is sent is signed with both for 24 hours, or from now on with the new one alone.';
+  'Replaces the secret, {secret, secret_id, now}. Both sign for 24 hours, or with now only the new one.';
 grant execute on function private.rotate_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints
@@ -169,7 +169,7 @@ begin
   return endpoint;
 end $$;
 comment on function private.disable_webhook(core.webhook_endpoints, text) is
-  'Nothing is sent to an endpoint any more; nothing is lost either. reason: manager, client, operator, gone (it answered 410) or failing (five days without a success).';
+  'Stops sending to an endpoint; nothing is lost. reason: manager, client, operator, gone (it answered 410) or failing (five days without a success).';
 grant execute on function private.disable_webhook(core.webhook_endpoints, text) to api_owner;
 
 create function private.enable_webhook(endpoint core.webhook_endpoints) returns core.webhook_endpoints
@@ -186,7 +186,7 @@ begin
   perform private.audit('webhook.enabled', endpoint.id);
   return endpoint;
 end $$;
-comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from where it stood.';
+comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from its last position.';
 grant execute on function private.enable_webhook(core.webhook_endpoints) to api_owner;
 
 create function private.revoke_webhook(endpoint core.webhook_endpoints) returns void
@@ -197,7 +197,7 @@ begin
   delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
   perform private.audit('webhook.revoked', endpoint.id);
 end $$;
-comment on function private.revoke_webhook(core.webhook_endpoints) is 'Deletes an endpoint, with its attempts and with what was still to be sent to it.';
+comment on function private.revoke_webhook(core.webhook_endpoints) is 'Deletes an endpoint, its attempts, and what was still to be sent.';
 grant execute on function private.revoke_webhook(core.webhook_endpoints) to api_owner;
 
 create function private.require_enabled(endpoint core.webhook_endpoints) returns void
@@ -223,7 +223,7 @@ begin
   values (endpoint.partner_id, endpoint.id, ping, 0, '-infinity');
   return ping;
 end $$;
-comment on function private.ping_webhook(core.webhook_endpoints) is 'Has a ping sent to an endpoint before anything else: its id, by which the attempt is found.';
+comment on function private.ping_webhook(core.webhook_endpoints) is 'Has a ping sent to an endpoint before anything else. Its id finds the attempt.';
 grant execute on function private.ping_webhook(core.webhook_endpoints) to api_owner;
 
 create function private.attempt_json(attempt core.webhook_attempts) returns jsonb
@@ -247,7 +247,7 @@ begin
       from core.webhook_attempts a
      where a.partner_id = private.partner_id() and a.endpoint_id = endpoint and a.event_id = ping order by a.id desc limit 1);
 end $$;
-comment on function private.pinged(uuid, uuid) is 'What came of a ping; null as long as it was not sent.';
+comment on function private.pinged(uuid, uuid) is 'The result of a ping; null until it was sent.';
 grant execute on function private.pinged(uuid, uuid) to api_owner;
 
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
@@ -281,5 +281,5 @@ begin
   return json_build_object('ok', true, 'from', since + 1, 'to', greatest(until, since), 'events', again);
 end $$;
 comment on function private.replay_webhook(core.webhook_endpoints, jsonb) is
-  'Sends events again, in their order: {from, to?}, each a cursor, an event or a moment, or {failed: true}, those that were given up. The events and how many.';
+  'Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given up. Returns the range and how many.';
 grant execute on function private.replay_webhook(core.webhook_endpoints, jsonb) to api_owner;

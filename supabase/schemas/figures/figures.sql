@@ -1,4 +1,4 @@
--- Figures: what a delivery year is said to yield, once the operator says so.
+-- Figures: what a delivery year yields, once the operator publishes it.
 
 create function private.average_price(tenant uuid, year int) returns numeric
 language plpgsql stable security definer
@@ -18,19 +18,19 @@ begin
      where b.partner_id = tenant and b.quarter >= make_date(year, 1, 1) and b.quarter < make_date(year + 1, 1, 1));
 end $$;
 comment on function private.average_price(uuid, int) is
-  'What an ERE of a delivery year brought on average, in euro: the gross of all its sales that stand by their ERE, six decimals. Null before the first. Definer, because it is of all the tenant''s customers.';
+  'The average price of an ERE of a delivery year: euro, six decimals, gross by ERE of its unreversed sales. Null before the first. Definer, because it is of all the tenant''s customers.';
 grant execute on function private.average_price(uuid, int) to api_owner;
 
 create function private.sum_booking(tenant uuid, booking uuid) returns void
 language plpgsql
--- by keys alone, from the rows of the booking on: tables that were empty a moment ago look as if they were read whole at no cost
+-- Looks up by key, from the rows of the booking on: the planner would read tables whole that were empty a moment ago.
 set search_path = '' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   delete from core.account_bookings s where s.partner_id = tenant and s.booking_id = booking;
   insert into core.account_bookings select * from core.booking_sums s where s.partner_id = tenant and s.booking_id = booking;
 end $$;
-comment on function private.sum_booking(uuid, uuid) is 'Adds up a booking again, its row locked: the last step of whatever changes it.';
+comment on function private.sum_booking(uuid, uuid) is 'Adds up a booking again, its row locked: the last step of every change to it.';
 
 create function private.price_figures(tenant uuid, year int) returns void
 language plpgsql
@@ -41,7 +41,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('figures of ' || tenant || ' ' || year, 0));
   update core.figures f set price = private.average_price(tenant, year) where f.partner_id = tenant and f.delivery_year = year;
 end $$;
-comment on function private.price_figures(uuid, int) is 'Keeps the average price of a year beside its figures, where they are published.';
+comment on function private.price_figures(uuid, int) is 'Stores the average price of a year beside its figures, if they are published.';
 
 create function private.publish_figures(tenant uuid, year int) returns boolean
 language plpgsql
@@ -55,7 +55,8 @@ begin
   perform private.price_figures(tenant, year), private.emit_published(tenant, year);
   return true;
 end $$;
-comment on function private.publish_figures(uuid, int) is 'From now on positions of a tenant say what a year yields. False: they did already.';
+comment on function private.publish_figures(uuid, int) is
+  'Publishes a year: positions of the tenant then say what it yields. False: it was published already.';
 
 create function private.position_ere(tenant uuid, account uuid, years int[]) returns table (ere json)
 language sql stable
@@ -88,5 +89,5 @@ begin atomic
    where cardinality(years) > 0;
 end;
 comment on function private.position_ere(uuid, uuid, int[]) is
-  'What an account earns in the latest of these published years (newest first) in which it has months that count, else in the first: the object ere of GET /v1/ere-positions, no row where no year is published. kWh as accepted where they are credited; ERE with two decimals; the price with six. Planned as part of the statement that calls it.';
+  'What an account earns: the object ere of GET /v1/ere-positions. It is of the latest of these published years (newest first) with months that count, else of the first. No row if no year is published. kWh as accepted once credited; ERE with two decimals; the price with six. Planned as part of the calling statement.';
 grant execute on function private.position_ere(uuid, uuid, int[]) to api_owner;

@@ -39,7 +39,7 @@ begin
      where g.delivery_year = year and (chosen is null or g.partner_id = chosen)));
 end $$;
 comment on function ops.figures_publish(jsonb) is
-  'From now on positions say what a year yields, of one partner''s accounts or of everybody''s: {delivery_year, partner?} to {changed, figures}.';
+  'Publishes what a year yields, for one partner''s accounts or everybody''s: {delivery_year, partner?} to {changed, figures}.';
 select private.expose_ops('ops.figures_publish(jsonb)');
 
 create function ops.figures_list(input jsonb) returns json
@@ -49,5 +49,5 @@ as $$
   select json_build_object('figures', coalesce(json_agg(private.figures_row(g) order by g.delivery_year desc, p.slug), '[]'))
     from core.figures g join core.partners p on p.id = g.partner_id
 $$;
-comment on function ops.figures_list(jsonb) is 'What is published, and the average price of each: {} to {figures}.';
+comment on function ops.figures_list(jsonb) is 'The published years, each with its average price: {} to {figures}.';
 select private.expose_ops('ops.figures_list(jsonb)');

@@ -9,9 +9,8 @@ create table core.figures (
   constraint figures_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint figures_factor_fkey foreign key (delivery_year) references core.ere_factors (delivery_year)
 );
-comment on table core.figures is
-  'A delivery year whose figures are published to a tenant: from then on positions say what it yields. Kept for good.';
-comment on column core.figures.price is 'private.average_price of the year, kept when a sale of it is recorded or taken back.';
+comment on table core.figures is 'A delivery year whose figures are published to a tenant: positions then say what it yields. Kept for good.';
+comment on column core.figures.price is 'private.average_price of the year, updated when a sale is recorded or taken back.';
 select private.isolate('core.figures', 'select');
 
 create view core.earned_months with (security_invoker = true) as
@@ -21,7 +20,7 @@ select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r
        s.sold_on, greatest(m.received_at, k.credited_at, s.changed_at) as changed_at
   from core.counted_months m
   left join core.booking_rows r on r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.period = m.period and r.live
-  -- by its key, also right after the credits were written, when the planner still believes that there are none
+  -- by key, also right after the credits were written, when the planner still expects none
   left join lateral (select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) k on true
   left join lateral (
     select sum(a.ere) filter (where a.reversal_id is null) as ere, sum(a.gross) filter (where a.reversal_id is null) as gross,
@@ -32,7 +31,7 @@ select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r
       left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
      where a.partner_id = r.partner_id and a.row_id = r.id) s on true;
 comment on view core.earned_months is
-  'What came of each month that counts: the kWh that the register accepted, or that it has still to accept, their ERE (exact), and what of it is credited and sold. Euro.';
+  'Each month that counts: kWh accepted, or still to be accepted, their exact ERE, and the ERE credited and sold. Euro.';
 grant select on core.earned_months to api_owner;
 
 create table core.account_bookings (
@@ -54,7 +53,7 @@ create table core.account_bookings (
   constraint account_bookings_booking_fkey foreign key (partner_id, booking_id) references core.bookings (partner_id, id)
 );
 comment on table core.account_bookings is
-  'What core.booking_sums says of each account of a booking, kept by the step that changes it, so that a position does not add up a year. Kept as long as the booking.';
+  'core.booking_sums for each account of a booking. Each change to a booking stores it, so that a position need not add up a year. Kept as long as the booking.';
 -- serves: the sums of a booking
 create index account_bookings_booking on core.account_bookings (partner_id, booking_id);
 select private.isolate('core.account_bookings', 'select');
@@ -67,5 +66,5 @@ select m.partner_id, m.account_id, m.booking_id, m.owner_id, extract(year from m
   from core.earned_months m
  where m.booking_id is not null
  group by m.partner_id, m.account_id, m.booking_id, m.owner_id;
-comment on view core.booking_sums is 'The sums of each account in each booking: kWh, ERE (exact), ERE credited and sold, euro, and the lowest and highest fee.';
+comment on view core.booking_sums is 'Sums by account and booking: kWh, ERE (exact), ERE credited and sold, euro, the lowest and the highest fee.';
 grant select on core.booking_sums to api_owner;

@@ -39,15 +39,14 @@ begin
   ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 comment on function private.act_as(jsonb, text[]) is
-  'First line of every api function: who calls, admitted here where caller is a ticket (admission/admit.sql); the second lock behind the scope check, and the tenant for row-level security, local to the transaction.';
+  'First line of every api function: sets the caller, and the tenant for row-level security, for this transaction. Admits a ticket (admission/admit.sql). A second check behind the scope check.';
 grant execute on function private.act_as(jsonb, text[]) to api_owner;
 
 create function private.act_for_partner(partner uuid) returns void
 language sql
 set search_path = ''
 as $$ select set_config('app.partner_id', coalesce(partner::text, ''), true) $$;
-comment on function private.act_for_partner(uuid) is
-  'Narrows the transaction to the tenant a link or a job was found to belong to.';
+comment on function private.act_for_partner(uuid) is 'Narrows the transaction to the tenant that a link or a job belongs to.';
 grant execute on function private.act_for_partner(uuid) to api_owner;
 
 create function private.act_for_tenant(partner uuid) returns void
@@ -58,7 +57,7 @@ begin
   perform private.act_for_partner(partner), set_config('app.breadth', case when partner = private.house() then '' else 'tenant' end, true);
 end $$;
 comment on function private.act_for_tenant(uuid) is
-  'As private.act_for_partner, and whoever has no owner reaches all of that tenant. Nobody who comes by a link reaches all of the house.';
+  'As private.act_for_partner, and a caller without an owner reaches all of that tenant, unless it is the house.';
 grant execute on function private.act_for_tenant(uuid) to api_owner;
 
 create function private.act_for_person(partner uuid, person uuid) returns void
@@ -69,11 +68,11 @@ as $$
          set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.breadth', '', true)
 $$;
 comment on function private.act_for_person(uuid, uuid) is
-  'Moves the transaction to what is a person''s own within a tenant; to nothing that has an owner where the person is null.';
+  'Narrows the transaction to a person''s own rows within a tenant, or without a person to rows without an owner.';
 grant execute on function private.act_for_person(uuid, uuid) to api_owner;
 
--- Read by the policies of every table: the bodies are parsed here, and the planner writes them into each query (0.2 us, where a function
--- of its own took 1.1).
+-- The policies of every table read these. The bodies are parsed here, and the planner writes them into each query (0.2 us, a function call
+-- took 1.1).
 
 create function private.partner_id() returns uuid
 language sql stable parallel safe
@@ -97,7 +96,7 @@ create function private.owner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.owner_id', true), '')::uuid;
 comment on function private.owner_id() is
-  'The person or CPO client that this transaction acts for, who owns what it writes; null where a partner, the worker or the bearer of a link acts.';
+  'The person or CPO client that this transaction acts for, who owns what it writes. Null if a partner, the worker or the bearer of a link acts.';
 grant execute on function private.owner_id() to api_owner;
 
 create function private.reach() returns uuid
@@ -105,14 +104,14 @@ language sql stable parallel safe
 return coalesce(private.owner_id(), case when current_setting('app.breadth', true) = 'tenant' then null
                                          else uuid '00000000-0000-0000-0000-000000000000' end);
 comment on function private.reach() is
-  'Whose rows this transaction sees within its tenant: its owner''s. Null, which stands for everybody''s, only where the breadth says tenant; else the id that no owner has.';
+  'The owner whose rows this transaction sees within its tenant. Without an owner: null, for all rows, if the breadth is tenant, else the id that no owner has.';
 grant execute on function private.reach() to api_owner;
 
 create function private.manager_id() returns uuid
 language plpgsql stable
 set search_path = ''
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
-comment on function private.manager_id() is 'The person who acts for a partner in this transaction; null where its API key does.';
+comment on function private.manager_id() is 'The person who acts for a partner in this transaction; null if its API key does.';
 grant execute on function private.manager_id() to api_owner;
 
 create function private.is_partner_itself() returns boolean
@@ -120,7 +119,7 @@ language plpgsql stable
 set search_path = ''
 as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
 comment on function private.is_partner_itself() is
-  'Whether a partner asks by its key or in its portal, and so sees whom it brought; an application that a person let in sees pseudonyms (specification section 5).';
+  'Whether a partner asks by its key or in its portal, and so sees whom it brought. An application that a person let in sees pseudonyms (specification section 5).';
 grant execute on function private.is_partner_itself() to api_owner;
 
 create function private.signatory() returns text
@@ -128,7 +127,7 @@ language plpgsql stable
 set search_path = ''
 as $$ begin return nullif(current_setting('app.signatory', true), ''); end $$;
 comment on function private.signatory() is
-  'The address that the caller of this transaction proved by a mailed code, by which they are the signatory of a CPO''s customer; null where they proved none.';
+  'The address that the caller proved by a mailed code, as the signatory of a CPO''s customer. Null if they proved none.';
 grant execute on function private.signatory() to api_owner;
 
 create function private.session_began() returns timestamptz
@@ -143,7 +142,7 @@ language plpgsql stable
 set search_path = ''
 as $$ begin return coalesce(private.session_began() >= private.now() - interval '15 minutes', true); end $$;
 comment on function private.signed_in_recently() is
-  'Whether the person of a session signed in within the last 15 minutes: whoever finds an open browser does not redirect money, nor leave with a key. Of a token its scopes decide, so there it is true.';
+  'Whether the person of a session signed in within the last 15 minutes. Somebody who finds an open browser cannot redirect money or take a key. Always true for a token, which its scopes limit.';
 grant execute on function private.signed_in_recently() to api_owner;
 
 create function private.require_recent_sign_in() returns void
@@ -155,5 +154,5 @@ begin
     perform private.refuse('recent_sign_in_required');
   end if;
 end $$;
-comment on function private.require_recent_sign_in() is 'Refuses with recent_sign_in_required a quarter of an hour after signing in: private.signed_in_recently.';
+comment on function private.require_recent_sign_in() is 'Refuses with recent_sign_in_required unless private.signed_in_recently.';
 grant execute on function private.require_recent_sign_in() to api_owner;

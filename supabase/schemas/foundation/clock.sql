@@ -1,7 +1,6 @@
--- The one clock. Tests replace private.now() in their own copy of the database, to travel in time.
---
--- The bodies are parsed when the functions are made, so no search_path can lead them astray, none need be set, and the planner writes
--- them into the queries that call them. A plan that holds one is made anew when the function is replaced.
+-- The one clock. Tests replace private.now() in their own copy of the database, to travel in time. The bodies are parsed when the functions
+-- are made. So no search_path can mislead them, none need be set, and the planner writes them into the calling queries. Replacing a function
+-- replaces the plans that hold it.
 
 create function private.now() returns timestamptz
 language sql stable parallel safe
@@ -13,10 +12,10 @@ grant execute on function private.now() to api_owner;
 create function private.today() returns date
 language sql stable parallel safe
 return (private.now() at time zone 'Europe/Amsterdam')::date;
-comment on function private.today() is 'The calendar day in the Netherlands: borders of months, years and mandates are Dutch.';
+comment on function private.today() is 'The calendar day in the Netherlands: months, years and mandates begin and end by it.';
 grant execute on function private.today() to api_owner;
 
--- Shown in every row of every list: 0.5 us a moment, where to_char takes 0.9, and took 1.6 in a function of its own.
+-- Every row of every list shows it: 0.5 us a moment, where to_char takes 0.9 and a function call took 1.6.
 create function private.iso(moment timestamptz) returns text
 language sql stable parallel safe
 return substr(to_json(moment at time zone 'UTC')::text, 2, 19) || 'Z';

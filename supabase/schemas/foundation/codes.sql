@@ -1,4 +1,4 @@
--- One-time codes: kept, judged and used in one place, whatever they open.
+-- One-time codes: kept, judged and used in one place, for every purpose.
 
 create table core.one_time_codes (
   subject    text        not null,
@@ -10,11 +10,13 @@ create table core.one_time_codes (
   constraint one_time_codes_pkey primary key (subject)
 );
 comment on table core.one_time_codes is
-  'One-time codes that were mailed: good for ten minutes and five attempts. An address without a login has rows too, so that nobody can tell which addresses have one. Personal data; ends with the clean-up after it expired.';
+  'One-time codes that were mailed: good for ten minutes and five attempts. Addresses without a login have rows too, so that nobody can tell which have one. Personal data; the clean-up after expiry deletes it.';
 comment on column core.one_time_codes.subject is
-  'What the code opens: claim:, mandate: or invitation: and the id of the draft, link or invitation; or browser: and the SHA-256 of 256 random bits in the cookie of the one browser that asked. A newer code takes its place.';
-comment on column core.one_time_codes.code_hash is 'The code with the secret of its link or browser, and where one subject has several uses with its use, as SHA-256. Null once it was used.';
-comment on column core.one_time_codes.used_hash is 'What the browser that used the code may send once more, because the answer to its first click may not have reached it.';
+  'What the code opens: claim:, mandate: or invitation: and the id of the draft, link or invitation. Or browser: and the SHA-256 of 256 random bits in the cookie of the browser that asked. A newer code replaces it.';
+comment on column core.one_time_codes.code_hash is
+  'SHA-256 of the code with the secret of its link or browser, and its use if a subject has several. Null once it was used.';
+comment on column core.one_time_codes.used_hash is
+  'What the browser that used the code may send once more, in case the first answer did not reach it.';
 -- serves: the clean-up
 create index one_time_codes_expiry on core.one_time_codes (expires_at);
 -- serves: ending the codes of an address
@@ -30,7 +32,8 @@ as $$
   on conflict on constraint one_time_codes_pkey do update
     set code_hash = excluded.code_hash, used_hash = null, email = excluded.email, attempts = 0, expires_at = excluded.expires_at
 $$;
-comment on function private.keep_code(text, text, text) is 'Keeps a code that is mailed now to an address, in place of an older one. Definer: no caller may read codes.';
+comment on function private.keep_code(text, text, text) is
+  'Stores a code that is mailed now to an address, in place of an older one. Definer: no caller may read codes.';
 grant execute on function private.keep_code(text, text, text) to api_owner;
 
 create function private.code_sent(subject text) returns boolean
@@ -53,7 +56,7 @@ begin
               when code.attempts >= 5 then 'too_many_attempts'
               when code.code_hash <> decode(presented, 'hex') is not false then 'wrong_code' end;
 end $$;
-comment on function private.judge_code(core.one_time_codes, text) is 'Why the SHA-256 of a presented code is refused, or null.';
+comment on function private.judge_code(core.one_time_codes, text) is 'Why the SHA-256 of a presented code is refused; null if it is right.';
 
 create function private.code_works(subject text, code_hash text default null) returns boolean
 language plpgsql stable security definer
@@ -65,7 +68,7 @@ begin
      where c.subject = code_works.subject and private.judge_code(c, coalesce(code_works.code_hash, encode(c.code_hash, 'hex'))) is null);
 end $$;
 comment on function private.code_works(text, text) is
-  'Whether a code, or where that is null the one that was sent last, would be taken now. Definer: no caller may read codes.';
+  'Whether this code, or if null the last one sent, would be accepted now. Definer: no caller may read codes.';
 grant execute on function private.code_works(text, text) to api_owner;
 
 create function private.judge_guess(subject text, purpose text, request jsonb, again_by text default null,
@@ -97,8 +100,7 @@ begin
   end if;
 end $$;
 comment on function private.judge_guess(text, text, jsonb, text) is
-  'Judges a guess {code_hash, key, email?, device_hash?} of the code of a subject: why it is refused, or null, and the address that it proves. again: the code was used, by a browser that now sends again_by once more. '
-  'Wrong ones are counted by code, and by the address and what it is for, so that a new link or draft brings no new guesses. A refusal has to be an answer, or the guess would not count. Definer: no caller may read codes.';
+  'Judges a guess {code_hash, key, email?, device_hash?} of a subject''s code: why it is refused, or null, and the address it proves. again: a browser that used the code now sends again_by once more. Wrong guesses count by code, address and purpose, so that a new link or draft brings no new guesses. A refusal must be an answer, or the guess would not count. Definer: no caller may read codes.';
 grant execute on function private.judge_guess(text, text, jsonb, text) to api_owner;
 
 create function private.count_wrong_code(subject text) returns void
@@ -117,5 +119,5 @@ as $$
    where c.subject = use_code.subject
 $$;
 comment on function private.use_code(text, text) is
-  'Uses the code of a subject up; within ten seconds private.judge_guess takes it once more of a browser that sends again_by. Definer: no caller may read codes.';
+  'Uses up the code of a subject. For ten seconds private.judge_guess accepts again_by from the browser that used it. Definer: no caller may read codes.';
 grant execute on function private.use_code(text, text) to api_owner;

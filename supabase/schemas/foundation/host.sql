@@ -11,8 +11,9 @@ create table core.deployment (
   constraint deployment_key_prefix_shape check (key_prefix ~ '^[a-z]{2,12}$')
 );
 comment on table core.deployment is
-  'One row: the host that this database belongs to, as the operator said before the first partner. Customers of the two hosts never share a database.';
-comment on column core.deployment.key_prefix is 'What keys of this deployment begin with, as KEY_PREFIX says to its functions: for the keys that the operator makes.';
+  'One row: the host of this database, which the operator set before the first partner. Customers of the two hosts never share a database.';
+comment on column core.deployment.key_prefix is
+  'The prefix of this deployment''s keys, as KEY_PREFIX of its functions, for keys that the operator makes.';
 alter table core.deployment enable row level security;
 create policy "every function may know the host" on core.deployment for select to api_owner using (true);
 grant select on core.deployment to api_owner;
@@ -21,7 +22,7 @@ create function private.host() returns text
 language plpgsql stable
 set search_path = ''
 as $$ begin return (select d.host from core.deployment d); end $$;
-comment on function private.host() is 'The host that this database belongs to; null until the operator has said.';
+comment on function private.host() is 'The host of this database; null until the operator has set it.';
 grant execute on function private.host() to api_owner;
 
 create function private.require_host(claimed text) returns void
@@ -58,5 +59,5 @@ begin
     raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
   end if;
 end $$;
-comment on function private.only_in_sandbox() is 'The second lock behind the routes, which exist on the sandbox host only.';
+comment on function private.only_in_sandbox() is 'A second check behind the routes, which exist on the sandbox host only.';
 grant execute on function private.only_in_sandbox() to api_owner;

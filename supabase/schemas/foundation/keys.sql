@@ -1,4 +1,4 @@
--- Keys: what is derived from them, and the links and hashes made with it.
+-- Keys: what is derived from them, and links and hashes made with them.
 
 create function private.base64url(bytes bytea) returns text
 language sql immutable parallel safe
@@ -11,32 +11,33 @@ language plpgsql immutable security definer
 set search_path = ''
 as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
 comment on function private.claim_mac(text, text) is
-  'HMAC-SHA-256 under a key in hex. Definer, because api_owner has no business in the schema of the extensions.';
+  'HMAC-SHA-256 under a key in hex. Definer, because api_owner may not use the schema of the extensions.';
 grant execute on function private.claim_mac(text, text) to api_owner;
 
 create function private.keys_for(purpose text, keys text) returns text[]
 language sql immutable
 return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');
 comment on function private.keys_for(text, text) is
-  'The keys of one purpose (claim, mail, opt_out, customer), in hex, of what sqlKeys in packages/shared/src/auth/keys.ts hands over: the first makes, all of them verify. A text that is no object is the one key of its caller. The database stores none of them.';
+  'The keys of one purpose (claim, mail, opt_out, customer), in hex, from sqlKeys in packages/shared/src/auth/keys.ts. The first makes, all of them verify. A text that is no object is the one key of its caller. The database stores none of them.';
 grant execute on function private.keys_for(text, text) to api_owner;
 
--- Links and hashes under keys: the claim link, opting out, the sign-in links that a partner asks for.
--- `links` is {key, pages_url}: the keys, as private.keys_for reads them, and the root of the pages.
+-- Links and hashes made with keys: claim links, opting out, a partner's sign-in links. `links` is {key, pages_url}: the keys, as
+-- private.keys_for reads them, and the root of the pages.
 
--- These are written into the queries that ask for them, five hundred times in an import. The casts to text are part of it: what joins a
--- text to a uuid is not immutable, and would keep the planner from it.
+-- The planner writes these into the calling queries, five hundred times in an import. The casts to text are needed: joining a text to a uuid
+-- is not immutable, and would prevent that.
 
 create function private.claim_token(draft uuid, key text) returns text
 language sql immutable
 return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft::text, (private.keys_for('claim', key))[1]));
-comment on function private.claim_token(uuid, text) is 'The token of a claim link, derived whenever it is shown; claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
+comment on function private.claim_token(uuid, text) is
+  'The token of a claim link, derived whenever it is shown. claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
 grant execute on function private.claim_token(uuid, text) to api_owner;
 
 create function private.email_hash(email text, key text) returns bytea
 language sql immutable
 return private.claim_mac('email:' || lower(email), (private.keys_for('opt_out', key))[1]);
-comment on function private.email_hash(text, text) is 'An address as new unsubscribe links know it, and the opt-out list by these.';
+comment on function private.email_hash(text, text) is 'The hash of an address in new unsubscribe links, which opting out stores.';
 grant execute on function private.email_hash(text, text) to api_owner;
 
 create function private.unsubscribe_token(email text, key text) returns text
@@ -49,7 +50,7 @@ begin
   return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, (private.keys_for('opt_out', key))[1]));
 end $$;
 comment on function private.unsubscribe_token(text, text) is
-  'The token of an unsubscribe link: it names the address by its hash, so that it works when the draft is long gone.';
+  'The token of an unsubscribe link. It has the hash of the address, so it works when the draft is long gone.';
 grant execute on function private.unsubscribe_token(text, text) to api_owner;
 
 create function private.claim_url(draft uuid, links jsonb) returns text
@@ -103,11 +104,13 @@ begin
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
   values (draft.partner_id, draft.id, private.claim_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
-  wanted := input -> 'mails' <> 'null' and not private.opted_out(draft.email, input #>> '{links,key}');
+  -- the functions of 0.9.0 say mails
+  wanted := coalesce((input ->> 'send_email')::boolean, input -> 'mails' <> 'null') and not private.opted_out(draft.email, input #>> '{links,key}');
   if wanted then
-    email_sent := 0 = private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), (
+    email_sent := 0 = private.enqueue_mails(jsonb_build_object('template', 'sign_in', 'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'),
+                                                                 'content', jsonb_build_object('link', input -> 'auth_url'), 'key', input #> '{links,key}'), (
       select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
-               'fields', private.letter_fields(draft, private.partner_brand(p), input -> 'links')))
+               'content', private.letter_content(draft, private.partner_brand(p), input -> 'links')))
         from core.partners p where p.id = draft.partner_id));
   end if;
   perform private.audit('draft.auth_link_issued', draft.id);
@@ -115,6 +118,5 @@ begin
                            'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent, 'mail_limit', wanted and not email_sent);
 end $$;
 comment on function api.issue_auth_link(jsonb, jsonb) is
-  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, mails: {nl, en} | null, links}. A newer link voids the older. '
-  'Where there are mails the customer gets theirs, unless they opted out or had enough today (mail_limit).';
+  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, send_email, links}. A newer link voids the older. With send_email the customer gets it by mail, unless they opted out or reached today''s limit (mail_limit).';
 select private.expose('api.issue_auth_link(jsonb, jsonb)');

@@ -1,6 +1,6 @@
--- How an operator's function begins. All of them, ops.*, take one jsonb and answer one json. They are definers owned by the role
--- that owns the tables, so they cross tenants, which is the operator's work; the tenant they touch is set all the same, for the
--- audit row and for shared helpers. A change that changes nothing answers changed: false and leaves no audit row.
+-- How an operator's function begins. Every ops function takes one jsonb and answers one json. They are definers owned by the owner of the
+-- tables, so they cross tenants. They still set the tenant they touch, for the audit row and shared helpers. A call that changes nothing
+-- answers changed: false and leaves no audit row.
 
 create function private.act_as_operator(input jsonb) returns void
 language sql
@@ -13,7 +13,7 @@ as $$
          set_config('app.request_id', '', true)
 $$;
 comment on function private.act_as_operator(jsonb) is
-  'First line of every ops function that changes or shows something personal: the audit row names the login of the database, and {operator} beside it.';
+  'First line of every ops function that makes a change or shows something personal. The audit row names the database login, and {operator} beside it.';
 
 create function private.operator_login() returns text
 language plpgsql stable
@@ -25,8 +25,7 @@ begin
   end if;
   return session_user;
 end $$;
-comment on function private.operator_login() is
-  'The person who acts, for what takes two of them: by a login of their own, and not by the one that all may share.';
+comment on function private.operator_login() is 'The person who acts, for steps that need two people: by a login of their own, not the shared one.';
 
 create function private.operator_name(value text) returns text
 language plpgsql immutable
@@ -52,4 +51,4 @@ begin
   end if;
   return btrim(value);
 end $$;
-comment on function private.operator_reason(text) is 'Why something was taken back, 1 to 500 characters on one line, trimmed.';
+comment on function private.operator_reason(text) is 'Why something was taken back: 1 to 500 characters on one line, trimmed.';

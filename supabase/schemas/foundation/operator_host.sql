@@ -44,5 +44,5 @@ begin
   return (ops.host_show(input)::jsonb || jsonb_build_object('changed', changed))::json;
 end $$;
 comment on function ops.host_set(jsonb) is
-  'Says which host this database belongs to, and what its keys begin with: {host, key_prefix?} to {changed, host}. Another host is refused once it is another one''s and has partners, clients or customers.';
+  'Sets the host of this database, and the prefix of its keys: {host, key_prefix?} to {changed, host}. Another host is refused once there are partners, clients or customers.';
 select private.expose_ops('ops.host_set(jsonb)');

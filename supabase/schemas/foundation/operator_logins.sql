@@ -1,4 +1,4 @@
--- Logins of operators, one a person. Whoever owns the database makes them; the role operator has no right to make any.
+-- Logins of operators, one a person. The owner of the database makes them; the role operator may not.
 
 create function private.login_row(role name) returns json
 language sql stable
@@ -34,7 +34,7 @@ begin
   return json_build_object('login', private.login_row(role));
 end $$;
 comment on function private.login_create(jsonb) is
-  'A login of one operator: {name, verifier} to {login}. verifier is the SCRAM-SHA-256 verifier of its password. With the rights of who calls: of the owner of the database, who alone may make roles.';
+  'Makes the login of one operator: {name, verifier} to {login}. verifier is the SCRAM-SHA-256 verifier of its password. Runs with the rights of the caller: only the owner of the database may make roles.';
 
 create function private.login_disable(input jsonb) returns json
 language plpgsql
@@ -56,7 +56,7 @@ begin
   return json_build_object('changed', enabled, 'login', private.login_row(role));
 end $$;
 comment on function private.login_disable(jsonb) is
-  'Ends a login of an operator: {name} to {changed, login}. The role stays, so that its name is never another person''s. With the rights of who calls, as login_create.';
+  'Ends a login of an operator: {name} to {changed, login}. The role stays, so that no other person gets its name. Runs with the rights of the caller, as login_create.';
 
 create function ops.login_list(input jsonb) returns json
 language sql stable security definer

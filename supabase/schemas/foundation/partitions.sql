@@ -1,5 +1,5 @@
--- Tables that only grow have a partition for each year, so that an old year can be put away whole. Their borders are Dutch, as those
--- of all years. A row of a year that has no partition goes to the default one, and moves when the year gets its own.
+-- Tables that only grow have a partition for each year, so that an old year can be put away whole. Years begin at Dutch midnight. A row of a
+-- year without a partition goes to the default one, and moves when the year gets its own.
 
 create function private.make_year_partition(parent regclass, year int) returns boolean
 language plpgsql
@@ -36,7 +36,7 @@ begin
   return true;
 end $$;
 comment on function private.make_year_partition(regclass, int) is
-  'Gives a year of a table that is partitioned by private.partition_by_year its partition, with the rows of that year that the default one held; says whether it did. Fails with lock_not_available where it would have to wait.';
+  'Makes a year''s partition of a table that uses private.partition_by_year. Moves that year''s rows from the default partition; returns whether it made one. Fails with lock_not_available if it would have to wait.';
 
 create function private.make_due_partitions() returns int
 language plpgsql security definer
@@ -63,7 +63,7 @@ begin
   return made;
 end $$;
 comment on function private.make_due_partitions() is
-  'Gives this year and the next a partition in every table that has one for each year: the next year''s is there a year ahead. Definer, because tables belong to their owner.';
+  'Makes the partitions of this year and the next in every table that has one for each year. Definer, because tables belong to their owner.';
 grant execute on function private.make_due_partitions() to api_owner;
 
 create function private.partition_by_year(parent regclass) returns void
@@ -79,4 +79,4 @@ begin
   perform private.make_due_partitions();
 end $$;
 comment on function private.partition_by_year(regclass) is
-  'Stands beside each table that only grows and is made `partition by range` of the moment of its rows: a partition for each year, made by private.make_due_partitions, and a default one, which loses nothing. Policies and grants are the table''s; its partitions have none, and nobody reaches them but through it.';
+  'Stands beside each table that only grows and is made `partition by range` of the moment of its rows. Makes a default partition, which loses nothing, and those of private.make_due_partitions. Policies and grants are the table''s; partitions have none, so nobody reaches them but through it.';

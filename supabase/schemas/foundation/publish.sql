@@ -1,4 +1,4 @@
--- Publishing: what stands beside each table and each function that a login role may reach.
+-- Publishing: what stands beside each table and function that a login role may reach.
 
 create function private.expose(signature regprocedure, login name default 'edge') returns void
 language plpgsql
@@ -10,7 +10,7 @@ begin
   execute format('alter function %s owner to api_owner', signature);
 end $$;
 comment on function private.expose(regprocedure, name) is
-  'Stands beside each api function: hands it to api_owner, so that row-level security holds inside it, and lets edge run it, or edge_slow what takes long.';
+  'Stands beside each api function: makes api_owner its owner, so that row-level security holds inside it. Lets edge run it, or edge_slow if it takes long.';
 
 create function private.expose_ops(signature regprocedure) returns void
 language plpgsql
@@ -20,7 +20,7 @@ begin
   execute format('revoke all on function %s from public', signature);
   execute format('grant execute on function %s to operator', signature);
 end $$;
-comment on function private.expose_ops(regprocedure) is 'Stands beside each ops function: lets the operator''s login run it, and nobody else.';
+comment on function private.expose_ops(regprocedure) is 'Stands beside each ops function: lets only the operator''s login run it.';
 
 create function private.isolate(tenant_table regclass, privileges text) returns void
 language plpgsql
@@ -49,4 +49,4 @@ begin
                  tenant_table, owner_column);
 end $$;
 comment on function private.keep_to_owner(regclass, name) is
-  'Stands beside each table whose rows belong to a person or a CPO client: within the tenant either reaches their own. Who is neither reaches nothing, unless their breadth is the tenant.';
+  'Stands beside each table whose rows belong to a person or a CPO client: either reaches only their own. Other callers reach nothing, unless their breadth is the tenant.';

@@ -1,4 +1,5 @@
--- What an api function answers in place of its JSON: a refusal, or what it needs first. packages/shared/src/foundation/db.ts reads both.
+-- What an api function answers in place of its JSON: a refusal, or a request for something first. packages/shared/src/foundation/db.ts reads
+-- both.
 
 create function private.refuse(code text, detail json default '{}') returns void
 language plpgsql
@@ -8,7 +9,7 @@ begin
   raise exception using errcode = 'RULE1', message = code, detail = detail::text;
 end $$;
 comment on function private.refuse(text, json) is
-  'Says no, and nothing that was written stays: the usual refusal. code is a key of the error table; detail holds the extra fields of the error.';
+  'The usual refusal: it undoes what was written. code is a key of the error table; detail holds the extra fields of the error.';
 grant execute on function private.refuse(text, json) to api_owner;
 
 create function private.refusal(code text, detail json default '{}') returns json
@@ -16,7 +17,7 @@ language sql immutable
 set search_path = ''
 as $$ select json_build_object('refused', code, 'with', detail) $$;
 comment on function private.refusal(text, json) is
-  'Says no by an answer, which commits: for where something written must stay (a counted guess, a debit, a recorded check), or before anything is written.';
+  'A refusal as an answer, which commits. For writes that must stay (a counted guess, a debit, a recorded check), or before anything is written.';
 grant execute on function private.refusal(text, json) to api_owner;
 
 create function private.ask(next text, about json) returns json
@@ -24,5 +25,5 @@ language sql immutable
 set search_path = ''
 as $$ select json_build_object('next', next, 'about', about) $$;
 comment on function private.ask(text, json) is
-  'Asks for something from outside the database, as an answer: the function is called again with the same input and beside it, under the name of the kind, what was fetched.';
+  'Asks for something from outside the database, as an answer. The function is called again with the same input, and the result under the name of its kind.';
 grant execute on function private.ask(text, json) to api_owner;

@@ -7,10 +7,10 @@
 --
 -- Nothing lives in `public`, and the Data API is off.
 --
--- A function in plpgsql keeps its plans for the life of the connection; one in SQL is planned again in every
--- statement that calls it, unless it can be inlined, which a set search_path forbids. So what every request runs is plpgsql, or a view.
+-- A function in plpgsql keeps its plans for the life of the connection. A function in SQL is planned again in every statement that calls
+-- it, unless the planner inlines it, which a set search_path forbids. So what every request runs is plpgsql, or a view.
 
--- A body may name what a later file creates. `npm run migration` checks all bodies when everything stands.
+-- A body may name what a later file creates. `npm run migration` checks all bodies once everything is loaded.
 set check_function_bodies = off;
 
 create schema core;
@@ -23,11 +23,9 @@ comment on schema api is 'What edge functions may run. Owned by api_owner, which
 comment on schema ops is 'What the operator may run. Crosses tenants on purpose; every change writes an audit row.';
 comment on schema private is 'Helpers. Not callable by a login role.';
 
--- Roles belong to the cluster, not to the database: several databases of one server share them.
---
--- A statement that waits or runs too long ends: each waiting one holds a connection that every other request needs. The limits are
--- the role's, because `set local` inside a function does not lengthen the statement that runs it. What takes long by its nature
--- (a reset, scheduled work, ten thousand sessions at once) has a login role of its own, and nothing else may run as it.
+-- Roles belong to the cluster: several databases of one server share them. A statement that waits or runs too long ends, because it holds a
+-- connection that other requests need. The limits are the role's, because `set local` inside a function does not lengthen the statement that
+-- runs it. Slow work (a reset, scheduled work, ten thousand sessions at once) has a login role of its own, for nothing else.
 do $$
 declare
   wanted  record;
@@ -61,8 +59,8 @@ begin
   end if;
 end $$;
 
--- A type of pg_temp is found before those of pg_catalog, also where search_path is empty. So whoever may make one could have a
--- definer's cast to uuid run a function of their own, with the rights of the owner of the database. Of our logins none may.
+-- A type of pg_temp is found before those of pg_catalog, also with an empty search_path. A login that may make one could have a definer's
+-- cast to uuid run its own function, with the rights of the database owner. None of our logins may.
 do $$
 begin
   execute format('revoke temporary on database %I from public', current_database());
@@ -71,8 +69,8 @@ begin
   end if;
 end $$;
 
--- What large objects hold belongs to no table and no tenant, and nothing deletes it: a login could fill the disk with them. Where
--- these functions belong to another role than the one that migrates, as on hosted Supabase, docs/security.md says what is left.
+-- Large objects belong to no table and no tenant, and nothing deletes them: a login could fill the disk with them. If another role than the
+-- migrating one owns these functions, as on hosted Supabase, docs/security.md says what is left.
 do $$
 declare
   made regprocedure;

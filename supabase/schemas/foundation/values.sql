@@ -4,7 +4,7 @@ create function private.as_uuid(value text) returns uuid
 language sql immutable
 set search_path = ''
 as $$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $$;
-comment on function private.as_uuid(text) is 'The text as an id, or null where it is none: what a person typed may be a name.';
+comment on function private.as_uuid(text) is 'The text as an id, or null if it is none: a person may have typed a name.';
 grant execute on function private.as_uuid(text) to api_owner;
 
 create function private.as_moment(value text) returns timestamptz
@@ -15,34 +15,35 @@ as $$
                and pg_input_is_valid(value, 'timestamptz')
               then date_trunc('second', value::timestamptz) end
 $$;
-comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; null where it is none.';
+comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; else null.';
 grant execute on function private.as_moment(text) to api_owner;
 
 create function private.as_day(value text) returns date
 language sql immutable
 set search_path = ''
 as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_valid(value, 'date') then value::date end $$;
-comment on function private.as_day(text) is 'A calendar day as people write it, 2026-08-15; null where it is none. Postgres by itself reads infinity and yesterday too.';
+comment on function private.as_day(text) is
+  'A calendar day as people write it, 2026-08-15; else null. Postgres by itself reads infinity and yesterday too.';
 
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
 set search_path = ''
 as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
-comment on function private.as_count(jsonb) is 'A number of JSON as a whole one; null where it is none, or too large.';
+comment on function private.as_count(jsonb) is 'A JSON number as a whole one; null if it is none, or too large.';
 grant execute on function private.as_count(jsonb) to api_owner;
 
 create function private.as_decimal(value text, places int) returns numeric
 language sql immutable
 set search_path = ''
 as $$ select case when value ~ ('^[0-9]{1,9}([.][0-9]{1,' || places || '})?$') then value::numeric end $$;
-comment on function private.as_decimal(text, int) is 'A number of at most nine digits and so many decimals, without a sign; null where it is none.';
+comment on function private.as_decimal(text, int) is 'A number of at most nine digits and so many decimals, without a sign; else null.';
 grant execute on function private.as_decimal(text, int) to api_owner;
 
 create function private.as_border(value text) returns timestamptz
 language sql stable
 set search_path = ''
 as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
-comment on function private.as_border(text) is 'A date as the Dutch midnight it begins with, a moment as itself.';
+comment on function private.as_border(text) is 'A date as its Dutch midnight, a moment as itself.';
 grant execute on function private.as_border(text) to api_owner;
 
 create function private.claim_token_hash(hex text) returns bytea
@@ -58,7 +59,7 @@ begin
   return hash;
 end $$;
 comment on function private.claim_token_hash(text) is
-  'How a token that was made just now is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known, and is nobody else''s because it is of 256 random bits.';
+  'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 random bits make it unique.';
 grant execute on function private.claim_token_hash(text) to api_owner;
 
 create function private.csv_line(variadic fields text[]) returns text
@@ -70,28 +71,30 @@ as $$
     from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value else coalesce(value, '') end as field
             from unnest(fields) with ordinality as u (value, place)) f
 $$;
-comment on function private.csv_line(text[]) is 'A line of CSV as RFC 4180 says: null is an empty field; one that begins like a formula, and is no number, gets a quote in front.';
+comment on function private.csv_line(text[]) is
+  'A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote in front.';
 grant execute on function private.csv_line(text[]) to api_owner;
 
 create function private.words_of(said text) returns text[]
 language sql immutable parallel safe
 return array_remove(regexp_split_to_array(lower(regexp_replace(normalize(coalesce(said, ''), nfkd), '[\u0300-\u036f]', '', 'g')), '[^[:alnum:]]+'), '');
-comment on function private.words_of(text) is 'The words of a text, letters without their accents and in lower case: what is not a letter or a digit only parts them.';
+comment on function private.words_of(text) is 'The words of a text in lower case, without accents. Anything but letters and digits separates them.';
 grant execute on function private.words_of(text) to api_owner;
 
 create function private.phone_end(phone text) returns text
 language sql immutable parallel safe
 return right(regexp_replace(phone, '\D', '', 'g'), 9);
-comment on function private.phone_end(text) is 'The last nine digits of a telephone number, which are the same however its beginning is written: 06, +316, 00316.';
+comment on function private.phone_end(text) is 'The last nine digits of a telephone number, the same for 06, +316 and 00316.';
 grant execute on function private.phone_end(text) to api_owner;
 
 create function private.search_words(variadic said text[]) returns tsvector
 language sql immutable parallel safe
 return array_to_tsvector(private.words_of(array_to_string(said, ' ')));
-comment on function private.search_words(text[]) is 'What a row is found by: the words of these texts. For the index that private.search_query looks into.';
+comment on function private.search_words(text[]) is 'The words by which a row is found, for the index that private.search_query uses.';
 grant execute on function private.search_words(text[]) to api_owner;
 
 create function private.search_query(typed text) returns tsquery
 language sql immutable
 return (select string_agg(quote_literal(left(w.word, 255)) || ':*', ' & ')::tsquery from unnest(private.words_of(typed)) as w (word));
-comment on function private.search_query(text) is 'Whatever has, for each word that was typed, a word that begins with it. Null where nothing was typed but signs.';
+comment on function private.search_query(text) is
+  'Matches rows that have, for each typed word, a word that begins with it. Null if only signs were typed.';

@@ -12,7 +12,7 @@ begin
                               case when not g.iban_present then 'iban_present' end], null)
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
-comment on function private.closed_gates(core.connections) is 'The gates of a connection that are closed, by their names in the checklist.';
+comment on function private.closed_gates(core.connections) is 'The closed gates of a connection, by their names in the checklist.';
 grant execute on function private.closed_gates(core.connections) to api_owner;
 
 create function private.months_wait(connection core.connections) returns boolean
@@ -27,7 +27,7 @@ begin
      where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0);
 end $$;
 comment on function private.months_wait(core.connections) is
-  'Whether a connection has kWh that a mandate covers and no booking took in yet, of a month in which a MID charger stood there.';
+  'Whether a mandate covers kWh of a connection, of a month with a MID charger, that no booking has yet.';
 grant execute on function private.months_wait(core.connections) to api_owner;
 
 create function private.grounds_to_reject(connection core.connections) returns text[]
@@ -44,5 +44,5 @@ begin
   return closed;
 end $$;
 comment on function private.grounds_to_reject(core.connections) is
-  'The closed gates that keep a registration from being approved: one may have closed since it was submitted. A missing IBAN does not, nor that a mandate is over where months that it covers wait for the registration.';
+  'The closed gates that prevent approval of a registration: one may have closed since it was submitted. A missing IBAN prevents nothing. Nor do an ended mandate or a removed charger, while covered months wait.';
 grant execute on function private.grounds_to_reject(core.connections) to api_owner;

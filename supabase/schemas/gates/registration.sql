@@ -21,7 +21,7 @@ begin
   end if;
 end $$;
 comment on function private.note_eligibility(uuid, uuid[]) is
-  'Writes an event for each of these accounts of CPO clients that has become ERE-eligible, or is not any more. Called after anything that can close a gate; private.advance_registration calls it after what can open one.';
+  'Writes an event for each of these CPO accounts that became ERE-eligible, or is not any more. Called after anything that can close a gate; private.advance_registration calls it after what can open one.';
 grant execute on function private.note_eligibility(uuid, uuid[]) to api_owner;
 
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
@@ -51,7 +51,7 @@ begin
   end loop;
 end $$;
 comment on function private.advance_registration(uuid, boolean) is
-  'Submits the registration of a connection: of a CPO''s account by itself once all four gates hold, of a person''s when they have done their part, a signature and a charger; review judges the rest. Called after anything that can open a gate; corrected says that it is an answer to a rejection.';
+  'Submits the registration of a connection. A CPO''s account needs all four gates, a person''s a signature and a charger; review judges the rest. Called after anything that can open a gate. corrected: it answers a rejection.';
 grant execute on function private.advance_registration(uuid, boolean) to api_owner;
 
 create function private.review_registration(connection core.connections, verdict text) returns void
@@ -70,5 +70,5 @@ begin
                          connection.id);
 end $$;
 comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd, and has the signatory told. On what ground is for the reviewer who asks.';
+  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd, and has the signatory told. The caller checks the grounds.';
 grant execute on function private.review_registration(core.connections, text) to api_owner;

@@ -1,7 +1,7 @@
 -- The tables and views of gates.
 
--- Three of the four, those of the connection itself: both views below add whether the account has an IBAN, each from the row of
--- core.accounts that it reads anyway.
+-- Three of the four gates, of the connection itself. Both views below add the account's IBAN, from the row of core.accounts that they read
+-- anyway.
 create view core.connection_checks with (security_invoker = true) as
 select c.partner_id,
        c.account_id,
@@ -12,7 +12,7 @@ select c.partner_id,
        coalesce(c.ean_validation_status in ('matched', 'manual'), false) as ean_validated,
        h.found is not null as mid_charger_registered
   from core.connection_mandates c
-  -- a join and not an exists: who orders by a gate and shows it too would run an exists twice
+  -- a join, because a query that orders by a gate and shows it would run an exists twice
   left join lateral (
     select true as found from core.chargers h
      where h.partner_id = c.partner_id and h.connection_id = c.connection_id and h.status = 'active' and h.mid_eligible limit 1) h on true
@@ -29,7 +29,7 @@ comment on view core.connection_gates is
   'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Eligibility is computed here and nowhere else.';
 grant select on core.connection_gates to api_owner;
 
--- The account itself is in it, as the connection is in core.connection_mandates.
+-- It has the account's own columns, as core.connection_mandates has the connection's.
 create view core.account_gates with (security_invoker = true) as
 select a.partner_id,
        a.id as account_id,
@@ -44,7 +44,7 @@ select a.partner_id,
        coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and a.iban_ciphertext is not null, false) as ere_eligible,
        case when g.mandate_signed then g.mandate_valid_from end as mandate_valid_from
   from core.accounts a
-  -- of several connections the one with which most gates hold stands for the account: it is eligible exactly when all four hold for one of them
+  -- the connection with which most gates hold stands for the account: it is eligible exactly when all four hold for one
   left join lateral (
     select * from core.connection_checks g
      where g.partner_id = a.partner_id and g.account_id = a.id

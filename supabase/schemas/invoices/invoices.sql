@@ -1,4 +1,4 @@
--- Invoices: what the service writes in a partner's name for its share (self-billing), and the VAT that comes on top.
+-- Invoices: the service writes them in a partner's name for its share (self-billing), with VAT on top.
 
 create function private.invoice_number(invoice core.invoices) returns text
 language sql immutable
@@ -35,7 +35,7 @@ begin
                       where o.partner_id = share_entries.partner and o.ledger_partner_id = e.partner_id and o.entry_id = e.id);
 end $$;
 comment on function private.share_entries(uuid) is
-  'What came to a partner''s share, or was taken back from it, and is on no invoice yet: the quarter of delivery, euro, and the invoice that it takes back from.';
+  'Entries of a partner''s share that no invoice has: quarter of delivery, euro, and the invoice that a reversal corrects.';
 
 create function private.dutch_vat_number(value text) returns boolean
 language sql immutable
@@ -53,7 +53,8 @@ as $$
     when partner.vat_regime = 'reverse_charge' and private.dutch_vat_number(partner.company ->> 'vat') then 'vat_number_dutch'
     when coalesce(partner.company ->> 'street', '') = '' or coalesce(partner.company ->> 'city', '') = '' then 'address_missing' end
 $$;
-comment on function private.why_no_invoice(core.partners) is 'What has to be known of a partner before an invoice is written in its name, the first that is not; null where it is.';
+comment on function private.why_no_invoice(core.partners) is
+  'The first thing that is missing of a partner to write an invoice in its name; null if nothing is.';
 grant execute on function private.why_no_invoice(core.partners), private.dutch_vat_number(text) to api_owner;
 
 create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
@@ -94,7 +95,7 @@ begin
   return invoice;
 end $$;
 comment on function private.write_invoice(core.partners, core.invoices) is
-  'Writes an invoice of what of its quarter is on none, or a credit note of what was taken back from the one it corrects, and moves its VAT to an account of its own, which the next payout pays; null where there is nothing. Invoices of the partner are locked.';
+  'Writes an invoice of its quarter''s entries that no invoice has, or a credit note of the corrected invoice''s reversals. Moves its VAT to an account of its own, which the next payout pays. Null if there is nothing. The partner''s invoices are locked.';
 
 create function private.issue_invoices(partner core.partners, wanted date, by_login text) returns setof core.invoices
 language plpgsql
@@ -137,7 +138,7 @@ begin
   end if;
 end $$;
 comment on function private.issue_invoices(core.partners, date, text) is
-  'Writes what a partner''s share in a quarter still needs: a credit note for each invoice of which something was taken back, at the rate of that invoice, and an invoice of what is on none.';
+  'Writes what a partner''s share in a quarter still needs. That is a credit note for each invoice with reversals, at its rate, and an invoice of the rest.';
 
 create function private.invoice_months(invoice core.invoices) returns json
 language sql stable

@@ -10,7 +10,8 @@ as $$
     'corrects', (select private.invoice_number(i) from core.invoices i where i.partner_id = invoice.partner_id and i.id = invoice.corrects), 'quarter', private.quarter_name(invoice.quarter), 'issued_on', invoice.issued_on, 'issued_by', invoice.issued_by,
     'vat_regime', invoice.vat_regime, 'vat_rate', invoice.vat_rate, 'net_eur', invoice.net, 'vat_eur', invoice.vat, 'total_eur', invoice.net + invoice.vat)
 $$;
-comment on function private.invoice_row(core.invoices) is 'An invoice as the operator sees it: below zero a credit note, with the number of the invoice it corrects.';
+comment on function private.invoice_row(core.invoices) is
+  'An invoice as the operator sees it. Below zero it is a credit note, with the number of the invoice it corrects.';
 
 create function ops.invoice_issue(input jsonb) returns json
 language plpgsql security definer
@@ -51,7 +52,7 @@ begin
   return json_build_object('changed', issued <> '[]', 'invoices', issued, 'left_out', left_out);
 end $$;
 comment on function ops.invoice_issue(jsonb) is
-  'Writes invoices of a quarter of delivery, one for each partner with a share that is on none, and credit notes of what was taken back: {quarter, partner?} to {changed, invoices, left_out}.';
+  'Writes the invoices and credit notes that partners'' shares in a quarter of delivery need: {quarter, partner?} to {changed, invoices, left_out}.';
 select private.expose_ops('ops.invoice_issue(jsonb)');
 
 create function ops.invoice_list(input jsonb) returns json
@@ -85,7 +86,8 @@ begin
   end if;
   return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', private.invoice_months(invoice));
 end $$;
-comment on function ops.invoice_show(jsonb) is 'An invoice, the company data it has, and what it charges by the month of delivery: {partner, number} to {invoice, company, months}.';
+comment on function ops.invoice_show(jsonb) is
+  'An invoice, its company data, and what it charges by month of delivery: {partner, number} to {invoice, company, months}.';
 select private.expose_ops('ops.invoice_show(jsonb)');
 
 create function ops.vat_set(input jsonb) returns json
@@ -111,7 +113,8 @@ begin
   end if;
   return json_build_object('changed', changed, 'rate', json_build_object('valid_from', since, 'rate', wanted));
 end $$;
-comment on function ops.vat_set(jsonb) is 'The standard rate of VAT from a day on, which no invoice was issued on or after: {valid_from, rate} to {changed, rate}.';
+comment on function ops.vat_set(jsonb) is
+  'Sets the standard rate of VAT from a day on: {valid_from, rate} to {changed, rate}. Refused if an invoice was issued on that day or later.';
 select private.expose_ops('ops.vat_set(jsonb)');
 
 create function ops.vat_list(input jsonb) returns json

@@ -1,4 +1,4 @@
--- That the scheduled jobs run: what /health/ready and the figures for monitoring say of them.
+-- The runs of scheduled jobs, for /health/ready and the figures for monitoring.
 
 create function private.record_job_run(job text, ok boolean, ms int) returns void
 language sql security definer
@@ -16,7 +16,7 @@ begin
   perform private.record_job_run(run ->> 'job', (run ->> 'ok')::boolean, (run ->> 'ms')::int);
   return json_build_object('recorded', true);
 end $$;
-comment on function api.record_job_run(jsonb, jsonb) is 'Notes that a run of a job came to its end: {job: worker or documents, ok, ms}.';
+comment on function api.record_job_run(jsonb, jsonb) is 'Notes that a run of a job ended: {job: worker or documents, ok, ms}.';
 select private.expose('api.record_job_run(jsonb, jsonb)', 'edge_slow');
 
 create function private.schema_version() returns text
@@ -33,7 +33,7 @@ begin
   return version;
 end $$;
 comment on function private.schema_version() is
-  'The newest migration of this database; null where it was made without. Definer, because the table is the owner''s.';
+  'The newest migration of this database; null if it was made without. Definer, because the table is the owner''s.';
 grant execute on function private.schema_version() to api_owner;
 
 create function private.job_age(job text) returns int
@@ -43,7 +43,7 @@ as $$
   select extract(epoch from private.now() - r.finished_at)::int
     from core.job_runs r where r.job = job_age.job order by r.id desc limit 1
 $$;
-comment on function private.job_age(text) is 'Seconds since a job last came to its end; null where it never did. Definer, because runs belong to no tenant.';
+comment on function private.job_age(text) is 'Seconds since a job last ended; null if it never did. Definer, because runs belong to no tenant.';
 grant execute on function private.job_age(text) to api_owner;
 
 create function api.ready(caller jsonb) returns json
@@ -54,5 +54,5 @@ begin
   perform private.act_as(caller, 'anyone');
   return json_build_object('schema_version', private.schema_version(), 'worker_age_seconds', private.job_age('worker'));
 end $$;
-comment on function api.ready(jsonb) is 'What /health/ready asks: {schema_version, worker_age_seconds}, each null where there is none.';
+comment on function api.ready(jsonb) is 'What /health/ready asks: {schema_version, worker_age_seconds}, each null if there is none.';
 select private.expose('api.ready(jsonb)');

@@ -1,4 +1,4 @@
--- Scheduled work: each call does what is due. The worker calls.
+-- Scheduled work: the worker calls, and each call does what is due.
 
 create function api.run_due_jobs(caller jsonb) returns json
 language plpgsql security definer
@@ -24,5 +24,6 @@ begin
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep('rate_limits'));
 end $$;
-comment on function api.run_due_jobs(jsonb) is 'Everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
+comment on function api.run_due_jobs(jsonb) is
+  'Does everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
 select private.expose('api.run_due_jobs(jsonb)', 'edge_slow');

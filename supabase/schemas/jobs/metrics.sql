@@ -1,10 +1,10 @@
--- Figures for monitoring: of the service as a whole, never of a partner or a person. Each is read by an index and counted no further than
--- ten thousand, so that a scrape costs the same of a million rows as of ten thousand.
+-- Figures for monitoring: of the service as a whole, never of a partner or a person. Each uses an index and counts no further than ten
+-- thousand, so that a scrape of a million rows costs no more.
 
 create function private.seconds_since(moment timestamptz) returns numeric
 language sql stable
 return coalesce(round(extract(epoch from private.now() - moment), 3), 0);
-comment on function private.seconds_since(timestamptz) is 'How long ago a moment was; 0 where there is none.';
+comment on function private.seconds_since(timestamptz) is 'How long ago a moment was; 0 for null.';
 
 create function private.months_by_status() returns table (status text, months numeric)
 language plpgsql stable
@@ -30,7 +30,7 @@ begin
     select k.status, coalesce((counts ->> k.status)::numeric, 0)
       from unnest(array['staged', 'outside_mandate', 'submitted', 'registered', 'rejected']) k (status);
 end $$;
-comment on function private.months_by_status() is 'Delivered months by status: exact up to ten thousand in all, above that what the planner reckons.';
+comment on function private.months_by_status() is 'Delivered months by status: exact up to ten thousand in all, above that the planner''s estimate.';
 
 create function private.unchained(of_log text) returns bigint
 language plpgsql stable
@@ -113,7 +113,7 @@ as $$
   union all select 'documents_oldest_due_seconds', null, private.seconds_since(min(d.created_at)) from due_documents d
   union all select 'unchained_entries', l.log, private.unchained(l.log) from unnest(array['audit', 'ledger']) l (log)
 $$;
-comment on function private.metrics() is 'Definer: the figures are of all tenants at once, and of none.';
+comment on function private.metrics() is 'Definer: the figures are of all tenants at once.';
 grant execute on function private.metrics() to api_owner;
 
 create function api.metrics(caller jsonb) returns json
@@ -125,5 +125,5 @@ begin
   return (select json_agg(json_build_object('name', m.name, 'label', m.label, 'value', m.value)) from private.metrics() m);
 end $$;
 comment on function api.metrics(jsonb) is
-  'Figures for monitoring: [{name, label, value}]. label is the job, status or log that it is of, value null where nothing was ever counted. No personal data, no partner.';
+  'Figures for monitoring: [{name, label, value}]. label is the job, status or log; value is null if nothing was ever counted. No personal data, no partner.';
 select private.expose('api.metrics(jsonb)', 'edge_slow');

@@ -1,6 +1,5 @@
--- The operator on everything at once: what waits, how much there is, what was sold. No personal data.
--- It answers as quickly of a million accounts as of ten: what waits is counted by the index that serves it and no further than
--- ten thousand, and how many rows a large table has is what the planner reckons.
+-- The operator on everything at once: what waits, how much there is, what was sold. No personal data. It answers as quickly for a million
+-- accounts as for ten. What waits is counted by its index, up to ten thousand; large tables have the planner's estimate.
 
 create function private.waiting(what text, query text) returns json
 language plpgsql stable
@@ -13,7 +12,7 @@ begin
   execute format('select count(*) from (%s limit %s) w', query, most + 1) into waiting;
   return json_build_object('what', what, 'count', least(waiting, most), 'or_more', waiting > most);
 end $$;
-comment on function private.waiting(text, text) is 'How many rows a query of ours has, counted up to ten thousand: {what, count, or_more}.';
+comment on function private.waiting(text, text) is 'Counts the rows of a query of ours, up to ten thousand: {what, count, or_more}.';
 
 create function private.held(what text, kind regclass) returns json
 language plpgsql stable
@@ -28,7 +27,8 @@ begin
   return json_build_object('what', what, 'about', true, 'count', greatest((counted ->> 'count')::bigint, (
     select sum(greatest(c.reltuples, 0))::bigint from pg_partition_tree(kind) t join pg_class c on c.oid = t.relid where t.isleaf)));
 end $$;
-comment on function private.held(text, regclass) is 'How many rows a table has, exactly up to ten thousand and about above that: {what, count, about}.';
+comment on function private.held(text, regclass) is
+  'Counts the rows of a table, exactly up to ten thousand and about above that: {what, count, about}.';
 
 create function private.sold_by_year() returns json
 language sql stable
@@ -47,7 +47,7 @@ as $$
              and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
        group by 1) y
 $$;
-comment on function private.sold_by_year() is 'What was sold of each year of delivery, less what was taken back.';
+comment on function private.sold_by_year() is 'The sales of each year of delivery, less what was taken back.';
 
 create function ops.stats(input jsonb) returns json
 language sql stable security definer
@@ -83,5 +83,5 @@ as $$
     'sold', private.sold_by_year())
 $$;
 comment on function ops.stats(jsonb) is
-  'What waits for somebody or for a job, how much there is, and what was sold by year of delivery: {} to {at, waits, holds, sold}. No personal data. Counts above ten thousand are not exact.';
+  'What waits for somebody or a job, how much there is, and what was sold by year of delivery: {} to {at, waits, holds, sold}. No personal data. Counts above ten thousand are not exact.';
 select private.expose_ops('ops.stats(jsonb)');

@@ -1,5 +1,5 @@
 -- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many
--- things do not agree, and the first of them. They read all that a tenant has: hash joins, whatever the planner believes.
+-- things disagree, and the first of them. They read everything of a tenant: hash joins, whatever the planner believes.
 
 create function private.check_units(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
@@ -212,4 +212,4 @@ as $$
   union all select * from private.check_partner_sums(tenant)
 $$;
 comment on function private.check_ledger(uuid) is
-  'What must hold of a tenant''s ledger, months, bookings, sales, payouts and kept sums: what should be, what is, how many things are wrong, and the first of them.';
+  'Checks a tenant''s ledger, months, bookings, sales, payouts and kept sums. Answers what should be, what is, how many things are wrong, and the first of them.';

@@ -1,4 +1,4 @@
--- Each tenant's books are checked once a day, one tenant in each run of the worker: to read all that a large one has takes seconds.
+-- Each tenant's books are checked once a day, one tenant in each run of the worker: reading a large one takes seconds.
 
 create function private.begin_ledger_check() returns uuid
 language sql security definer
@@ -14,7 +14,7 @@ as $$
   returning k.partner_id
 $$;
 comment on function private.begin_ledger_check() is
-  'A tenant whose books are due to be checked, who is then not due for a day; null where none is. Definer: every tenant''s turn comes.';
+  'Picks a tenant whose books are due, and makes it not due for a day; null if there is none. Definer: every tenant has its turn.';
 grant execute on function private.begin_ledger_check() to api_owner;
 
 create function private.finish_ledger_check(tenant uuid) returns bigint
@@ -27,7 +27,7 @@ as $$
   returning c.wrong
 $$;
 comment on function private.finish_ledger_check(uuid) is
-  'Checks a tenant''s books and keeps how many things do not agree. Definer, because nobody else reads all that a tenant has.';
+  'Checks a tenant''s books and stores how many things disagree. Definer, because nobody else reads everything of a tenant.';
 grant execute on function private.finish_ledger_check(uuid) to api_owner;
 
 create function api.begin_ledger_check(caller jsonb) returns json
@@ -39,7 +39,7 @@ begin
   return json_build_object('partner_id', private.begin_ledger_check());
 end $$;
 comment on function api.begin_ledger_check(jsonb) is
-  'Whose books are to be checked now: {partner_id}, null where nobody''s are. Claimed for a day, so that a check which does not end is not begun again at once.';
+  'The tenant whose books are checked now: {partner_id}, null if none is due. Leased for a day, so that a check that does not end is not repeated at once.';
 select private.expose('api.begin_ledger_check(jsonb)', 'edge_slow');
 
 create function api.finish_ledger_check(caller jsonb, due jsonb) returns json
@@ -50,5 +50,5 @@ begin
   perform private.act_as(caller, 'worker');
   return json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
 end $$;
-comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things do not agree.';
+comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things disagree.';
 select private.expose('api.finish_ledger_check(jsonb, jsonb)', 'edge_slow');

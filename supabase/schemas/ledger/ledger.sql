@@ -1,4 +1,4 @@
--- The ledger: every kWh, ERE and cent, from which account to which. docs/ere.md says what moves when.
+-- The ledger: every kWh, ERE and cent that moved from one account to another. docs/ere.md says what moves when.
 
 create function private.balance(partner uuid, unit text, kind text, owner uuid) returns numeric
 language plpgsql stable
@@ -11,7 +11,7 @@ begin
       from core.ledger_accounts a
      where a.partner_id = balance.partner and a.owner = balance.owner and a.kind = balance.kind and a.unit = balance.unit), 0);
 end $$;
-comment on function private.balance(uuid, text, text, uuid) is 'What was credited to an account less what was debited from it; 0 where nothing ever was.';
+comment on function private.balance(uuid, text, text, uuid) is 'What was credited to an account less what was debited from it; 0 if nothing was.';
 
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
@@ -55,7 +55,7 @@ begin
   return written;
 end $$;
 comment on function private.post(uuid, private.posting[]) is
-  'Writes entries and opens the accounts they name; says how many were new. An amount of 0 moves nothing and is left out; the same cause again must be the same entry, and writes nothing.';
+  'Writes entries, opens the accounts they name, and returns how many were new. An amount of 0 moves nothing and is left out. The same cause again must be the same entry, and writes nothing.';
 
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
@@ -74,4 +74,4 @@ begin
   return written;
 end $$;
 comment on function private.reverse_postings(uuid, text[]) is
-  'Moves back what the entries of these causes moved; a cause without an entry had nothing to move. Once each: says how many were new.';
+  'Moves back what the entries of these causes moved, once each, and returns how many were new. A cause without an entry had nothing to move.';

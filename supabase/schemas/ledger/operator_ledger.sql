@@ -21,5 +21,5 @@ begin
       from checked k);
 end $$;
 comment on function ops.ledger_check(jsonb) is
-  'Whether kWh, ERE and money agree from the delivered months to the last cent, of one partner or of all: {partner?} to {ok, checks, wrong}.';
+  'Whether kWh, ERE and money agree from delivered months to the last cent: {partner?} to {ok, checks, wrong}. Of one partner or of all.';
 select private.expose_ops('ops.ledger_check(jsonb)');

@@ -22,11 +22,11 @@ create table core.ledger_accounts (
     ('EUR', 'payout'), ('EUR', 'bank'),
     -- a partner's VAT on its share; the service's claim to get that back from the tax authority
     ('EUR', 'vat'), ('EUR', 'input_vat'),
-    -- the tenant's: the other side of balances whose entries, or whose things, retention deleted
+    -- the tenant's: the other side of balances whose entries, or subjects, retention deleted
     ('kWh', 'closed'), ('ERE', 'closed'), ('EUR', 'closed')))
 );
 comment on table core.ledger_accounts is
-  'What a balance is kept of: a unit, a kind, and whose it is (owner: the id of a customer''s account, a booking, a sale or a partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
+  'An account of the ledger: a unit, a kind, and an owner (an account, booking, sale or partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
 select private.isolate('core.ledger_accounts', 'select');
 
 create table core.ledger_entries (
@@ -36,7 +36,7 @@ create table core.ledger_entries (
   credit     uuid           not null,
   unit       text           not null,
   amount     numeric(20, 6) not null,
-  -- what it is for, such as row:<id>:submitted; in the collation of its bytes, so that an index finds the causes of one thing
+  -- what it is for, such as row:<id>:submitted; collated by its bytes, so that an index finds the causes of one thing
   cause      text           collate "C" not null,
   at         timestamptz    not null default private.now(),
   constraint ledger_entries_pkey primary key (partner_id, id),
@@ -49,7 +49,7 @@ create table core.ledger_entries (
 );
 comment on table core.ledger_entries is
   'An amount that moved from the account debit to the account credit. One row is both sides, so an unbalanced entry cannot exist. Append-only; a correction is a reversal. No personal data; kept seven years.';
-comment on column core.ledger_entries.cause is 'Unique in a tenant: a step that is done twice writes nothing.';
+comment on column core.ledger_entries.cause is 'Unique in a tenant: a repeated step writes nothing.';
 -- serve: the balance of one account, each a scan of one range
 create index ledger_entries_debit on core.ledger_entries (partner_id, debit) include (amount);
 create index ledger_entries_credit on core.ledger_entries (partner_id, credit) include (amount);
@@ -64,16 +64,14 @@ select a.partner_id, a.id as account_id, a.unit, a.kind, a.owner, a.opened_at, c
             union all
             select partner_id, debit, -amount from core.ledger_entries) e
      group by e.partner_id, e.account_id) s on s.partner_id = a.partner_id and s.account_id = a.id;
-comment on view core.ledger_balances is 'All balances, for a look at many of them. Of one account private.balance is quicker.';
+comment on view core.ledger_balances is 'All balances, for reading many of them. For one account private.balance is quicker.';
 grant select on core.ledger_balances to api_owner;
 
--- A step writes thousands of rows, and the next one reads them before any statistics know of them. So what is looked up by its key in
--- these tables, and in those of bookings and sales, is looked up row by row (lateral, with offset 0): never a join of all with all.
---
--- A function that reads for such a step is planned anew each time, for what its arguments are (force_custom_plan). That setting goes on
--- to whatever runs meanwhile: so a function that writes, or that is called for each row, says auto, or every check of a foreign key, and
--- each of those calls, would be planned anew. And it says that no table is read whole, which a plan that was made while there were few
--- rows would go on doing.
+-- A step writes thousands of rows, and the next one reads them before any statistics know of them. So these tables, and those of bookings
+-- and sales, are looked up by key, row by row (lateral, with offset 0), and never joined whole. A function that reads for such a step is
+-- planned each time for its arguments (force_custom_plan). That setting also holds for what the function calls. So a function that writes,
+-- or is called for each row, says auto, or every check of a foreign key and every call would be planned again. It also says that no table is
+-- read whole, or a plan made for few rows would go on doing that.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -92,5 +90,5 @@ create table core.ledger_checks (
   constraint ledger_checks_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.ledger_checks is
-  'When a tenant''s books were last checked, and how many things did not agree then. A check that was begun and not finished leaves the last result. No personal data.';
+  'When a tenant''s books were last checked, and how many things disagreed. An unfinished check leaves the last result. No personal data.';
 select private.isolate('core.ledger_checks', 'select');

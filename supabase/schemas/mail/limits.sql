@@ -1,5 +1,5 @@
--- How many mails an address gets in a day. Whoever asks for a mail decides where it goes: a stranger on a page, a partner, a CPO.
--- Production only: the sandbox writes to nobody, and tests use one address all day.
+-- How many mails an address gets in a day. A caller decides where a mail goes: a stranger on a page, a partner, a CPO. Production only: the
+-- sandbox writes to nobody, and tests use one address all day.
 
 create function private.counted_kind(cause text) returns text
 language plpgsql immutable
@@ -13,10 +13,10 @@ begin
                               'invitation_code', 'manager_invitation') then matter end;
 end $$;
 comment on function private.counted_kind(text) is
-  'As what a mail is counted, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells what happened and is never dropped.';
+  'The kind that counts a mail, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells what happened and is never dropped.';
 grant execute on function private.counted_kind(text) to api_owner;
 
--- In the next two, written into the queries that ask for them, no regular expression: an import asks for five hundred.
+-- The planner writes the next two into the calling queries, so they have no regular expression: an import asks for five hundred.
 
 create function private.counted_address(email text) returns text
 language sql immutable
@@ -29,13 +29,14 @@ return case
   when split_part(lower(split_part(email, '@', 2)), '.', 1) in ('outlook', 'hotmail', 'live', 'msn', 'fastmail')
     then split_part(split_part(lower(email), '@', 1), '+', 1) || '@' || split_part(lower(email), '@', 2)
   else lower(email) end;
-comment on function private.counted_address(text) is 'The mailbox of an address, for limits only: tags, and dots (of Proton also - and _) where the provider ignores them, make no other one.';
+comment on function private.counted_address(text) is
+  'The mailbox of an address, for limits only. Tags make no other mailbox, nor dots (of Proton also - and _) if the provider ignores them.';
 grant execute on function private.counted_address(text) to api_owner;
 
 create function private.mail_subject(email text, key text) returns text
 language sql immutable
 return 'mail:' || encode(private.claim_mac('email:' || private.counted_address(email), (private.keys_for('mail', key))[1]), 'hex');
-comment on function private.mail_subject(text, text) is 'An address as limits know it, without naming it.';
+comment on function private.mail_subject(text, text) is 'The HMAC of an address, by which limits know it.';
 grant execute on function private.mail_subject(text, text) to api_owner;
 
 create function private.take_mails(subjects text[], kind text, whole_bucket text, kind_bucket text, dry boolean default false) returns setof bigint
@@ -76,7 +77,7 @@ begin
   select a.place from asked a join taken t on t.subject = a.subject where a.rank <= t.granted;
 end $$;
 comment on function private.take_mails(text[], text, text, text, boolean) is
-  'Counts a mail of a kind for each of these subjects, where it fits, and returns the places (from 1) of those that do: within the quota of one bucket for all kinds, of the other for this kind. Of a subject that stands several times the first fit. A dry one counts nothing. Definer, because limits belong to no tenant.';
+  'Counts a mail of a kind for each of these subjects with room, and returns their places (from 1). whole_bucket limits all kinds, kind_bucket this kind. Of a subject that stands several times the first fit. dry counts nothing. Definer, because limits belong to no tenant.';
 grant execute on function private.take_mails(text[], text, text, text, boolean) to api_owner;
 
 create function private.mails_that_fit(kind text, emails text[], key text, connection uuid default null, dry boolean default false) returns setof bigint
@@ -109,7 +110,7 @@ begin
     from private.take_mails(subjects, kind, 'mail', case kind when 'invitation' then 'draft_invitation_any' else 'mail_kind' end, dry) as t (place);
 end $$;
 comment on function private.mails_that_fit(text, text[], text, uuid, boolean) is
-  'Counts a mail of a kind to each of these addresses and returns the places (from 1) of those that may be mailed: by address, invitations by address and partner too, mail about one connection by that connection, wherever it goes. A dry one counts nothing.';
+  'Counts a mail of a kind to each address, and returns the places (from 1) that may be mailed. Mail counts by address, invitations also by address and partner, and mail about a connection also by connection. dry counts nothing.';
 grant execute on function private.mails_that_fit(text, text[], text, uuid, boolean) to api_owner;
 
 create function private.sign_in_mail(request jsonb) returns text
@@ -132,7 +133,7 @@ begin
   return case when device is not null or exists (select from private.take_mails(array[subject], kind, 'mail', 'mail_kind')) then 'fits' else 'dropped' end;
 end $$;
 comment on function private.sign_in_mail(jsonb) is
-  'Counts a sign-in code that somebody asks for, {email, address_hash, device_hash, mail}: fits, refused, or dropped without a word. By the browser where it signed in to this account before, else by the network and the address, known here or not. Definer, because limits belong to no tenant.';
+  'Counts a requested sign-in code, {email, address_hash, device_hash, mail}: fits, refused, or dropped without a word. A browser that signed in to this account before counts itself; others count by network and address, known or not. Definer, because limits belong to no tenant.';
 grant execute on function private.sign_in_mail(jsonb) to api_owner;
 
 create function private.own_code_fits(kind text, address text, key text) returns boolean
@@ -143,7 +144,7 @@ begin
   return private.is_sandbox() or exists (select from private.take_mails(array[private.mail_subject(address, key) || '@own'], kind, 'mail_kind', 'mail_kind'));
 end $$;
 comment on function private.own_code_fits(text, text, text) is
-  'Counts a code of a kind for a browser that has proved the address, apart from all other mail of it: what strangers and partners have mailed keeps nobody from withdrawing a mandate or changing an account number.';
+  'Counts a code of a kind for a browser that proved the address, apart from its other mail. So no stranger or partner keeps anybody from withdrawing a mandate or changing an account number.';
 grant execute on function private.own_code_fits(text, text, text) to api_owner;
 
 create function private.mail_rate() returns jsonb
@@ -153,5 +154,5 @@ as $$
   select private.rate_json('mail', 1, 86400,
     (extract(epoch from (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam' - private.now()) * 1000000)::bigint, false)
 $$;
-comment on function private.mail_rate() is 'How a limit on mail stands that is reached: until the next Dutch day, as private.rate_json.';
+comment on function private.mail_rate() is 'The state of a mail limit that is reached, until the next Dutch day, as private.rate_json.';
 grant execute on function private.mail_rate() to api_owner;

@@ -1,4 +1,4 @@
--- Notices: what a customer is to be told after signing. Written in the transaction of what it is about; the worker makes a mail of each.
+-- Notices: what a customer is told after signing. Written in the transaction of the change; the worker makes a mail of each.
 
 create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
 language sql
@@ -10,7 +10,7 @@ as $$
   on conflict on constraint notices_cause_key do nothing
 $$;
 comment on function private.notify(uuid, text, text, jsonb, uuid) is
-  'Has a customer of this tenant told by mail, once for a cause. Who has no e-mail address is not told.';
+  'Has a customer of this tenant told by mail, once for a cause. A customer without an e-mail address is not told.';
 grant execute on function private.notify(uuid, text, text, jsonb, uuid) to api_owner;
 
 create function private.still_missing(account core.accounts) returns text[]
@@ -24,7 +24,7 @@ as $$
                            where h.partner_id = account.partner_id and h.account_id = account.id and h.status = 'active'
                              and h.mid_eligible is distinct from false) then 'charger' end], null)
 $$;
-comment on function private.still_missing(core.accounts) is 'What of iban and charger a customer has yet to give.';
+comment on function private.still_missing(core.accounts) is 'Which of iban and charger a customer has yet to give.';
 
 create function private.notice_details(notice core.notices) returns jsonb
 language plpgsql stable
@@ -45,7 +45,7 @@ begin
   return notice.details;
 end $$;
 comment on function private.notice_details(core.notices) is
-  'What a notice says now; null where there is nothing left to say: what was missing was given, the mandate was renewed or has ended.';
+  'What a notice says now. Null if nothing is left to say: the missing thing was given, or the mandate was renewed or ended.';
 
 create function private.notice_post(notice core.notices) returns jsonb
 language plpgsql stable
@@ -80,7 +80,7 @@ begin
      where a.partner_id = notice.partner_id and a.id = notice.account_id and details is not null);
 end $$;
 comment on function private.notice_post(core.notices) is
-  'What a mail about a notice is composed of; null where there is nothing left to say, or nobody to say it to.';
+  'What a mail about a notice is composed of; null if there is nothing to say, or nobody to tell.';
 
 create function private.due_notices(size int) returns jsonb
 language plpgsql security definer
@@ -107,7 +107,8 @@ begin
   end loop;
   return posts;
 end $$;
-comment on function private.due_notices(int) is 'The next notices to mail, each claimed for five minutes. Definer: every tenant at once, and what the draft of a person''s account says is in its partner''s.';
+comment on function private.due_notices(int) is
+  'The next notices to mail, each leased for five minutes. Definer: every tenant at once, and a person''s draft is in its partner''s tenant.';
 grant execute on function private.due_notices(int) to api_owner;
 
 create function api.due_notices(caller jsonb, batch jsonb) returns json
@@ -155,7 +156,8 @@ begin
     where email is not null;
   return true;
 end $$;
-comment on function private.mail_notice(jsonb) is 'Puts the mail of a notice in the outbox, once; with token_hash there is a link in it to sign by. Definer: every tenant at once.';
+comment on function private.mail_notice(jsonb) is
+  'Puts the mail of a notice in the outbox, once. With token_hash it has a link to sign by. Definer: every tenant at once.';
 grant execute on function private.mail_notice(jsonb) to api_owner;
 
 create function api.mail_notices(caller jsonb, posts jsonb) returns json
@@ -168,5 +170,5 @@ begin
     select count(*) filter (where private.mail_notice(p.post)) from jsonb_array_elements(posts) as p (post)));
 end $$;
 comment on function api.mail_notices(jsonb, jsonb) is
-  'The mails of due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is that of the link to sign by in it, or null.';
+  'Mails due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is of the mail''s link to sign by, or null.';
 select private.expose('api.mail_notices(jsonb, jsonb)', 'edge_slow');

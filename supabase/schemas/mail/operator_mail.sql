@@ -1,6 +1,6 @@
 -- The operator on mail: list, show, send again.
 
-create function private.mail_row(mail core.mail_outbox, subject text) returns json
+create function private.mail_row(mail core.mail_outbox) returns json
 language sql stable
 set search_path = ''
 as $$
@@ -10,7 +10,6 @@ as $$
     'created_at', private.iso(mail.created_at),
     'status', mail.status,
     'recipient', mail.recipient,
-    'subject', subject,
     'template', mail.template,
     'attempts', mail.attempts,
     'last_error', mail.last_error,
@@ -41,19 +40,18 @@ begin
        order by m.created_at desc, m.id desc limit size;
   end if;
 end $$;
-comment on function private.newest_mails(jsonb, int) is 'The newest mails of {to?, partner?, failed?}: failed for good, or waiting after a failure.';
+comment on function private.newest_mails(jsonb, int) is
+  'The newest mails of {to?, partner?, failed?}. failed: failed for good, or waiting after a failure.';
 
 create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
 set search_path = ''
 as $$
-  -- to read a code takes mail_show, which leaves an audit row
-  select json_build_object('mails', coalesce(json_agg(private.mail_row(m, private.masked(m.subject))
-                                                      order by m.created_at desc, m.id desc), '[]'))
+  select json_build_object('mails', coalesce(json_agg(private.mail_row(m) order by m.created_at desc, m.id desc), '[]'))
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
 comment on function ops.mail_list(jsonb) is
-  'Mail that waits, was sent, was captured or was dropped by a limit of its address, newest first, without its text, and a code in its subject masked: {to?, partner?, failed?, limit?} to {mails}.';
+  'Mail, newest first, without its content: {to?, partner?, failed?, limit?} to {mails}. It waits, was sent, was captured or was dropped by a limit of its address.';
 select private.expose_ops('ops.mail_list(jsonb)');
 
 create function ops.mail_show(input jsonb) returns json
@@ -76,10 +74,10 @@ begin
   end if;
   -- a mail may hold a code or a link that lets its reader act as the recipient
   perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
-  return json_build_object('mail', private.mail_row(mail, mail.subject), 'text', mail.text, 'links', mail.links);
+  return json_build_object('mail', private.mail_row(mail), 'locale', mail.locale, 'content', mail.content);
 end $$;
 comment on function ops.mail_show(jsonb) is
-  'One mail with its text and links: {id}, or the newest of {to?, partner?}, to {mail, text, links}. Leaves an audit row, for it reads what was meant for the recipient.';
+  'One mail and what it is about: {id}, or the newest of {to?, partner?}, to {mail, locale, content}. It shows what was meant for the recipient, so it leaves an audit row.';
 select private.expose_ops('ops.mail_show(jsonb)');
 
 create function private.still_opens(mail core.mail_outbox) returns boolean
@@ -115,22 +113,23 @@ begin
     perform private.act_for_partner(notice.partner_id);
     return private.notice_details(notice) is not null and not exists (
       -- of the mails about a mandate that ends, one to a CPO's customer has a link to sign by in it
-      select from unnest(mail.links) as l (url)
+      select from jsonb_array_elements_text(coalesce(mail.content -> 'links', jsonb_build_array(mail.content #>> '{reader,link}'))) as l (url)
        cross join lateral private.link_by_token(encode(sha256(convert_to(regexp_replace(l.url, '^.*/', ''), 'UTF8')), 'hex')) as k
        where private.link_state(k) not in ('unknown', 'open'));
   end if;
   return true;
 end $$;
 comment on function private.still_opens(core.mail_outbox) is
-  'Whether what a mail asks its reader to do can still be done by it: its code or link has not expired and was not used or replaced, and what it asks for is still missing. What only tells something always does.';
+  'Whether a mail is still of use: its code or link works, and what it asks for is still missing. Mail that only tells something always is.';
 
 create function private.wants_no_mail(mail core.mail_outbox) returns boolean
 language sql stable
 set search_path = ''
 as $$
-  select coalesce(private.is_suppressed(decode((regexp_match(mail.unsubscribe_url, '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')), false)
+  select coalesce(private.is_suppressed(decode((regexp_match(mail.content ->> 'unsubscribe_url', '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')), false)
 $$;
-comment on function private.wants_no_mail(core.mail_outbox) is 'Whether its reader has opted out of mail of this kind; the link to opt out by has the hash of the address in it.';
+comment on function private.wants_no_mail(core.mail_outbox) is
+  'Whether its reader has opted out of mail of this kind. The unsubscribe link has the hash of the address.';
 
 create function ops.mail_resend(input jsonb) returns json
 language plpgsql security definer
@@ -162,14 +161,14 @@ begin
     perform private.refuse('mail_outdated', json_build_object('mail', mail.id));
   elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() + interval '5 minutes' then
     -- it goes by itself, or a worker has it in hand, which claims it for five minutes: it must not be sent twice
-    return json_build_object('changed', false, 'mail', private.mail_row(mail, private.masked(mail.subject)));
+    return json_build_object('changed', false, 'mail', private.mail_row(mail));
   end if;
   update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
    where m.partner_id = mail.partner_id and m.id = mail.id
   returning * into mail;
   perform private.act_for_partner(mail.partner_id), private.audit('mail.resent', mail.id);
-  return json_build_object('changed', true, 'mail', private.mail_row(mail, private.masked(mail.subject)));
+  return json_build_object('changed', true, 'mail', private.mail_row(mail));
 end $$;
 comment on function ops.mail_resend(jsonb) is
-  'Has a mail that failed, or waits long after a failure, sent by the next run of the worker: {id} to {changed, mail}. Not what was sent, which is wiped; nor what a limit dropped, which has no text; nor what its reader can do nothing with any more, or asked not to get.';
+  'Has the worker''s next run send a mail that failed, or waits long after a failure: {id} to {changed, mail}. Refuses mail that was sent or dropped, because its content is gone. Refuses mail that its reader can no longer use, or opted out of.';
 select private.expose_ops('ops.mail_resend(jsonb)');

@@ -9,9 +9,9 @@ create unlogged table core.mail_counts (
   constraint mail_counts_pkey primary key (subject, day)
 ) with (fillfactor = 50);
 comment on table core.mail_counts is
-  'Mails of a Dutch day to an address (its hash), of one connection, about the endpoints of one log, or asked for by one browser or network. Deleted by the first run of jobs on the next day. Unlogged: after a crash the day begins again.';
+  'Mails of a Dutch day by subject: an address (hashed), a connection, a log''s endpoints, a browser or a network. The first run of jobs on the next day deletes them. Unlogged: after a crash the day begins again.';
 comment on column core.mail_counts.kinds is 'How many of each kind, as private.counted_kind names them.';
-comment on column core.mail_counts.granted is 'How many the statement that wrote this row last was granted.';
+comment on column core.mail_counts.granted is 'How many the last statement that wrote this row was granted.';
 alter table core.mail_counts enable row level security;
 
 create table core.mail_outbox (
@@ -22,12 +22,7 @@ create table core.mail_outbox (
   template        text        not null,
   locale          text        not null,
   recipient       text        not null,
-  subject         text        not null,
-  html            text        storage external not null,
-  text            text        not null,
-  links           text[]      not null default '{}',
-  reply_to        text,
-  unsubscribe_url text,
+  content         jsonb       not null,
   status          text        not null,
   attempts        int         not null default 0,
   next_attempt_at timestamptz not null default private.now(),
@@ -40,14 +35,13 @@ create table core.mail_outbox (
   constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
 );
 comment on table core.mail_outbox is
-  'Every mail, as composed. Never twice for one cause. On the sandbox it is captured and never sent. Personal data and live links in it: the body is wiped once sent, the row purged after 90 days.';
+  'Every mail, once for each cause. The sandbox captures it and never sends it. Its content has personal data, codes and live links: it is deleted once sent, the row after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: written for an address that has no login, as long as it takes to look like one that has; never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day. Never sent; its text is not stored.';
-comment on column core.mail_outbox.html is
-  'Stored as it is: to compress it for the minute until it is sent, and wiped, took a quarter of an import that mails 500 invitations.';
-comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null where it was the partner''s, a link''s or a job''s.';
-comment on column core.mail_outbox.unsubscribe_url is 'For the header List-Unsubscribe (RFC 8058); null where the mail answers what its reader just did.';
--- serves: what the worker sends next; 'nobody' is in it so that both are as much work to write
+  'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day. Never sent; its content is not stored.';
+comment on column core.mail_outbox.content is
+  'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale; a mail of 0.9.0 has it here. unsubscribe_url also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
+comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null for a partner, a link or a job.';
+-- serves: what the worker sends next; it has 'nobody' too, so that both cost the same to write
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
@@ -75,13 +69,13 @@ create table core.notices (
   constraint notices_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
   constraint notices_kind_known check (kind in (
     'registration_approved', 'registration_rejected', 'something_missing', 'mandate_ending', 'mandate_ended', 'mandate_withdrawn',
-    'payout_sent', 'payout_failed', 'payout_iban_changed'))
+    'payout_sent', 'payout_paid', 'payout_failed', 'payout_iban_changed'))
 );
 comment on table core.notices is
-  'What a customer is told: one cause is told once, ever. details is what only the moment knew; who is told, where and in which language is looked up when it is mailed. No names or addresses in it; kept as long as the account.';
-comment on column core.notices.due_at is 'When a mail is to be made of it; moved on while a worker is at it, null once that is done.';
+  'What a customer is told, once for each cause. details is what only the moment knew. Recipient and language are looked up when it is mailed. No names or addresses in it; kept as long as the account.';
+comment on column core.notices.due_at is 'When to make a mail of it; moved on while a worker is at it, null once done.';
 comment on column core.notices.details is
-  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}, without the number where it is told at the end of the day.';
+  'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; mandate_withdrawn {by, covered_until}; payout_sent {amount_eur, iban_last4, from, until}, the days on which it is expected; payout_paid, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by}, without the number if told at the end of the day.';
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told

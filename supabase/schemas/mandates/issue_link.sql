@@ -41,8 +41,11 @@ begin
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    email_sent := private.enqueue_mail(input -> 'mails' -> coalesce(input ->> 'locale', partner.locale, 'nl'), signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name), connection => connection);
+    email_sent := private.enqueue_mail(
+      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'), 'key', coalesce(input -> 'key', input #> '{mails,nl,key}')),
+      signatory.email, 'mandate_link:' || link.id,
+      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name, 'logo', private.partner_brand(partner) -> 'logo',
+                         'link', input -> 'mandate_link'), connection => connection);
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -57,5 +60,5 @@ begin
     'mail_limit', send_email and not email_sent);
 end $$;
 comment on function api.issue_mandate_link(jsonb, jsonb) is
-  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, mails: {nl, en} | null}. Voids the older link. While a mandate holds only from 1 November of its last year: then for the years after it.';
+  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, key}. Voids the older link. While a mandate holds it needs 1 November of the last year, and is for the years after.';
 select private.expose('api.issue_mandate_link(jsonb, jsonb)');

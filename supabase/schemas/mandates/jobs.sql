@@ -1,5 +1,5 @@
--- The scheduled work on mandates: warnings before they end, their end, what is still missing after a signature. Each takes the accounts
--- it tells something before it writes, those that nobody holds, and leaves the others to the next run: a reset locks accounts first.
+-- The scheduled work on mandates: warnings before they end, their end, and what is missing after a signature. Each first locks the accounts
+-- it tells something, because a reset locks accounts first. It leaves accounts that are locked to the next run.
 
 create function private.emit_ended(tenant uuid, ended uuid[]) returns void
 language plpgsql
@@ -55,7 +55,7 @@ begin
   return coalesce(cardinality(expired), 0);
 end $$;
 comment on function private.expire_mandates() is
-  'Writes down what connection_mandates already reads from the calendar, and has those told who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
+  'Marks ended mandates, which connection_mandates already reads from the calendar, and tells customers who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
 grant execute on function private.expire_mandates() to api_owner;
 
 create function private.announce_endings() returns bigint
@@ -86,7 +86,7 @@ as $$
   select count(*) from told
 $$;
 comment on function private.announce_endings() is
-  'Has those told whose mandate ends this year and who have not renewed: from 1 November on, and once more from 1 December on, whichever of them is due. Definer: every tenant at once.';
+  'Tells customers who have not renewed that their mandate ends this year, from 1 November, and again from 1 December. Definer: every tenant at once.';
 grant execute on function private.announce_endings() to api_owner;
 
 create function private.announce_missing() returns bigint
@@ -112,5 +112,5 @@ as $$
   select count(*) from told
 $$;
 comment on function private.announce_missing() is
-  'Has a person told, once, three days after signing, that the IBAN or the charger is still missing. Definer: every tenant at once.';
+  'Tells a person once, three days after signing, that the IBAN or the charger is missing. Definer: every tenant at once.';
 grant execute on function private.announce_missing() to api_owner;

@@ -7,7 +7,7 @@ as $$
   select max(m.valid_until) from core.mandates m
    where m.partner_id = tenant and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
 $$;
-comment on function private.signed_until(uuid, uuid) is 'The last day of what is signed for a connection, today or later; null where nothing is.';
+comment on function private.signed_until(uuid, uuid) is 'The last day, today or later, that is signed for a connection; null if nothing is.';
 grant execute on function private.signed_until(uuid, uuid) to api_owner;
 
 create function private.is_renewed(mandate core.mandates) returns boolean
@@ -18,7 +18,7 @@ as $$
                   where m.partner_id = mandate.partner_id and m.connection_id = mandate.connection_id and m.status = 'signed'
                     and m.valid_until > mandate.valid_until)
 $$;
-comment on function private.is_renewed(core.mandates) is 'Whether the years after those of a mandate are signed for too.';
+comment on function private.is_renewed(core.mandates) is 'Whether years after those of a mandate are signed for too.';
 grant execute on function private.is_renewed(core.mandates) to api_owner;
 
 create function private.can_sign(connection uuid, tenant uuid default private.partner_id()) returns boolean
@@ -31,7 +31,7 @@ begin
   return held_until is null or private.today() >= make_date(extract(year from held_until)::int, 11, 1);
 end $$;
 comment on function private.can_sign(uuid, uuid) is
-  'Whether somebody may sign for a connection: where no mandate holds, and from 1 November of the last year that is signed for.';
+  'Whether somebody may sign for a connection: if no mandate holds, and from 1 November of the last signed year.';
 grant execute on function private.can_sign(uuid, uuid) to api_owner;
 
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
@@ -55,7 +55,7 @@ begin
       from unnest(case when fixed_years is null then array[1, 3, 5] else array[fixed_years] end) as n (years));
 end $$;
 comment on function private.mandate_periods(uuid, int) is
-  'What can be signed for today: [{validity_years, valid_from, valid_until}], the years that were fixed or each that can be chosen. A first mandate begins on 1 January of this year, and signed in November or December lasts the next year too; a renewal begins after what is signed. The connection may be null: nothing is signed for it.';
+  'What can be signed for today: [{validity_years, valid_from, valid_until}], for the fixed years or each choice. A first mandate begins on 1 January of this year. Signed in November or December, it lasts the next year too. A renewal begins after what is signed. For a null connection nothing is signed.';
 grant execute on function private.mandate_periods(uuid, int) to api_owner;
 
 create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)
@@ -70,7 +70,7 @@ as $$
    where c.partner_id = private.partner_id() and c.id = connection
 $$;
 comment on function private.terms_of(uuid, uuid) is
-  'The percentages a signature agrees to today: those of the partner who brings the person right now, or brought them before; of a CPO''s account those of its partner. Definer, because people are in the house and their partner is another tenant.';
+  'The percentages a signature agrees to today. They are of the partner who brings or brought the person, or of a CPO account''s partner. Definer, because people are in the house and their partner is another tenant.';
 grant execute on function private.terms_of(uuid, uuid) to api_owner;
 
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
@@ -99,7 +99,7 @@ begin
      from core.connections c where c.partner_id = private.partner_id() and c.id = connection;
 end $$;
 comment on function private.end_mandate(uuid, text, text) is
-  'Ends the signed mandate of a connection, and the one that was signed for the years after it; the months they covered are judged again, and the signatory is told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';
+  'Ends the signed mandate of a connection, and one for the years after it. Judges the months they covered again, and has the signatory told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';
 grant execute on function private.end_mandate(uuid, text, text) to api_owner;
 
 create function private.lapse_mandates(connection uuid) returns void
@@ -114,7 +114,7 @@ begin
   end if;
 end $$;
 comment on function private.lapse_mandates(uuid) is
-  'EAN or address of a connection are others from now on: what was signed for those before covers none of its open months any more.';
+  'Called when EAN or address of a connection change: earlier signatures no longer cover its open months.';
 grant execute on function private.lapse_mandates(uuid) to api_owner;
 
 create function private.void_mandate_links(connection uuid) returns void
@@ -137,5 +137,5 @@ as $$
     and split_part(return_url, '?', 1) !~* '[/\\](\.|%2e){2}([/\\]|$)', false)
 $$;
 comment on function private.return_url_allowed(text, text) is
-  'Whether a return URL is the registered one followed by /, ? or nothing, without a fragment and not climbing out of it.';
+  'Whether a return URL is the registered one followed by /, ? or nothing. It may have no fragment, and must not climb out of it.';
 grant execute on function private.return_url_allowed(text, text) to api_owner;

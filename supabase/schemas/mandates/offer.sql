@@ -1,4 +1,4 @@
--- What a signatory is told before signing: what an ERE was worth, and who pays.
+-- What a signatory is told before signing: the value of an ERE, and who pays.
 
 create function private.last_price(tenant uuid) returns numeric
 language sql stable security definer
@@ -7,7 +7,7 @@ as $$
   select f.price from core.figures f where f.partner_id = tenant and f.price is not null order by f.delivery_year desc limit 1
 $$;
 comment on function private.last_price(uuid) is
-  'What an ERE brought on average in the latest year whose figures are published to a tenant, in euro; null while none is known. Definer, because a customer''s pages see no sales.';
+  'The average price of an ERE, in euro, in the latest year published to a tenant; null if unknown. Definer, because a customer''s pages see no sales.';
 grant execute on function private.last_price(uuid) to api_owner;
 
 create function private.offer(tenant uuid, payout_handler text) returns jsonb
@@ -21,5 +21,5 @@ as $$
     'price_per_ere_eur', private.last_price(tenant))
 $$;
 comment on function private.offer(uuid, text) is
-  'What a mandate yields, as far as it is known: the latest factor, the last average price of the tenant (null while there is none), and who pays.';
+  'What a mandate yields: the latest factor, the tenant''s last average price (null if there is none), and who pays.';
 grant execute on function private.offer(uuid, text) to api_owner;

@@ -21,5 +21,5 @@ begin
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.mandate_revoke(jsonb) is
-  'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?} to {changed, connection}. Open months are judged again; where the customer asked, the whole months before stay covered. Locked ones and the registration stay.';
+  'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?} to {changed, connection}. Open months are judged again. If the customer asked, the whole months before stay covered. Locked months and the registration stay.';
 select private.expose_ops('ops.mandate_revoke(jsonb)');

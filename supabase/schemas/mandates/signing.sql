@@ -4,7 +4,7 @@ create function private.link_by_token(token_hash text) returns core.mandate_link
 language sql stable security definer
 set search_path = ''
 as $$ select l from core.mandate_links l where l.token_hash = decode(link_by_token.token_hash, 'hex') $$;
-comment on function private.link_by_token(text) is 'Finds a link before its tenant is known; definer for that reason alone. The token is the credential.';
+comment on function private.link_by_token(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
 grant execute on function private.link_by_token(text) to api_owner;
 
 create function private.enter_link(caller jsonb, request jsonb) returns core.mandate_links
@@ -64,7 +64,7 @@ as $$
   where c.partner_id = private.partner_id() and c.id = connection_facts.connection
 $$;
 comment on function private.connection_facts(uuid) is
-  'Everything the mandate''s text is composed of but its years, the fee that is agreed to, and where its code goes: the same facts give the same text.';
+  'The facts of the mandate''s text without its years, with the fee, and the address that its code goes to. The same facts give the same text.';
 grant execute on function private.connection_facts(uuid) to api_owner;
 
 create function private.signed_facts(facts jsonb, periods jsonb, request jsonb) returns jsonb
@@ -82,7 +82,7 @@ begin
   return signed;
 end $$;
 comment on function private.signed_facts(jsonb, jsonb, jsonb) is
-  'The facts of a signature, with the years that were chosen of those that can be: refused unless they are what the signatory read, request.facts.';
+  'The facts of a signature, with the chosen years out of periods. Refused unless they equal request.facts, which the signatory read.';
 grant execute on function private.signed_facts(jsonb, jsonb, jsonb) to api_owner;
 
 create function private.shown_mandate(mandate core.mandates) returns jsonb
@@ -97,7 +97,7 @@ as $$
     'valid_from', mandate.valid_from, 'valid_until', mandate.valid_until, 'ended_at', private.iso(mandate.ended_at),
     'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
 $$;
-comment on function private.shown_mandate(core.mandates) is 'What was signed, as its pages show it.';
+comment on function private.shown_mandate(core.mandates) is 'A signed mandate, as its pages show it.';
 grant execute on function private.shown_mandate(core.mandates) to api_owner;
 
 create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
@@ -111,7 +111,7 @@ begin
        and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id, tenant));
 end $$;
 comment on function private.may_sign_again(uuid, uuid) is
-  'Whether who signed may sign again by themselves: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
+  'Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
 grant execute on function private.may_sign_again(uuid, uuid) to api_owner;
 
 create function private.mandate_link_view(link_id uuid) returns json
@@ -148,7 +148,7 @@ begin
     'may_sign_again', state = 'signed' and private.may_sign_again(link.connection_id));
 end $$;
 comment on function private.mandate_link_view(uuid) is
-  'What the pages of a link show. Stable, so that it is all of one moment: what may be signed is other once somebody has signed.';
+  'What the pages of a link show. Stable, so that it reads one moment: a signature changes what may be signed.';
 grant execute on function private.mandate_link_view(uuid) to api_owner;
 
 create function api.open_mandate_link(caller jsonb, request jsonb) returns json
@@ -160,7 +160,7 @@ begin
   return private.mandate_link_view((private.enter_link(caller, request)).id);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
-  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}, and where the state allows code_sent, partner_name, brand, return_url, facts and the periods they may be signed for, offer, held_until, signed, may_sign_again.';
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}. If the state allows also code_sent, partner_name, brand, return_url, facts, periods to sign for, offer, held_until, signed, may_sign_again.';
 select private.expose('api.open_mandate_link(jsonb, jsonb)');
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json
@@ -180,14 +180,15 @@ begin
   if recipient is null then
     perform private.refuse('signatory_email_missing');
   end if;
-  if not private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'), connection => link.connection_id) then
+  if not private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'),
+                              jsonb_build_object('logo', private.partner_brand(private.own_partner()) -> 'logo'), connection => link.connection_id) then
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_code('mandate:' || link.id, recipient, request ->> 'code_hash');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts, as often as the limits of its address allow: {token_hash, code_hash, mail}.';
+  'Mails a one-time code, good for ten minutes and five attempts, within the limits of its address: {token_hash, code_hash, mail}.';
 select private.expose('api.send_mandate_code(jsonb, jsonb)');
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
@@ -212,7 +213,7 @@ begin
   end if;
 end $$;
 comment on function private.end_others_sign_ins(text, uuid) is
-  'On the sandbox the first signature for a tenant ends what signs in at that address: another tenant may have read the code while the address was its own. Definer, because it looks across tenants.';
+  'On the sandbox a tenant''s first signature ends the sign-ins at that address: another tenant may have read the code. Definer, because it looks across tenants.';
 grant execute on function private.end_others_sign_ins(text, uuid) to api_owner;
 
 create function private.record_signature(connection uuid, link uuid, facts jsonb, request jsonb, brought_by uuid default null) returns uuid
@@ -248,7 +249,7 @@ begin
   return mandate;
 end $$;
 comment on function private.record_signature(uuid, uuid, jsonb, jsonb, uuid) is
-  'The signature itself, its evidence and what follows from it, by a mandate link, or by a claim, which has none: {signed_name, document, document_sha256, address, user_agent} on facts. Who signs has been proven by the caller; brought_by is the partner who brings them with this signature.';
+  'Stores a signature, its evidence and what follows, by a mandate link, or a claim, without one: {signed_name, document, document_sha256, address, user_agent} on facts. The caller has proven who signs. brought_by is the partner who brings them with this signature.';
 grant execute on function private.record_signature(uuid, uuid, jsonb, jsonb, uuid) to api_owner;
 
 create function api.sign_mandate(caller jsonb, request jsonb) returns json
@@ -277,13 +278,13 @@ begin
   end if;
   perform private.record_signature(link.connection_id, link.id, facts, request);
   if facts ->> 'email' is not null then
-    perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id);
+    perform private.enqueue_mail(request -> 'mail', facts ->> 'email', 'mandate_signed:' || link.id,
+                                 jsonb_build_object('logo', private.partner_brand(private.own_partner()) -> 'logo'));
   end if;
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
-  'Signs: {token_hash, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail}. '
-  'facts, with the years that were chosen, must still be what was shown.';
+  'Signs: {token_hash, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail}. facts, with the chosen years, must still be what was shown.';
 select private.expose('api.sign_mandate(jsonb, jsonb)');
 
 create function api.decline_mandate(caller jsonb, request jsonb) returns json
@@ -307,7 +308,8 @@ begin
     where c.partner_id = link.partner_id and c.id = link.connection_id and private.signed_until(c.id) is null;
   return json_build_object('ok', true);
 end $$;
-comment on function api.decline_mandate(jsonb, jsonb) is 'Declines to sign: {token_hash, address, user_agent}. While a mandate holds that is for the years after it, and changes nothing.';
+comment on function api.decline_mandate(jsonb, jsonb) is
+  'Declines to sign: {token_hash, address, user_agent}. While a mandate holds this is about later years, and changes nothing.';
 select private.expose('api.decline_mandate(jsonb, jsonb)');
 
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz, signed_by uuid default null) returns void
@@ -324,7 +326,7 @@ as $$
    order by m.created_at desc limit 1
 $$;
 comment on function private.issue_renewal_link(uuid, text, timestamptz, uuid) is
-  'A link to sign again, as the link signed_by, or by which was signed last: in the same language, for as many years where those were fixed, and back to the same address.';
+  'Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.';
 grant execute on function private.issue_renewal_link(uuid, text, timestamptz, uuid) to api_owner;
 
 create function api.renew_mandate(caller jsonb, request jsonb) returns json
@@ -348,5 +350,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.renew_mandate(jsonb, jsonb) is
-  'The bearer of a link that was signed by gets one to sign again, from 1 November of the last year on and after it: {token_hash, new_token_hash}. Ten a day.';
+  'Gives the bearer of a signed link one to sign again, from 1 November of the last year on: {token_hash, new_token_hash}. Ten a day.';
 select private.expose('api.renew_mandate(jsonb, jsonb)');

@@ -20,9 +20,9 @@ create table core.mandate_links (
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
 comment on table core.mandate_links is
-  'A link a signatory signs through: good for 14 days, one signature, and until a newer one is issued. token_hash is the SHA-256 of 256 random bits.';
-comment on column core.mandate_links.locale is 'The language that was chosen for the signatory, null where nobody chose.';
-comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null where the signatory chooses.';
+  'A link a signatory signs through: good for 14 days, one signature, until a newer one is issued. token_hash is the SHA-256 of 256 random bits.';
+comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
+comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
@@ -68,16 +68,17 @@ create table core.mandates (
   constraint mandates_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100)
 );
 comment on table core.mandates is
-  'What a signatory decided, by a mandate link or a claim, with the evidence: the text as shown, its SHA-256, the typed name, the code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
-comment on column core.mandates.link_id is 'The mandate link by which it was decided; null where a claim was signed.';
-comment on column core.mandates.fee_pct is 'The fee on what the customer''s ERE yield, in percent, as it was agreed: a later change of the partner''s does not touch it.';
+  'What a signatory decided, by a mandate link or a claim, with the evidence. That is the text as shown, its SHA-256, typed name, code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+comment on column core.mandates.link_id is 'The mandate link it was decided by; null for a claim.';
+comment on column core.mandates.fee_pct is
+  'The agreed fee on what the customer''s ERE yield, in percent. The partner''s later changes do not affect it.';
 comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
-comment on column core.mandates.renewal is 'Decided while another one held, for the years after it: a decline of these changes nothing.';
-comment on column core.mandates.locale is 'The language it was signed in, in which the signatory is written to afterwards.';
+comment on column core.mandates.renewal is 'Decided while another mandate held, for the years after it. Declining these changes nothing.';
+comment on column core.mandates.locale is 'The language it was signed in, for later mail to the signatory.';
 comment on column core.mandates.covered_until is
-  'The last day that counts by it, from valid_from on: its last year''s end; where the customer withdrew it the end of the month before; null where it covers nothing any more. The one rule of what a mandate covers.';
+  'The last day it covers: the end of its last year, or of the month before a customer''s withdrawal. Null if it covers nothing any more. The one rule of what a mandate covers.';
 comment on column core.mandates.lapsed_at is
-  'When EAN or address of the connection was corrected after the last year of this mandate: what it covered is still to be seen, and counts no more unless it is locked.';
+  'When EAN or address of the connection was corrected. What it covered is still shown, and counts only if it is locked.';
 -- serves: the latest mandate of a connection
 create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
 -- serves: the job that ends mandates after their last year
@@ -87,7 +88,7 @@ create index mandates_signed on core.mandates (signed_at) where status = 'signed
 select private.isolate('core.mandates', 'select, insert, update');
 select private.keep_to_owner('core.mandates');
 
--- The connection itself is in it: who wants both would otherwise read it twice, and Postgres sees no such join as needless.
+-- It has the connection's own columns: a query for both would read it twice, because Postgres does not drop such a join.
 create view core.connection_mandates with (security_invoker = true) as
 select c.partner_id,
        c.id as connection_id,
@@ -118,5 +119,5 @@ select c.partner_id,
      order by t.holds desc, t.ahead, m.created_at desc
      limit 1) m on true;
 comment on view core.connection_mandates is
-  'A connection and where it stands with its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, whether or not the job has noted it. renewed_until: the last day of the years signed for ahead.';
+  'A connection and the state of its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, even before the job notes it. renewed_until: the last day of the years signed for ahead.';
 grant select on core.connection_mandates to api_owner;

@@ -2,7 +2,7 @@
 
 create function api.list_ere_positions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
--- planned once: a plan made for the values at hand is no better, and looks cheaper than it is by what planning costs
+-- Planned once: a plan made for the values at hand is no better, and its planning costs more than it shows.
 set search_path = '' set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
@@ -38,5 +38,5 @@ begin
   return private.page_answer('positions', positions, found, query);
 end $$;
 comment on function api.list_ere_positions(jsonb, jsonb) is
-  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, of the year asked for where one is.';
+  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, for the requested year if one is.';
 select private.expose('api.list_ere_positions(jsonb, jsonb)');

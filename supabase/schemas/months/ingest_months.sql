@@ -22,7 +22,7 @@ begin
   return connection;
 end $$;
 comment on function private.lock_for_delivery(uuid, uuid) is
-  'The active connection of an account that months are delivered for, the one wanted or the first, locked: one batch, signature or booking at a time.';
+  'Finds the active connection for a delivery, the wanted one or the first. Locks it: one batch, signature or booking at a time.';
 grant execute on function private.lock_for_delivery(uuid, uuid) to api_owner;
 
 create function api.ingest_months(caller jsonb, input jsonb) returns json
@@ -75,7 +75,5 @@ begin
   return json_build_object('connection_id', connection, 'verdicts', verdicts);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
-  'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, body, body_sha256} to {connection_id, verdicts: {period: verdict}}. '
-  'Three arrays as Postgres writes them, an entry each month: its first day, none twice; kWh and sessions, null where they are none. '
-  'A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or bad_session_count: a bad item is a result, never an exception. One set-based statement.';
+  'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Three arrays as Postgres writes them, an entry each month. The first days are distinct; kWh and sessions are null if invalid. A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or bad_session_count. A bad item is a result, never an exception. One set-based statement.';
 select private.expose('api.ingest_months(jsonb, jsonb)');

@@ -1,8 +1,7 @@
 -- Delivered months: one total a connection and month, with the raw deliveries and every replaced value kept for audit.
 
--- What a foreign key (partner_id, delivery_id) would hold, but asked once for each delivery that a statement names: row by row the check
--- took a quarter of a batch of 240 months. Nobody else sees a delivery before the months that came in by it, so that nothing is
--- deleted between the two checks.
+-- Replaces a foreign key (partner_id, delivery_id). It is checked once for each delivery that a statement names: row by row that took a
+-- quarter of a batch of 240 months. Nobody else sees a delivery before its months, so nothing is deleted between the two checks.
 
 create function private.require_delivery() returns trigger
 language plpgsql security definer
@@ -16,7 +15,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function private.require_delivery() is 'Refuses months that refer to a delivery of their tenant that is not there. Definer, because, like a foreign key, it looks past row-level security.';
+comment on function private.require_delivery() is
+  'Refuses months whose delivery is missing in their tenant. Definer, because, like a foreign key, it looks past row-level security.';
 create trigger require_delivery_inserted after insert on core.delivered_months
   referencing new table as written for each statement execute function private.require_delivery();
 create trigger require_delivery_updated after update on core.delivered_months
@@ -32,7 +32,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function private.keep_delivery() is 'Refuses to delete a delivery that months refer to. Nothing changes the key of one. Definer, because, like a foreign key, it looks past row-level security.';
+comment on function private.keep_delivery() is
+  'Refuses to delete a delivery that months refer to. Nothing changes its key. Definer, because, like a foreign key, it looks past row-level security.';
 create trigger keep_delivery after delete on core.deliveries
   referencing old table as deleted for each statement execute function private.keep_delivery();
 
@@ -60,14 +61,14 @@ begin
   select * into coverage from core.connection_coverage k where k.partner_id = private.partner_id() and k.connection_id = coverage_of.connection;
   return coverage;
 end $$;
-comment on function private.coverage_of(uuid) is 'What the mandates of a connection cover; all null where nobody was asked.';
+comment on function private.coverage_of(uuid) is 'What the mandates of a connection cover; all null if nobody was asked.';
 grant execute on function private.coverage_of(uuid) to api_owner;
 
 create function private.month_status(connection uuid, period date) returns text
 language plpgsql stable
 set search_path = ''
 as $$ begin return private.judge_month(private.coverage_of(connection), period); end $$;
-comment on function private.month_status(uuid, date) is 'judge_month for a single month, of which nobody has read the coverage.';
+comment on function private.month_status(uuid, date) is 'private.judge_month for a single month; it reads the coverage itself.';
 grant execute on function private.month_status(uuid, date) to api_owner;
 
 create function private.judge_months(connection uuid) returns void

@@ -49,5 +49,5 @@ begin
   return json_build_object('changed', after is distinct from before, 'factor', private.factor_row(after));
 end $$;
 comment on function ops.factor_set(jsonb) is
-  'Says what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. The share is needed for a new year, and stays once something is booked by it.';
+  'Sets what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. A new year needs the share, which is fixed once something is booked by it.';
 select private.expose_ops('ops.factor_set(jsonb)');

@@ -6,7 +6,7 @@ create type core.replaced_total as (
   session_count int,
   delivery_id   uuid,
   received_at   timestamptz);
-comment on type core.replaced_total is 'What a month held before: by which delivery, null where it was the sum of charging sessions, and since when.';
+comment on type core.replaced_total is 'What a month held before, and since when. The delivery is null for a sum of charging sessions.';
 
 create table core.deliveries (
   partner_id    uuid        not null,
@@ -24,7 +24,7 @@ create table core.deliveries (
 );
 comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
 comment on column core.deliveries.replaced is
-  'Each total that it replaced by another; null where none. Part of the row, because rows of their own, with their indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
+  'Each total that it replaced; null if none. Part of the row: rows of their own, with indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.isolate('core.deliveries', 'select, insert');
@@ -54,9 +54,10 @@ create table core.delivered_months (
 create index delivered_months_period on core.delivered_months (partner_id, period);
 comment on table core.delivered_months is
   'The kWh of one connection in one month. Kept seven years.';
-comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: no delivery changes it any more.';
-comment on column core.delivered_months.accepted_kwh is 'What the register accepted, as core.credits says: here too, so that a position need not look it up. Null until then.';
-comment on column core.delivered_months.delivery_id is 'Null where the month is the sum of charging sessions that came in one by one.';
+comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: deliveries no longer change it.';
+comment on column core.delivered_months.accepted_kwh is
+  'What the register accepted, copied from core.credits, so that a position need not look it up. Null until then.';
+comment on column core.delivered_months.delivery_id is 'Null if the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
 select private.keep_to_owner('core.delivered_months');
 
@@ -64,7 +65,7 @@ create view core.replaced_months with (security_invoker = true) as
 select d.partner_id, d.connection_id, r.period, r.total_kwh, r.session_count, r.delivery_id, r.received_at, d.id as replaced_by, d.received_at as replaced_at
   from core.deliveries d
   cross join unnest(d.replaced) r;
-comment on view core.replaced_months is 'Each total that a later delivery replaced by another: which delivery brought it, and which replaced it.';
+comment on view core.replaced_months is 'Each total that a later delivery replaced, with the delivery that brought it and the one that replaced it.';
 
 create view core.connection_coverage with (security_invoker = true) as
 select m.partner_id,
@@ -74,10 +75,10 @@ select m.partner_id,
   from core.mandates m
  group by m.partner_id, m.connection_id;
 comment on view core.connection_coverage is
-  'Whether anybody decided about a mandate of a connection, and the days that its mandates cover. Read once for all months of a connection; no row where nobody was asked.';
+  'Whether anybody decided about a mandate of a connection, and the days its mandates cover. Read once for all its months; no row if nobody was asked.';
 grant select on core.connection_coverage to api_owner;
 
--- Which delivered months count toward ERE, and what they are worth. Whoever shows ERE reads core.counted_months.
+-- Which delivered months count toward ERE, and what they are worth. All code that shows ERE reads core.counted_months.
 
 create table core.ere_factors (
   delivery_year   int           not null,
@@ -89,7 +90,7 @@ create table core.ere_factors (
   constraint ere_factors_share_is_share check (renewable_share between 0 and 1)
 );
 comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data. A share by which something was booked never changes.';
-comment on column core.ere_factors.bookable_until is 'The last day on which the register takes months of this year; null while it has not said.';
+comment on column core.ere_factors.bookable_until is 'The last day on which the register takes months of this year; null until it is known.';
 alter table core.ere_factors enable row level security;
 create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
 grant select on core.ere_factors to api_owner;
@@ -106,7 +107,7 @@ select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.
           where m.partner_id = d.partner_id and m.connection_id = d.connection_id
             and d.period between m.valid_from and m.covered_until);
 comment on view core.counted_months is
-  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet is not among them.';
+  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet does not count.';
 grant select on core.counted_months to api_owner;
 
 create function private.month_json(month core.delivered_months) returns text
@@ -128,5 +129,5 @@ select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_han
       from core.connections c
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
      where c.partner_id = g.partner_id and c.account_id = g.account_id) d;
-comment on view core.ere_positions is 'The position of an account as the API shows it, but for its ere.';
+comment on view core.ere_positions is 'The position of an account as the API shows it, without its ere.';
 grant select on core.ere_positions to api_owner;

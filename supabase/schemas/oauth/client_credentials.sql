@@ -1,4 +1,4 @@
--- The client-credentials grant (RFC 6749 section 4.4), and the authentication of a client that every token request begins with.
+-- The client-credentials grant (RFC 6749 section 4.4), and the client authentication that begins every token request.
 
 create function private.authenticate_client(
   request jsonb, grant_type text, out client core.oauth_clients, out rate jsonb, out refusal json)
@@ -40,8 +40,7 @@ begin
   end if;
 end $$;
 comment on function private.authenticate_client(jsonb, text) is
-  'The client of {client_id, secret_hash, address_hash} when its secret is right and it has the grant type (null: any); else a refusal. '
-  'A refusal is an answer, because a failed attempt must be counted. Definer: it runs before there is a client.';
+  'The client of {client_id, secret_hash, address_hash} if its secret is right and it has the grant type (null: any); else a refusal. A refusal is an answer, because a failed attempt must be counted. Definer: it runs before there is a client.';
 grant execute on function private.authenticate_client(jsonb, text) to api_owner;
 
 create function api.grant_client_credentials(caller jsonb, request jsonb) returns json

@@ -24,7 +24,7 @@ begin
   end;
 end $$;
 comment on function private.check_authorization(jsonb) is
-  'The client and scopes of {client_id, redirect_uri, scope}, or why not, in the order in which an answer may be given: without client and redirect URI, never by redirect.';
+  'The client and scopes of {client_id, redirect_uri, scope}, or why not. Without a valid client and redirect URI an answer never goes by redirect, so these are checked first.';
 grant execute on function private.check_authorization(jsonb) to api_owner;
 
 create function private.consent(person uuid, client core.oauth_clients, scopes text[], request jsonb) returns void
@@ -72,7 +72,7 @@ begin
   return json_build_object('scope', array_to_string(checked.scopes, ' '));
 end $$;
 comment on function api.issue_authorization_code(jsonb, jsonb) is
-  'The person allows it: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code lives ten minutes.';
+  'The person allows an application: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code lives ten minutes.';
 select private.expose('api.issue_authorization_code(jsonb, jsonb)');
 
 create function api.describe_authorization(caller jsonb, request jsonb) returns json

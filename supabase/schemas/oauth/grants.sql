@@ -1,4 +1,4 @@
--- What an application holds of a person: grants, the codes and refresh tokens of each, and access tokens revoked before their end.
+-- What an application holds of a person: grants, their codes and refresh tokens, and access tokens revoked early.
 
 create function private.end_grant(grant_id uuid, reason text) returns boolean
 language plpgsql
@@ -12,7 +12,7 @@ begin
   perform private.audit('oauth.grant_ended', grant_id, jsonb_build_object('reason', reason));
   return true;
 end $$;
-comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; says whether it was still live.';
+comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; returns whether it was still live.';
 
 create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
@@ -26,7 +26,7 @@ language sql stable
 set search_path = ''
 as $$ select used_at >= private.now() - interval '30 seconds' $$;
 comment on function private.is_race(timestamptz) is
-  'Whether a second use came so soon after the first (30 seconds) that it is taken for a lost answer or for parallel requests, and not for a theft.';
+  'Whether a second use came within 30 seconds. It then counts as a lost answer or parallel requests, not as a theft.';
 
 create function private.add_refresh_token(grant_id uuid, generation int, token_hash text) returns void
 language sql

@@ -15,7 +15,8 @@ begin
   perform private.act_for_partner(app.partner_id);
   return app;
 end $$;
-comment on function private.app_named(text) is 'The application of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+comment on function private.app_named(text) is
+  'The application with this id or client_id, locked. Its partner becomes the tenant of the transaction.';
 
 create function private.app_row(app uuid) returns json
 language sql stable
@@ -36,7 +37,7 @@ as $$
     'created_at', private.iso(c.created_at))
   from core.oauth_clients c where c.id = app
 $$;
-comment on function private.app_row(uuid) is 'An application as the operator sees it, with how many people use it: everything but the secret''s hash.';
+comment on function private.app_row(uuid) is 'An application as the operator sees it, with how many people use it, without the secret''s hash.';
 
 create function private.read_redirect_uris(uris jsonb) returns text[]
 language plpgsql immutable
@@ -115,7 +116,7 @@ begin
   return json_build_object('app', private.app_row(app.id));
 end $$;
 comment on function ops.app_rotate_secret(jsonb) is
-  'Replaces the secret; the old one is dead at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also ends every access token issued before.';
+  'Replaces the secret; the old one stops at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also ends every access token issued before.';
 select private.expose_ops('ops.app_rotate_secret(jsonb)');
 
 create function ops.app_disable(input jsonb) returns json
@@ -129,7 +130,7 @@ begin
   outcome := ops.client_disable(input || jsonb_build_object('client', app.client_id));
   return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
 end $$;
-comment on function ops.app_disable(jsonb) is 'Ends an application for good: its secret and every token it holds stop at once: {app} to {changed, app}.';
+comment on function ops.app_disable(jsonb) is 'Ends an application for good: {app} to {changed, app}. Its secret and its tokens stop at once.';
 select private.expose_ops('ops.app_disable(jsonb)');
 
 create function ops.app_link(input jsonb) returns json
@@ -144,5 +145,5 @@ begin
   return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
 end $$;
 comment on function ops.app_link(jsonb) is
-  'Lets an application belong to a partner, which its users'' first consents attribute from then on: {app, partner} to {changed, app}.';
+  'Links an application to a partner, which its users'' first consents attribute from then on: {app, partner} to {changed, app}.';
 select private.expose_ops('ops.app_link(jsonb)');

@@ -1,6 +1,5 @@
--- Browsers in which somebody is signed in to their own pages. A person with a login is longer than a session JWT lasts, and no longer
--- than the session it came of. A signatory of a CPO's customer has no login: the address that was proved by a mailed code is what the
--- browser has.
+-- Browsers that are signed in to somebody's own pages. With a login the browser outlasts a session JWT, but not the session it came of. A
+-- signatory of a CPO's customer has no login: the browser has the address that a mailed code proved.
 
 create function private.admit_signatory(shown core.page_sessions, demand jsonb) returns jsonb
 language plpgsql
@@ -17,7 +16,7 @@ begin
     'subject', 'signatory:' || encode(sha256(convert_to(shown.signatory, 'UTF8')), 'hex'));
 end $$;
 comment on function private.admit_signatory(core.page_sessions, jsonb) is
-  'A browser that proved the address of a signatory, for as long as that is one. Belongs to no tenant: row-level security shows it nothing.';
+  'Admits a browser that proved the address of a signatory, as long as it is one. Belongs to no tenant: row-level security shows it nothing.';
 
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
@@ -46,7 +45,7 @@ begin
     'kind', 'partner', 'partner_id', partner, 'manager_id', shown.user_id, 'user_id', null));
 end $$;
 comment on function private.admit_page_session(jsonb, jsonb) is
-  'A browser in which a person is signed in to their pages: {token_hash}. As good as the session of Supabase Auth that it came of, and no better. Where pages of a partner are asked for, the person acts for the partner that they manage. Definer, as all of admission.';
+  'Admits a browser in which a person is signed in to their pages: {token_hash}. It is as good as its session of Supabase Auth. For pages of a partner, the person acts for the partner that they manage. Definer, as all of admission.';
 
 create function private.begin_signatory_session(token_hash text, address text) returns boolean
 language plpgsql security definer
@@ -60,7 +59,7 @@ begin
   return true;
 end $$;
 comment on function private.begin_signatory_session(text, text) is
-  'A browser that proved an address by a code goes to the pages as the signatory at that address; false where there is none. Definer, because nobody is signed in yet.';
+  'Signs a browser that proved an address by a code in as the signatory there; false if there is none. Definer, because nobody is signed in yet.';
 grant execute on function private.begin_signatory_session(text, text) to api_owner;
 
 create function private.take_signatory(token_hash text, person uuid) returns text
@@ -77,7 +76,7 @@ begin
   return address;
 end $$;
 comment on function private.take_signatory(text, uuid) is
-  'The address that a browser proved as a signatory, where it is that of a person''s login too, whose page session is the only one from now on. Definer, because the row is of no person.';
+  'Takes the address that a browser proved as a signatory, if the person''s login has it too. The new page session replaces that row. Definer, because the row is of no person.';
 grant execute on function private.take_signatory(text, uuid) to api_owner;
 
 create function private.end_signatory_session(token_hash text) returns void
@@ -102,7 +101,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.begin_page_session(jsonb, jsonb) is
-  'Who has just signed in goes to their pages: {token_hash, sign_in_session_id, signatory_hash?}. The id is that of the session JWT by which they were admitted; signatory_hash that of the page session which the code they signed in by began, and which this one takes the place of.';
+  'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?}. sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code began, and that this one replaces.';
 select private.expose('api.begin_page_session(jsonb, jsonb)');
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
@@ -116,5 +115,5 @@ begin
   return json_build_object('draft_ids', private.own_drafts());
 end $$;
 comment on function api.end_page_session(jsonb, jsonb) is
-  'Signs a browser out: {token_hash} to {draft_ids}, the claims of the person that the browser may have been led to.';
+  'Signs a browser out: {token_hash} to {draft_ids}, the person''s claims that the browser may have opened.';
 select private.expose('api.end_page_session(jsonb, jsonb)');

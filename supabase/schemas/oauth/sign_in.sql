@@ -1,4 +1,4 @@
--- Signing in on a page: counted before Supabase Auth is asked, and one-time codes by mail.
+-- Signing in on a page: counted before Supabase Auth is asked; one-time codes go by mail.
 
 create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
@@ -28,7 +28,7 @@ begin
   return private.debit(case when device is null then login else login || '@devices' end, account_bucket);
 end $$;
 comment on function private.count_sign_in(jsonb, text[], text) is
-  'Counts an attempt {email_hash, address_hash, device_hash} where it comes from, and against the account: one count for browsers that signed in to it before, which device_hash names, one for all others. What was counted before a refusal stays, so the refusal has to be an answer.';
+  'Counts an attempt {email_hash, address_hash, device_hash} by its origin, and by account. Browsers that signed in to the account before, by device_hash, have one count, all others another. What was counted before a refusal stays, so the refusal must be an answer.';
 grant execute on function private.count_sign_in(jsonb, text[], text) to api_owner;
 
 create function private.code_opens(address text, strangers boolean) returns boolean
@@ -41,7 +41,7 @@ begin
       or strangers and not exists (select from auth.users u where u.email = address and not u.is_sso_user);
 end $$;
 comment on function private.code_opens(text, boolean) is
-  'Whether a code that is mailed to an address signs anybody in: a login, a signatory, or where strangers may come somebody new. Definer, because logins belong to Supabase Auth.';
+  'Whether a code mailed to an address signs anybody in: a login, a signatory, or with strangers somebody new. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.code_opens(text, boolean) to api_owner;
 
 create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
@@ -58,7 +58,7 @@ begin
   end if;
 end $$;
 comment on function private.judge_sign_in_code(jsonb, text) is
-  'As private.judge_guess, of the code of one browser, {token_hash, code_hash, key, strangers?}; where it would sign nobody in every one is wrong. Definer: no caller may read codes.';
+  'private.judge_guess of the code of one browser, {token_hash, code_hash, key, strangers?}. A code that would sign nobody in is always wrong. Definer: no caller may read codes.';
 grant execute on function private.judge_sign_in_code(jsonb, text) to api_owner;
 
 create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
@@ -72,7 +72,7 @@ begin
   end if;
 end $$;
 comment on function private.redeem_sign_in_code(jsonb, text) is
-  'As private.judge_sign_in_code; a code that is right is used up, but for a second click.';
+  'private.judge_sign_in_code, which then uses up a right code, but for a second click.';
 grant execute on function private.redeem_sign_in_code(jsonb, text) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
@@ -90,7 +90,7 @@ begin
   return json_build_object('rate', rate);
 end $$;
 comment on function api.count_sign_in(jsonb, jsonb) is
-  'Counts a sign-in before it is tried, so that guesses sent at once count too: {address_hash, email_hash, device_hash} to {rate}.';
+  'Counts a sign-in before it is tried, so that parallel guesses count too: {address_hash, email_hash, device_hash} to {rate}.';
 select private.expose('api.count_sign_in(jsonb, jsonb)');
 
 create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
@@ -127,8 +127,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts, where the address has a login, or, with signatories, is that of one of a CPO''s customers, or, with strangers, has none yet; and answers alike where it opens nothing: '
-  '{address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}.';
+  'Mails a one-time code, good for ten minutes and five attempts: {address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}. It goes to an address with a login. signatories adds the signatories of a CPO''s customers, strangers adds addresses without a login. It answers alike if the code opens nothing.';
 select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function private.reader_of_codes(address text) returns uuid
@@ -141,7 +140,7 @@ begin
           having count(distinct a.partner_id) = 1);
 end $$;
 comment on function private.reader_of_codes(text) is
-  'On the sandbox the tenant that reads the codes of an address without a login, as its signatory''s: a login that such a code makes was made for it. Else null. Definer, because it looks across tenants.';
+  'On the sandbox the tenant that reads the codes of an address without a login, as its signatory''s. A login that such a code makes is made for it. Else null. Definer, because it looks across tenants.';
 grant execute on function private.reader_of_codes(text) to api_owner;
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
@@ -174,5 +173,5 @@ begin
     'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first where the address has none, or one that a stranger may have made. Whose e-mail it is may sign in, where there is a login; and where they are a signatory of a CPO''s customer, the browser that has signatory_hash is signed in as that.';
+  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first if the address has none, or one that a stranger may have made. The owner may sign in if there is a login. A signatory of a CPO''s customer is signed in with signatory_hash.';
 select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');

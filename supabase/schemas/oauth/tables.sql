@@ -11,8 +11,7 @@ create table core.oauth_grants (
   constraint oauth_grants_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade,
   constraint oauth_grants_client_id_fkey foreign key (client_id) references core.oauth_clients (id)
 );
-comment on table core.oauth_grants is
-  'What one authorization code began: every access and refresh token that came of it belongs to it. Revoking it ends them all at once.';
+comment on table core.oauth_grants is 'What one authorization code began, with its access and refresh tokens. Revoking it ends them all at once.';
 -- serves: the applications of a person
 create index oauth_grants_user on core.oauth_grants (user_id, created_at);
 -- serves: the purge
@@ -61,7 +60,7 @@ create table core.revoked_access_tokens (
   expires_at timestamptz not null,
   constraint revoked_access_tokens_pkey primary key (id)
 );
-comment on table core.revoked_access_tokens is 'Access tokens (jti) revoked on their own before their hour was over; purged when it is.';
+comment on table core.revoked_access_tokens is 'Access tokens (jti) that were revoked before their hour was over; purged after it.';
 -- serves: the purge
 create index revoked_access_tokens_expires_at on core.revoked_access_tokens (expires_at);
 alter table core.revoked_access_tokens enable row level security;
@@ -96,9 +95,9 @@ create table core.page_sessions (
   constraint page_sessions_login_whole check (num_nulls(user_id, sign_in_session_id) in (0, 2))
 );
 comment on table core.page_sessions is
-  'A browser in which somebody is signed in to their pages, by the SHA-256 of its cookie: twelve hours. Of a person with a login only while the session of Supabase Auth that it came of is there, so that signing out everywhere, a new password and a ban end it too; of a signatory only while there is an account that they signed for. Personal data. Ends by signing out, or with the next clean-up.';
+  'A browser in which somebody is signed in to their pages, by the SHA-256 of its cookie: twelve hours. With a login it lasts only as long as its session of Supabase Auth. So signing out everywhere, a new password or a ban ends it. For a signatory it lasts while there is an account that they signed for. Personal data. Ends by signing out, or with the next clean-up.';
 comment on column core.page_sessions.signatory is
-  'The address that this browser proved by a mailed code, where it is a signatory''s of a CPO''s customer: as whom it reads what private.signed_accounts finds. Null for whoever signed in by a password, or signed for nothing.';
+  'The address that this browser proved by a mailed code, as a signatory of a CPO''s customer. It reads what private.signed_accounts finds. Null for a sign-in by password, or without such an account.';
 comment on column core.page_sessions.sign_in_session_id is 'The row of auth.sessions; no foreign key, because Supabase Auth deletes its rows as it likes.';
 -- serves: the clean-up
 create index page_sessions_expiry on core.page_sessions (expires_at);

@@ -3,21 +3,22 @@
 create function private.customer_key(partner uuid, key text) returns bytea
 language sql immutable
 return substr(private.claim_mac('customers:' || partner::text, (private.keys_for('customer', key))[1]), 1, 16);
-comment on function private.customer_key(uuid, text) is 'The AES key under which a partner is told its customers.';
+comment on function private.customer_key(uuid, text) is 'The AES key of a partner''s customer references.';
 grant execute on function private.customer_key(uuid, text) to api_owner;
 
 create function private.encrypt_block(block bytea, key bytea) returns bytea
 language plpgsql immutable security definer
 set search_path = ''
 as $$ begin return extensions.encrypt(block, key, 'aes-ecb/pad:none'); end $$;
-comment on function private.encrypt_block(bytea, bytea) is 'AES of one block of 16 bytes, which is a permutation: no mode is needed. Definer, as private.claim_mac.';
+comment on function private.encrypt_block(bytea, bytea) is
+  'AES of one block of 16 bytes, which is a permutation, so no mode is needed. Definer, as private.claim_mac.';
 grant execute on function private.encrypt_block(bytea, bytea) to api_owner;
 
 create function private.decrypt_block(block bytea, key bytea) returns bytea
 language plpgsql immutable security definer
 set search_path = ''
 as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
-comment on function private.decrypt_block(bytea, bytea) is 'What private.encrypt_block made this of. Definer, as private.claim_mac.';
+comment on function private.decrypt_block(bytea, bytea) is 'Reverses private.encrypt_block. Definer, as private.claim_mac.';
 grant execute on function private.decrypt_block(bytea, bytea) to api_owner;
 
 create function private.customer_ref(person uuid, customer_key bytea) returns text
@@ -25,7 +26,7 @@ language sql immutable
 -- a permutation of the ids, so that whom a reference means is looked up and not looked for
 return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
 comment on function private.customer_ref(uuid, bytea) is
-  'How a partner knows a customer: always the same, different for every partner, and without meaning to anybody else.';
+  'A partner''s reference of a customer: always the same, different for every partner, and without meaning to anybody else.';
 grant execute on function private.customer_ref(uuid, bytea) to api_owner;
 
 create function private.customer_named(ref text, partner uuid, key text) returns uuid
@@ -49,7 +50,7 @@ begin
   return first;
 end $$;
 comment on function private.customer_named(text, uuid, text) is
-  'Whom a reference of private.customer_ref means, under any key that references are still taken of; null where it is none. One of another partner, or made up, is an id that nobody has.';
+  'The person of a private.customer_ref, under any key that is still accepted; null if it is none. A reference of another partner, or made up, gives an id that nobody has.';
 grant execute on function private.customer_named(text, uuid, text) to api_owner;
 
 create function private.customer_borders(partner uuid, size int) returns jsonb
@@ -63,13 +64,13 @@ as $$
    where k.place % size = 0 and k.next is not null
 $$;
 comment on function private.customer_borders(uuid, int) is
-  'The last customer of each stretch of so many, but of the last stretch: [{at, id}], newest first. Definer, as private.customer_page.';
+  'The last customer of each stretch of size, except the last stretch: [{at, id}], newest first. Definer, as private.customer_page.';
 grant execute on function private.customer_borders(uuid, int) to api_owner;
 
 create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json
 language plpgsql stable security definer
--- Table by table, each joined once to all of the stretch: a look into six of them for each customer took 34 us. Planned for the
--- stretch and the house at hand, which decide whether to look rows up or to read a table through.
+-- Table by table, each joined once to the whole stretch: looking into six of them for each customer took 34 us. Planned for the stretch and
+-- the house at hand, which decide between look-ups and reading a table through.
 set search_path = '' set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
@@ -148,7 +149,7 @@ begin
                k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger, null as brand_asked_at) pseudonymous);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: those after one border, up to and including the other; or {ids, for, limit, key}: of these people the first that the portal looks for, {text, city, is_active, source, charger, registration}. Definer, because people own what they have in the house: this is the one place that crosses over, and it discloses who they are only where the partner itself uploaded or invited them.';
+  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}. Definer, because people own what they have in the house. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
 grant execute on function private.customer_page(core.partners, boolean, jsonb) to api_owner;
 
 create function private.own_partner() returns core.partners
@@ -161,7 +162,7 @@ begin
   select * into partner from core.partners p where p.id = private.partner_id();
   return partner;
 end $$;
-comment on function private.own_partner() is 'The tenant of this transaction, as row-level security lets it see itself.';
+comment on function private.own_partner() is 'The tenant of this transaction, read through row-level security.';
 grant execute on function private.own_partner() to api_owner;
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
@@ -181,5 +182,5 @@ begin
   return json_build_object('borders', borders, 'customers', private.customer_page(partner, private.is_partner_itself(), query));
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
-  'GET /partner/customers, in stretches: {size, key} to the first one and the borders at which the others begin, {after, until, key} to any other; {borders, customers}, newest first. For an application that a person let in everybody is pseudonymised.';
+  'GET /partner/customers, in stretches: {size, key} to the first one and the borders of the others, {after, until, key} to another. Answers {borders, customers}, newest first. An application that a person let in sees pseudonyms.';
 select private.expose('api.list_customers(jsonb, jsonb)');

@@ -1,5 +1,5 @@
--- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered with its moment,
--- and where it is older than a minute the worker is asked for a new one.
+-- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered with its moment. If
+-- that is older than a minute, the worker is asked for a new one.
 
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
 language sql stable
@@ -10,7 +10,7 @@ as $$
     left join core.drafts d on d.partner_id = drafts_by_status.partner and private.draft_status(d) = k.status
    group by k.status, k.place
 $$;
-comment on function private.drafts_by_status(uuid) is 'How many drafts of a partner stand in each status as of now, in the order of the dashboard.';
+comment on function private.drafts_by_status(uuid) is 'The number of a partner''s drafts in each status as of now, in the order of the dashboard.';
 
 create function private.count_dashboard(partner uuid) returns json
 language plpgsql stable security definer
@@ -94,12 +94,12 @@ begin
                                                             'active_customers', m.active) order by m.period desc), '[]') from month m)));
 end $$;
 comment on function private.count_dashboard(uuid) is
-  'Counts a partner''s customers and drafts, from the month each customer was attached, in one statement. Definer, because people own what they have in the house; the sums disclose nothing about a customer that the list does not.';
+  'Counts a partner''s customers and drafts in one statement, from the month each customer was attached. Definer, because people own what they have in the house. The sums disclose nothing about a customer that the list does not.';
 
 create function private.counted_at_once() returns int
 language sql immutable
 return 1000;
-comment on function private.counted_at_once() is 'A reader counts so many customers. Above that, only the worker counts.';
+comment on function private.counted_at_once() is 'How many customers a reader counts. Above that, only the worker counts.';
 
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
@@ -140,7 +140,7 @@ begin
   return private.partner_figures(private.own_partner());
 end $$;
 comment on function api.get_dashboard(jsonb) is
-  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year; the share in euro is that of ERE that are not sold yet at the last average price, 0 until there is one.';
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one.';
 select private.expose('api.get_dashboard(jsonb)');
 
 create function private.recount_dashboard() returns uuid
@@ -161,7 +161,7 @@ begin
   return due;
 end $$;
 comment on function private.recount_dashboard() is
-  'Counts the next dashboard that a reader asked for, or that was not counted since midnight; null where there is none, or somebody else counts. Definer: every tenant at once.';
+  'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Null if there is none, or another count runs. Definer: every tenant at once.';
 grant execute on function private.recount_dashboard() to api_owner;
 
 create function api.recount_dashboard(caller jsonb) returns json
@@ -172,7 +172,7 @@ begin
   perform private.act_as(caller, 'worker');
   return json_build_object('partner_id', private.recount_dashboard());
 end $$;
-comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id}, null where none is.';
+comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id}, null if none is.';
 select private.expose('api.recount_dashboard(jsonb)', 'edge_slow');
 
 create function private.check_partner_sums(tenant uuid)

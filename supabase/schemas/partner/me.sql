@@ -37,5 +37,5 @@ begin
   perform private.act_as(caller, 'partner');
   return json_build_object('partner', private.partner_answer());
 end $$;
-comment on function api.get_partner(jsonb) is 'GET /partner/me: {partner}. The IBAN by its last four, the API key by its prefix and last four.';
+comment on function api.get_partner(jsonb) is 'GET /partner/me: {partner}. It has the IBAN''s last four, and the API key''s prefix and last four.';
 select private.expose('api.get_partner(jsonb)');

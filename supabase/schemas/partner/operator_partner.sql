@@ -42,5 +42,5 @@ begin
   return private.partner_story(partner);
 end $$;
 comment on function ops.partner_show(jsonb) is
-  'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. Leaves an audit row, for it shows who manages it.';
+  'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. It shows who manages it, so it leaves an audit row.';
 select private.expose_ops('ops.partner_show(jsonb)');

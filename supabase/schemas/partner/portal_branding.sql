@@ -1,4 +1,4 @@
--- What the page about a partner's brand shows; it is changed by what the Partner API runs, and by set_partner_logo (settings.sql).
+-- What the page about a partner's brand shows. The Partner API's functions and set_partner_logo (settings.sql) change it.
 
 create function api.read_portal_branding(caller jsonb) returns json
 language plpgsql stable security definer
@@ -12,5 +12,5 @@ begin
     'brand', private.partner_brand(private.own_partner()));
 end $$;
 comment on function api.read_portal_branding(jsonb) is
-  'How a partner looks to its customers: {who, branding, brand}, branding as POST /partner/branding took it, brand as private.partner_brand makes of it.';
+  'How a partner looks to its customers: {who, branding, brand}. branding is as POST /partner/branding took it, brand is private.partner_brand.';
 select private.expose('api.read_portal_branding(jsonb)');

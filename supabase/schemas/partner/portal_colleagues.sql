@@ -1,4 +1,4 @@
--- Who manages a partner, in its pages: colleagues come by invitation and are removed by each other.
+-- Who manages a partner, in its pages: managers invite and remove each other.
 
 create function private.managers_of(partner uuid) returns json
 language sql stable security definer
@@ -39,7 +39,7 @@ begin
   return json_build_object('invited', private.invite_manager(input ->> 'email', input, (private.user_profile(private.manager_id())).email));
 end $$;
 comment on function api.invite_manager(jsonb, jsonb) is
-  'A manager invites a colleague: {email, token_hash, mail, told: {nl, en}} to {invited} as private.invite_manager says it.';
+  'A manager invites a colleague: {email, token_hash, mail} to {invited}, as private.invite_manager.';
 select private.expose('api.invite_manager(jsonb, jsonb)');
 
 create function api.withdraw_manager_invitation(caller jsonb, input jsonb) returns json
@@ -81,10 +81,10 @@ begin
     own := (private.user_profile(private.manager_id())).email;
     theirs := (private.user_profile(person)).email;
     perform private.audit('partner.manager_removed', person);
-    perform private.tell_managers(input -> case when own = theirs then 'left' else 'removed' end, theirs, own, array[own], array[theirs]);
+    perform private.tell_managers(case when own = theirs then 'left' else 'removed' end, coalesce(theirs, person::text), own, array[own], array[theirs]);
   end if;
   return json_build_object('removed', removed);
 end $$;
 comment on function api.remove_manager(jsonb, jsonb) is
-  'Somebody manages the partner no more, from this moment: {user_id, removed: {nl, en}, left: {nl, en}} to {removed}, false for the last one and for who does not manage it. Oneself too. The others and the one who goes are told by mail.';
+  'Removes a manager of the partner at once: {user_id} to {removed}. False for the last one, and for somebody who does not manage it. Also oneself. Mails the others and the one who goes.';
 select private.expose('api.remove_manager(jsonb, jsonb)');

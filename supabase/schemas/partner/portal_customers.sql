@@ -1,9 +1,10 @@
--- The customers of a partner in its portal: looked for, and one of them.
+-- The customers of a partner in its portal: the search, and one of them.
 
 create function private.customers_examined() returns int
 language sql immutable
 return 2000;
-comment on function private.customers_examined() is 'Of so many customers a page of the portal reads who they are, however many a partner has: what is rare is looked for in parts.';
+comment on function private.customers_examined() is
+  'How many customers a page of the portal reads, of however many: what is rare is searched in parts.';
 grant execute on function private.customers_examined() to api_owner;
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
@@ -44,7 +45,7 @@ begin
      order by a.created_at desc, a.user_id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next so many people a partner brought, newest first, among whom to look for {text, month}: by their words where few people have such, else all. Definer, because people own what they have in the house; it says nothing of them, and private.customer_page decides who is found by what.';
+  'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the house. It discloses nothing: private.customer_page decides who is found by what.';
 grant execute on function private.customer_candidates(uuid, jsonb, uuid, int) to api_owner;
 
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
@@ -79,7 +80,7 @@ begin
                  when cardinality(ids) = examined then private.customer_ref(ids[examined], private.customer_key(partner.id, key)) end);
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
-  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, more_after}, customers as GET /partner/customers. more_after is after whom to go on, null behind the last; a page may have fewer than its limit before that.';
+  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, more_after}, customers as GET /partner/customers. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 select private.expose('api.read_portal_customers(jsonb, jsonb)');
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
@@ -108,5 +109,5 @@ begin
         from core.drafts d where d.partner_id = partner.id and d.user_id = person order by d.created_at desc, d.id limit 1) end);
 end $$;
 comment on function api.read_portal_customer(jsonb, jsonb) is
-  'One customer of a partner: {customer_ref, key} to {who, customer, draft}, customer as in GET /partner/customers, draft {draft_id, status, created_at, invited_at, claimed_at} or null. Refused with customer_not_found where they are none, or another partner''s.';
+  'One customer of a partner: {customer_ref, key} to {who, customer, draft}, customer as in GET /partner/customers, draft {draft_id, status, created_at, invited_at, claimed_at} or null. Refused with customer_not_found for anybody else.';
 select private.expose('api.read_portal_customer(jsonb, jsonb)');

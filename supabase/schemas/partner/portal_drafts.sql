@@ -1,9 +1,9 @@
--- The drafts of a partner in its portal: looked for, one of them, and its invitation once more.
+-- The drafts of a partner in its portal: the search, one of them, and its invitation once more.
 
 create function private.drafts_examined() returns int
 language sql immutable
 return 5000;
-comment on function private.drafts_examined() is 'So many drafts a page of the portal looks through, however many a partner has: five months of them at the cap.';
+comment on function private.drafts_examined() is 'How many drafts a page of the portal searches, of however many: five months of them at the cap.';
 grant execute on function private.drafts_examined() to api_owner;
 
 create function private.portal_draft(draft core.drafts) returns jsonb
@@ -17,7 +17,7 @@ as $$
     'created_at', private.iso(draft.created_at), 'invited_at', private.iso(draft.invited_at), 'claimed_at', private.iso(draft.claimed_at),
     'expires_at', private.iso(draft.expires_at))
 $$;
-comment on function private.portal_draft(core.drafts) is 'A draft as the portal shows it, as GET /partner/drafts does, without its link.';
+comment on function private.portal_draft(core.drafts) is 'A draft in the portal, as in GET /partner/drafts, without its link.';
 grant execute on function private.portal_draft(core.drafts) to api_owner;
 
 create function private.needs_attention(draft core.drafts) returns text
@@ -27,7 +27,7 @@ return case when draft.status = 'conflict' then 'conflict'
                  and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'ean'
             when draft.status = 'invited' and draft.expires_at > private.now() and draft.expires_at <= private.now() + interval '14 days' then 'expiring' end;
 comment on function private.needs_attention(core.drafts) is
-  'What a partner should look at a draft for, the first that holds: conflict, ean (none or several at the address), expiring (within 14 days); else null.';
+  'Why a draft needs attention, or null. The first that holds of conflict, ean (none or several at the address), expiring (within 14 days).';
 grant execute on function private.needs_attention(core.drafts) to api_owner;
 
 create function api.read_portal_drafts(caller jsonb, query jsonb) returns json
@@ -64,7 +64,7 @@ begin
                          else (select e.id from examined e where e.place = private.drafts_examined()) end));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
-  'A page of a partner''s drafts, newest first: {for: {text, status, needs}, after, limit} to {who, drafts, more_after}, needs as private.needs_attention. more_after is after which to go on, null behind the last; a page may have fewer than its limit before that.';
+  'A page of a partner''s drafts, newest first: {for: {text, status, needs}, after, limit} to {who, drafts, more_after}, needs as private.needs_attention. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 select private.expose('api.read_portal_drafts(jsonb, jsonb)');
 
 create function private.draft_mailing(draft core.drafts, key text) returns jsonb
@@ -92,7 +92,7 @@ begin
     'by_hand', mails.by_hand);
 end $$;
 comment on function private.draft_mailing(core.drafts, text) is
-  'Whether the customer of a draft may be mailed their invitation once more: {state, last_at, again_at, by_hand}. As often as they are reminded, three times, and a day after any mail of these; mail_limit where the address had enough of them today, by private.mails_that_fit; never who opted out of mail.';
+  'Whether a draft''s customer may be mailed the invitation once more: {state, last_at, again_at, by_hand}. Three times at most, each a day after the last invitation or reminder. mail_limit: the address had enough of them today, by private.mails_that_fit. Never to somebody who opted out.';
 grant execute on function private.draft_mailing(core.drafts, text) to api_owner;
 
 create function private.own_partners_draft(draft_id uuid) returns core.drafts
@@ -108,7 +108,7 @@ begin
   end if;
   return draft;
 end $$;
-comment on function private.own_partners_draft(uuid) is 'A draft of the tenant of this transaction. Refused with draft_not_found where it is none.';
+comment on function private.own_partners_draft(uuid) is 'A draft of the tenant of this transaction. Refused with draft_not_found if there is none.';
 grant execute on function private.own_partners_draft(uuid) to api_owner;
 
 create function api.read_portal_draft(caller jsonb, query jsonb) returns json
@@ -130,7 +130,7 @@ begin
                        from core.attributions a where a.partner_id = draft.partner_id and a.user_id = draft.user_id and draft.status = 'active'));
 end $$;
 comment on function api.read_portal_draft(jsonb, jsonb) is
-  'One draft of a partner: {draft_id, with_link, links} to {who, draft, mailing, claim_url, customer_ref}; the link only where it is asked for and works. Refused with draft_not_found.';
+  'One draft of a partner: {draft_id, with_link, links} to {who, draft, mailing, claim_url, customer_ref}. The link comes only if it is asked for and works. Refused with draft_not_found.';
 select private.expose('api.read_portal_draft(jsonb, jsonb)');
 
 create function api.invite_draft_again(caller jsonb, input jsonb) returns json
@@ -149,9 +149,9 @@ begin
   draft := private.own_partners_draft((input ->> 'draft_id')::uuid);
   mailing := private.draft_mailing(draft, links ->> 'key');
   if mailing ->> 'state' = 'may' then
-    dropped := private.enqueue_mails(input -> 'mails' -> coalesce(draft.locale, (private.own_partner()).locale, 'nl'), jsonb_build_array(jsonb_build_object(
+    dropped := private.enqueue_mails(jsonb_build_object('template', 'claim', 'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'), 'key', links -> 'key'), jsonb_build_array(jsonb_build_object(
       'recipient', draft.email, 'cause', 'claim_resent:' || draft.id || ':' || (mailing ->> 'by_hand')::int + 1,
-      'fields', private.letter_fields(draft, private.partner_brand(private.own_partner()), links))));
+      'content', private.letter_content(draft, private.partner_brand(private.own_partner()), links))));
     -- another partner may have been faster
     if dropped > 0 then
       return json_build_object('state', 'mail_limit');
@@ -162,5 +162,5 @@ begin
   return json_build_object('state', mailing ->> 'state');
 end $$;
 comment on function api.invite_draft_again(jsonb, jsonb) is
-  'Mails the customer of a draft their invitation once more: {draft_id, mails: {nl, en}, links} to {state} of private.draft_mailing, "may" where it was sent. Refused with draft_not_found.';
+  'Mails a draft''s customer the invitation once more: {draft_id, links} to {state} of private.draft_mailing, "may" if it was sent. Refused with draft_not_found.';
 select private.expose('api.invite_draft_again(jsonb, jsonb)');

@@ -1,10 +1,10 @@
--- Bringing customers on a partner's pages: what somebody brought is kept for an hour, looked at, and then imported in stretches.
+-- Bringing customers on a partner's pages: a file is kept for an hour, looked at, and then imported in stretches.
 
 create function private.kept_import(wanted uuid) returns core.imports
 language sql stable
 set search_path = ''
 as $$ select i from core.imports i where i.partner_id = private.partner_id() and i.id = wanted and i.expires_at > private.now() $$;
-comment on function private.kept_import(uuid) is 'What the person of this transaction brought and has not lost yet, or null.';
+comment on function private.kept_import(uuid) is 'A kept import of this transaction''s person that has not expired, or null.';
 grant execute on function private.kept_import(uuid) to api_owner;
 
 create function private.import_state(kept core.imports) returns json
@@ -35,7 +35,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.keep_import(jsonb, jsonb) is
-  'Keeps for an hour what somebody brought to a partner''s pages: {id, ciphertext, key_id, row_count}. Nothing is imported yet.';
+  'Keeps for an hour a file of customers that somebody brought: {id, ciphertext, key_id, row_count}. Nothing is imported yet.';
 select private.expose('api.keep_import(jsonb, jsonb)');
 
 create function api.read_portal_import(caller jsonb, request jsonb) returns json
@@ -62,7 +62,7 @@ begin
           left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
 end $$;
 comment on function api.read_portal_import(jsonb, jsonb) is
-  'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. claim_url is of those who were not mailed, as long as they have not begun.';
+  'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. claim_url is for customers who were not mailed and have not begun.';
 select private.expose('api.read_portal_import(jsonb, jsonb)');
 
 create function api.import_stretch(caller jsonb, input jsonb) returns json
@@ -94,5 +94,5 @@ begin
   return private.import_state(kept);
 end $$;
 comment on function api.import_stretch(jsonb, jsonb) is
-  'Imports the next rows of what was kept, once: {id, from, …} with the input of private.import_drafts, to how far it is; all null where nothing is kept. What others did meanwhile is not done again.';
+  'Imports the next rows of a kept file, once: {id, from, …} with the input of private.import_drafts, to how far it is. All null if nothing is kept. Rows that were imported meanwhile are not imported again.';
 select private.expose('api.import_stretch(jsonb, jsonb)');

@@ -1,4 +1,4 @@
--- What the settings in the pages of a partner show; they are changed by what the Partner API runs (settings.sql, events/manage_webhooks.sql).
+-- What the settings in a partner's pages show. The Partner API's functions change them (settings.sql, events/manage_webhooks.sql).
 
 create function api.read_portal_settings(caller jsonb) returns json
 language plpgsql stable security definer
@@ -34,7 +34,7 @@ begin
    order by a.id desc limit size;
 end $$;
 comment on function private.partner_log(bigint, int) is
-  'What was done for the partner of this transaction, by its people, by its key and by the operator, newest first, from below an id on; not what its clients and customers do. Definer, because api functions append to the audit log and read nothing.';
+  'What a partner''s people, its key and the operator did for it, newest first, below an id. It leaves out its clients and customers. Definer, because api functions append to the audit log and read nothing.';
 grant execute on function private.partner_log(bigint, int) to api_owner;
 
 create function api.read_portal_log(caller jsonb, query jsonb) returns json
@@ -64,7 +64,7 @@ begin
       'before', case when (select count(*) from page) > size then (select min(s.id)::text from shown s) end));
 end $$;
 comment on function api.read_portal_log(jsonb, jsonb) is
-  'What was changed for a partner, newest first: {before, limit} to {who, changes: [{at, action, by: person | key | operator, email, about, details}], before}. The last is where the next page begins, null behind the oldest; email is null for a login that is gone.';
+  'What was changed for a partner, newest first: {before, limit} to {who, changes: [{at, action, by: person | key | operator, email, about, details}], before}. Send before for the next page; null is the end. email is null for a login that is gone.';
 select private.expose('api.read_portal_log(jsonb, jsonb)');
 
 create function api.read_portal_webhooks(caller jsonb) returns json
@@ -107,5 +107,5 @@ begin
                           order by a.id desc limit (query ->> 'limit')::int) a));
 end $$;
 comment on function api.read_portal_webhook(jsonb, jsonb) is
-  'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts}. previous_until is null where one secret signs.';
+  'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts}. previous_until is null if one secret signs.';
 select private.expose('api.read_portal_webhook(jsonb, jsonb)');

@@ -12,7 +12,7 @@ as $$
            where d.partner_id = private.partner_id() order by d.created_at desc, d.id desc limit private.drafts_examined()) d
 $$;
 comment on function private.drafts_in_need() is
-  'How many of the newest drafts of the tenant of this transaction need what attention: {examined, all, conflict, ean, expiring}; all where those were all.';
+  'How many of the tenant''s newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are no other drafts.';
 grant execute on function private.drafts_in_need() to api_owner;
 
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
@@ -28,7 +28,7 @@ as $$
       as c (charger_count int, charger_mid_eligible boolean, registration_status text)
 $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of the newest customers of a partner lack what, as far as it may see that: {examined, all, without_charger, without_mid, rejected}; all where those were all.';
+  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others.';
 grant execute on function private.customers_in_need(core.partners, boolean, text) to api_owner;
 
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
@@ -55,5 +55,5 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.read_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key} to {who, figures, attention}, figures as GET /partner/dashboard; attention {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+  'What the people who manage a partner see first: {key} to {who, figures, attention}, figures as GET /partner/dashboard. attention is {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
 select private.expose('api.read_portal_start(jsonb, jsonb)');

@@ -17,7 +17,7 @@ begin
   end if;
   return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
 end $$;
-comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: what was sent replaces, what was not stays.';
+comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: replaces the fields that were sent.';
 select private.expose('api.set_partner_company(jsonb, jsonb)');
 
 create function api.set_partner_branding(caller jsonb, branding jsonb) returns json
@@ -30,7 +30,8 @@ begin
   perform private.audit('partner.branding_changed', private.partner_id());
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
-comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: what was sent replaces, what was not stays. With a primary_color come light and dark, where it can be read.';
+comment on function api.set_partner_branding(jsonb, jsonb) is
+  'POST /partner/branding: replaces the fields that were sent. A primary_color brings light and dark, if it can be read there.';
 select private.expose('api.set_partner_branding(jsonb, jsonb)');
 
 create function api.set_partner_logo(caller jsonb, logo jsonb) returns json
@@ -56,7 +57,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.set_partner_logo(jsonb, jsonb) is
-  'The logo of a partner from now on: {png, width, height}, png as base64 and written by us; png null for none. The ten before it are kept for mail that shows them.';
+  'Replaces the logo of a partner: {png, width, height}, png as base64 and written by us; png null for none. The ten before it are kept for mail that shows them.';
 select private.expose('api.set_partner_logo(jsonb, jsonb)');
 
 create function api.set_partner_iban(caller jsonb, input jsonb) returns json
@@ -84,8 +85,8 @@ begin
          iban_key_id = case when same then p.iban_key_id else iban ->> 'key_id' end,
          iban_last4 = iban ->> 'last4', iban_holder = input ->> 'account_holder'
    where p.id = partner.id;
-  perform private.enqueue_mails(input -> 'mail', (
-    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'fields', jsonb_build_object(
+  perform private.enqueue_mails('{"template": "iban_changed", "locale": "nl"}', (
+    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'content', jsonb_build_object(
              'partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'), 'account_holder', input ->> 'account_holder')))
       from private.manager_emails(partner.id) m (email)));
   perform private.audit('partner.iban_changed', partner.id, jsonb_build_object('fields', array_remove(array[
@@ -93,7 +94,7 @@ begin
   return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
-  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, mail, same_iban}. Everybody who manages the partner is told by mail. What is there already stays as it is, so that nothing waits for it anew; asks for same_iban, {as: ciphertext, same}, where the last four characters do not tell.';
+  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, same_iban}. Mails everybody who manages the partner. It does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, {as: ciphertext, same}, if the last four characters are equal.';
 select private.expose('api.set_partner_iban(jsonb, jsonb)');
 
 create function api.set_partner_return_url(caller jsonb, input jsonb) returns json
@@ -115,7 +116,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.set_partner_return_url(jsonb, jsonb) is
-  'Where sign-in links of the partner may lead back to, {return_url}, empty for nowhere: {ok}, false where it may be none, as private.return_root says. On its pages alone, by a person who has just signed in.';
+  'Sets where the partner''s sign-in links may lead back to, empty for nowhere: {return_url} to {ok}. False if private.return_root refuses it. On its pages only, by a person who has just signed in.';
 select private.expose('api.set_partner_return_url(jsonb, jsonb)');
 
 create function api.mint_partner_key(caller jsonb, input jsonb) returns json
@@ -150,5 +151,5 @@ begin
   end if;
   return json_build_object('ok', true, 'revoked', revoked);
 end $$;
-comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: the active key, if there is one, stops working at once.';
+comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: ends the active key at once, if there is one.';
 select private.expose('api.revoke_partner_key(jsonb)');

@@ -9,7 +9,7 @@ create table core.dashboards (
   constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.dashboards is
-  'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts again when a reader asks, and every night. Sums, no personal data. As long as the partner.';
+  'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts again when a reader asks, and every night. Sums, no personal data. Kept as long as the partner.';
 comment on column core.dashboards.asked_at is 'When a reader last asked for a new count.';
 select private.isolate('core.dashboards', 'select');
 
@@ -34,11 +34,11 @@ create table core.imports (
   constraint imports_confirmed check (rows_done = 0 or send_invite is not null)
 );
 comment on table core.imports is
-  'A file of customers that somebody who manages a partner looks at before they are imported. Personal data, encrypted by the functions: only who brought it reads it, for an hour. outcomes is {row, draft_id} or {row, reason} of each row that is done.';
-comment on column core.imports.send_invite is 'Whether its customers are mailed; null until it was confirmed.';
+  'A file of customers that a manager looks at before the import. Personal data, encrypted by the functions: only the person who brought it reads it, for an hour. outcomes has {row, draft_id} or {row, reason} for each row that is done.';
+comment on column core.imports.send_invite is 'Whether its customers are mailed; null until confirmed.';
 -- serves: the clean-up
 create index imports_expiry on core.imports (expires_at);
--- serves: what somebody brought; the deletion of a login
+-- serves: a person's imports; the deletion of a login
 create index imports_user on core.imports (user_id, created_at desc);
 select private.isolate('core.imports', 'select, insert, update, delete');
 create policy "a manager reaches only what they brought" on core.imports as restrictive to api_owner

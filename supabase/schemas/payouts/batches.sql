@@ -14,7 +14,7 @@ begin
   end if;
 end $$;
 comment on function private.lock_payouts(boolean) is
-  'Balances are paid out by one transaction at a time (exclusively), and not while another takes back what was not paid out.';
+  'One transaction at a time pays out balances (exclusively), and none while another takes back what was not paid out.';
 
 create function private.lock_payouts_of(partner uuid) returns void
 language plpgsql
@@ -24,7 +24,7 @@ begin
   perform private.lock_payouts(exclusively => false), pg_advisory_xact_lock(hashtextextended('payouts of ' || partner, 0));
 end $$;
 comment on function private.lock_payouts_of(uuid) is
-  'For the sandbox, where a partner''s customers are settled and reset: one at a time of each partner, and not while the operator pays. Before any row is locked.';
+  'For the sandbox, which settles and resets a partner''s customers. One at a time for each partner, and not while the operator pays. Called before any row is locked.';
 
 create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text, to_owner uuid) returns private.posting
 language plpgsql immutable
@@ -37,7 +37,7 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) is
-  'Euros from one account to another; an amount below zero goes the other way.';
+  'A posting of euros from one account to another; an amount below zero goes the other way.';
 
 create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
@@ -73,7 +73,7 @@ begin
    group by m.id;
 end $$;
 comment on function private.earned_of(uuid, text, uuid) is
-  'Each part of a sale that brought something to one payee (kind customer or partner): whether it stands, what is due of it (0 where it was taken back), what payments have of it, and how far that is. due less paid is what the next payment has of it.';
+  'Each part of a sale that earned one payee something (kind customer or partner). It says whether the part stands, what is due (0 if taken back), what payments have, and their state. The next payment has due less paid.';
 
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
@@ -124,7 +124,7 @@ begin
   return made;
 end $$;
 comment on function private.make_batch(private.payee[], numeric, text, uuid[]) is
-  'A batch with a line for each of these payees, for all that is owed to them as it stands now, or what of it owners have; which sales each line pays is settled, and the money is on its way, from here on. Payouts are locked.';
+  'Makes a batch with a line for each of these payees, for all they are owed now. owners limits the balances. From here on the sales that each line pays are fixed, and the money is on its way. Payouts are locked.';
 
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
@@ -143,7 +143,7 @@ begin
     perform private.reverse_postings(ledger.partner_id, ledger.causes);
   end loop;
 end $$;
-comment on function private.return_lines(core.payout_lines[]) is 'Gives what these lines took back to the balances it came from.';
+comment on function private.return_lines(core.payout_lines[]) is 'Returns what these lines took to the balances it came from.';
 
 create function private.pay_lines(batch uuid) returns int
 language plpgsql
@@ -165,11 +165,11 @@ begin
   end loop;
   update core.payout_lines l set status = 'paid', paid_at = private.now() where l.batch_id = batch and l.status = 'pending';
   get diagnostics paid = row_count;
-  perform private.request_statements(batch);
+  perform private.request_statements(batch), private.notify_payments(batch, 'payout_paid');
   perform private.emit_payouts('payout.paid', array(select l from unnest(private.lines_of(batch)) l where l.status = 'paid'));
   return paid;
 end $$;
-comment on function private.pay_lines(uuid) is 'Notes of a batch that the bank paid every line that was not said to have failed: how many.';
+comment on function private.pay_lines(uuid) is 'Marks every line of a batch as paid that the bank did not report as failed; returns how many.';
 
 create function private.fail_line(line core.payout_lines, reason text) returns void
 language plpgsql
@@ -187,20 +187,35 @@ begin
   end if;
 end $$;
 comment on function private.fail_line(core.payout_lines, text) is
-  'The bank could not pay a line, or sent it back: the money is in the balance again, the IBAN is held back, and the customer is asked for another.';
+  'Marks a line that the bank could not pay, or sent back. The money is in the balance again, the IBAN is held back, and the customer is asked for another.';
 
-create function private.notify_paid(batch uuid) returns void
+create function private.working_day(day date, later int) returns date
+language sql immutable
+set search_path = ''
+as $$
+  select max(w.day) from (
+    select d::date as day from generate_series(working_day.day + 1, working_day.day + 3 + 2 * later, interval '1 day') d
+     where extract(isodow from d) < 6 order by d limit later) w
+$$;
+comment on function private.working_day(date, int) is 'So many working days after a day. It knows weekends, not holidays.';
+
+create function private.notify_payments(batch uuid, kind text) returns void
 language plpgsql
 set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
+declare
+  expected constant jsonb := case kind when 'payout_sent' then
+    jsonb_build_object('from', private.working_day(private.today(), 1), 'until', private.working_day(private.today(), 3)) else '{}' end;
 begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
-  select l.partner_id, l.account_id, l.owner_id, 'payout_sent', 'payout_sent:' || l.id,
-         jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4)
-    from core.payout_lines l where l.batch_id = batch and l.account_id is not null
+  select l.partner_id, l.account_id, l.owner_id, notify_payments.kind, notify_payments.kind || ':' || l.id,
+         jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
+    from core.payout_lines l
+   where l.batch_id = batch and l.account_id is not null and l.status = case kind when 'payout_sent' then 'pending' else 'paid' end
   on conflict on constraint notices_cause_key do nothing;
 end $$;
-comment on function private.notify_paid(uuid) is 'Has the customers of a batch told that their money is on its way.';
+comment on function private.notify_payments(uuid, text) is
+  'Mails the customers of a batch: payout_sent, the bank is asked to pay them, or payout_paid, the bank did.';
 
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
@@ -232,4 +247,4 @@ begin
     left join last l on true;
 end $$;
 comment on function private.payments(uuid, text, uuid) is
-  'How far each part of a sale that stands has come to one payee (kind customer or partner): pending, approved once two people let it go to the bank, paid, with the moment, or failed where the last payment of it came back. taken: a payment has it, or it settles what was paid and taken back, be it in part.';
+  'The state of each standing part of a sale for one payee (kind customer or partner). pending. approved: two people let it go to the bank. paid, with the moment. failed: its last payment came back. taken: a payment has it, or it settles what was paid and taken back, even in part.';

@@ -31,7 +31,7 @@ as $$
   left join core.accounts a on a.partner_id = line.partner_id and a.id = line.account_id
  where p.id = line.partner_id
 $$;
-comment on function private.payout_line_row(core.payout_lines) is 'A line as the operator sees it: of the IBAN its last four characters.';
+comment on function private.payout_line_row(core.payout_lines) is 'A line as the operator sees it, with the last four characters of the IBAN.';
 
 create function private.payout_batch_named(named text) returns core.payout_batches
 language plpgsql
@@ -46,7 +46,7 @@ begin
   end if;
   return batch;
 end $$;
-comment on function private.payout_batch_named(text) is 'The batch of an id, its row locked.';
+comment on function private.payout_batch_named(text) is 'The batch with this id, its row locked.';
 
 create function private.read_minimum(input jsonb) returns numeric
 language plpgsql immutable
@@ -60,7 +60,7 @@ begin
   end if;
   return minimum;
 end $$;
-comment on function private.read_minimum(jsonb) is 'From how many euro on somebody is paid, {minimum?}: 5 unless told. At least that.';
+comment on function private.read_minimum(jsonb) is 'The least amount in euro that is paid, {minimum?}: 5 by default.';
 
 create function ops.payout_due(input jsonb) returns json
 language plpgsql stable security definer
@@ -74,7 +74,7 @@ begin
       from private.payees(private.read_minimum(input)) y where y.reason is null);
 end $$;
 comment on function ops.payout_due(jsonb) is
-  'Whom a batch would take in, with their IBANs, and those of payments of theirs that failed, as they are encrypted: {minimum?} to {payees}. Who has the keys judges these, for payout_prepare.';
+  'The payees of a batch, with their encrypted IBANs and those of their failed payments: {minimum?} to {payees}. The holder of the keys judges these, for payout_prepare.';
 select private.expose_ops('ops.payout_due(jsonb)');
 
 create function ops.payout_prepare(input jsonb) returns json
@@ -120,7 +120,7 @@ begin
                    from left_out l)));
 end $$;
 comment on function ops.payout_prepare(jsonb) is
-  'A batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed, problem}]} to {changed, batch, left_out, payees}. judged says of each payee of payout_due what is wrong with the IBAN, or null. Who is left out is named, with the reason.';
+  'Prepares a batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed, problem}]} to {changed, batch, left_out, payees}. judged says what is wrong with the IBAN of each payee of payout_due, or null. payees names who is left out, with the reason.';
 select private.expose_ops('ops.payout_prepare(jsonb)');
 
 create function ops.payout_approve(input jsonb) returns json
@@ -145,7 +145,8 @@ begin
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
-comment on function ops.payout_approve(jsonb) is 'Lets a batch go to the bank, by another person than who prepared it: {batch} to {changed, batch}.';
+comment on function ops.payout_approve(jsonb) is
+  'Lets a batch go to the bank, by another person than the one who prepared it: {batch} to {changed, batch}.';
 select private.expose_ops('ops.payout_approve(jsonb)');
 
 create function ops.payout_export(input jsonb) returns json
@@ -175,7 +176,7 @@ begin
   return json_build_object('batch', private.payout_batch_row(batch), 'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
 end $$;
 comment on function ops.payout_export(jsonb) is
-  'What the file for the bank is made of, IBANs as they are encrypted: {batch} to {batch, created_at, lines}. With again and a reason, of a batch that was exported: {batch, file}, as payout_keep_file was given it.';
+  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. For an exported batch, with again and a reason: {batch, file}, as payout_keep_file got it.';
 select private.expose_ops('ops.payout_export(jsonb)');
 
 create function ops.payout_keep_file(input jsonb) returns json
@@ -196,18 +197,18 @@ begin
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
    where b.id = batch.id returning * into batch;
-  perform private.notify_paid(batch.id), private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
+  perform private.notify_payments(batch.id, 'payout_sent'), private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
   return json_build_object('batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
-  'Keeps the file that was made for the bank, encrypted, before it is written anywhere, and has customers told: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
+  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
 select private.expose_ops('ops.payout_keep_file(jsonb)');
 
 create function private.line_id_of(named text) returns uuid
 language sql immutable
 set search_path = ''
 as $$ select private.as_uuid(regexp_replace(named, '^(.{8})(.{4})(.{4})(.{4})(.{12})$', '\1-\2-\3-\4-\5')) $$;
-comment on function private.line_id_of(text) is 'The id of a line, as itself or as the bank names it: the EndToEndId, without dashes.';
+comment on function private.line_id_of(text) is 'The id of a line, as itself or as the bank''s EndToEndId, without dashes.';
 
 create function private.fail_lines(ids text[], reason text) returns int
 language plpgsql
@@ -236,7 +237,8 @@ begin
   end loop;
   return failed;
 end $$;
-comment on function private.fail_lines(text[], text) is 'The bank did not pay these lines: how many of them it had not said that of yet. Payouts are locked exclusively.';
+comment on function private.fail_lines(text[], text) is
+  'Marks these lines as not paid by the bank; returns how many were new. Payouts are locked exclusively.';
 
 create function ops.payout_settle(input jsonb) returns json
 language plpgsql security definer
@@ -272,7 +274,7 @@ begin
                where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
 end $$;
 comment on function ops.payout_settle(jsonb) is
-  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The lines of failed go back to the balances; of the batch every line is paid that was not said to have failed.';
+  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The failed lines go back to the balances. Every other line of the batch is paid.';
 select private.expose_ops('ops.payout_settle(jsonb)');
 
 create function ops.payout_cancel(input jsonb) returns json
@@ -301,8 +303,7 @@ begin
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
-comment on function ops.payout_cancel(jsonb) is
-  'Gives back what a batch took, before it was exported: {batch, reason} to {changed, batch}.';
+comment on function ops.payout_cancel(jsonb) is 'Returns what a batch took, before it was exported: {batch, reason} to {changed, batch}.';
 select private.expose_ops('ops.payout_cancel(jsonb)');
 
 create function ops.payout_release(input jsonb) returns json
@@ -342,7 +343,7 @@ begin
   return json_build_object('changed', changed, 'line', private.payout_line_row(line));
 end $$;
 comment on function ops.payout_release(jsonb) is
-  'Lets the IBANs of payments that failed be paid again: {payee, reason} to {changed, line}, the last of those lines. payee is an account id, or a partner''s slug or id.';
+  'Lets the IBANs of failed payments be paid again: {payee, reason} to {changed, line}, the last of those lines. payee is an account id, or a partner''s slug or id.';
 select private.expose_ops('ops.payout_release(jsonb)');
 
 create function ops.payout_list(input jsonb) returns json
@@ -374,7 +375,8 @@ begin
                        where l.batch_id = batch.id and (input ->> 'status' is null or l.status = input ->> 'status')
                        order by l.arrival limit coalesce((input ->> 'limit')::int, 1000)) l));
 end $$;
-comment on function ops.payout_show(jsonb) is 'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. Names people, so it leaves an audit row.';
+comment on function ops.payout_show(jsonb) is
+  'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. It names people, so it leaves an audit row.';
 select private.expose_ops('ops.payout_show(jsonb)');
 
 create function ops.payout_overview(input jsonb) returns json
@@ -389,6 +391,5 @@ begin
   perform private.audit('account.overview_read', account.id);
   return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
 end $$;
-comment on function ops.payout_overview(jsonb) is
-  'A customer''s year: {account, year} to {overview}. Of a person, so it leaves an audit row.';
+comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It is of a person, so it leaves an audit row.';
 select private.expose_ops('ops.payout_overview(jsonb)');

@@ -17,9 +17,9 @@ begin
   return case when plain ~ '[A-Za-z0-9]' then plain end;
 end $$;
 comment on function private.sepa_name(text) is
-  'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70 of them: letters without their accents; what has no such letter is a space. Null where nothing is left.';
+  'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; anything else is a space. Null if nothing is left.';
 
--- Without nested loops: right after a sale nothing counts the new rows yet, and each would be compared with each.
+-- Without nested loops: right after a sale no statistics know the new rows, and each would be compared with each.
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
@@ -44,7 +44,7 @@ begin
   select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat') and b.balance <> 0;
 end $$;
 comment on function private.payable_balances(uuid[]) is
-  'Every balance, or those of owners, of a customer or a partner with who is to be paid it: the customer, or the partner (account_id is null) where the CPO settles with its customers. What a person earned a partner is in the ledger of the house. Below zero: it was paid, and taken back since.';
+  'Every balance of a customer or a partner, or those of owners, with its payee. That is the customer, or the partner (account_id is null) if the CPO settles with its customers. What a person earned a partner is in the house''s ledger. Below zero: it was paid, and taken back since.';
 
 create function private.spent_bookings() returns uuid[]
 language plpgsql stable
@@ -60,7 +60,7 @@ begin
        and private.sellable_ere(b) * coalesce(p.price, 1000000) < 0.005);
 end $$;
 comment on function private.spent_bookings() is
-  'The bookings of which nothing can be sold any more: the register granted no more for the whole, or what is left comes to no cent at the price of the last sale, and is refused as a sale. A few milliseconds a booking.';
+  'The bookings with nothing left to sell: the register granted no more, or the rest is worth no cent. That is by the price of the last sale. A few milliseconds a booking.';
 
 create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
@@ -92,7 +92,7 @@ begin
                               and r.booking_id <> all (spent)));
 end $$;
 comment on function private.may_yield(uuid, uuid, uuid[]) is
-  'Whether more can come of an account, where these bookings are spent: a mandate that is not over, a month that can still be booked, kWh that wait for their credit, or ERE that can still be sold for a cent.';
+  'Whether an account may earn more, if these bookings are spent. It may by a running mandate, a bookable month, uncredited kWh or sellable ERE.';
 
 create function private.partner_may_yield(partner uuid, spent uuid[]) returns boolean
 language plpgsql stable
@@ -104,7 +104,7 @@ begin
                    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
-comment on function private.partner_may_yield(uuid, uuid[]) is 'Whether more can come to a partner, of its own accounts or of the people it brought.';
+comment on function private.partner_may_yield(uuid, uuid[]) is 'Whether a partner may earn more, from its own accounts or the people it brought.';
 
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
@@ -146,4 +146,4 @@ begin
    where o.amount <> 0;
 end $$;
 comment on function private.payees(numeric, uuid[]) is
-  'Everybody, or of owners those, who is owed something, or owes it, and why they are not paid now; reason is null where nothing is in the way that the database knows of. What is below the minimum is carried over while more can come.';
+  'Everybody, or those of owners, who is owed something or owes it, and why they are not paid now. reason is null if the database knows no obstacle. What is below the minimum is carried over while more can come.';

@@ -1,4 +1,4 @@
--- GET /v1/settlements: what a CPO that settles with its customers itself was paid for each of them.
+-- GET /v1/settlements: what a CPO was paid for each customer that it settles with itself.
 
 create function private.settlements(partner uuid, client uuid, query jsonb)
 returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text, payment_reference text,
@@ -45,7 +45,7 @@ begin
   end loop;
 end $$;
 comment on function private.settlements(uuid, uuid, jsonb) is
-  'What of payments to a partner is for accounts that a client made, newest payment first, and one more than the limit. Definer, because the payment itself is the partner''s and its batch the service''s own.';
+  'The parts of payments to a partner for a client''s accounts, newest payment first, one more than the limit. Definer, because the payment is the partner''s and its batch the service''s own.';
 grant execute on function private.settlements(uuid, uuid, jsonb) to api_owner;
 
 create function api.list_settlements(caller jsonb, query jsonb) returns json
@@ -83,6 +83,5 @@ begin
       from private.settlements(private.partner_id(), private.client_id(), query) with ordinality p
      where p.ordinality <= (query ->> 'limit')::int);
 end $$;
-comment on function api.write_settlements(jsonb, jsonb) is
-  'GET /v1/settlements.csv: the same as list_settlements, as {csv}. Without a formula in it.';
+comment on function api.write_settlements(jsonb, jsonb) is 'GET /v1/settlements.csv: the same as list_settlements, as {csv}, without formulas.';
 select private.expose('api.write_settlements(jsonb, jsonb)');

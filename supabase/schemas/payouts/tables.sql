@@ -1,6 +1,6 @@
 -- The tables and views of payouts.
 
--- Payouts: what goes to the bank in one file, a line for each payee, and of which balances a line is made.
+-- Payouts: one file for the bank, with a line for each payee, made of balances.
 
 create table core.payout_batches (
   id               uuid           not null default gen_random_uuid(),
@@ -35,9 +35,9 @@ create table core.payout_batches (
     else cancelled_at is not null and num_nonnulls(exported_at, settled_at) = 0 end)
 );
 comment on table core.payout_batches is
-  'What goes to the bank in one file, of all tenants: the service''s own, and prepared and approved by two logins. Kept seven years.';
+  'What goes to the bank in one file, for all tenants. It is the service''s own; two logins prepare and approve it. Kept seven years.';
 comment on column core.payout_batches.file_ciphertext is
-  'The file for the bank, gzip and AES-256-GCM made before it reaches the database, under the key file_key_id: asked for again it is the same bytes. file_sha256 is of the file itself.';
+  'The file for the bank, gzip and encrypted (AES-256-GCM, key file_key_id) before it reaches the database. Later exports have the same bytes. file_sha256 is of the file itself.';
 alter table core.payout_batches enable row level security;
 
 create table core.payout_lines (
@@ -73,9 +73,11 @@ create table core.payout_lines (
   constraint payout_lines_released check (num_nulls(released_at, released_reason) in (0, 2) and (released_at is null or status = 'failed'))
 );
 comment on table core.payout_lines is
-  'One payment: to a customer (account_id), or to a partner. Name and IBAN are those of the moment it was prepared, the IBAN as it was encrypted then. Personal data; kept seven years.';
-comment on column core.payout_lines.partner_id is 'The tenant of the payee, which its IBAN is encrypted for: that of the account, or the partner who is paid.';
-comment on column core.payout_lines.released_at is 'A line that failed holds back its IBAN, whatever was paid since, until the operator releases it; another IBAN is paid.';
+  'One payment: to a customer (account_id), or to a partner. Name and encrypted IBAN are as they were when it was prepared. Personal data; kept seven years.';
+comment on column core.payout_lines.partner_id is
+  'The tenant of the payee, for which the IBAN is encrypted: the account''s, or the partner who is paid.';
+comment on column core.payout_lines.released_at is
+  'A failed line holds back its IBAN, despite later payments, until the operator releases it. Another IBAN is paid.';
 -- serves: the latest payments of a payee
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the lines of a batch
@@ -106,12 +108,12 @@ create table core.payout_parts (
   constraint payout_parts_amount_moves check (amount <> 0)
 );
 comment on table core.payout_parts is
-  'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. A customer''s own; or of a partner its share, where a person earned it in the house''s ledger, the VAT on it, and what its customers get through it. A balance below zero is taken off. Append-only, kept seven years.';
-comment on column core.payout_parts.payee_id is 'Whose account of the ledger it was taken from.';
+  'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. For a customer, their own. For a partner, its share (of people in the house''s ledger), the VAT on it, and its customers'' balances. A balance below zero is taken off. Append-only, kept seven years.';
+comment on column core.payout_parts.payee_id is 'The owner of the ledger account it was taken from.';
 comment on column core.payout_parts.forgotten is 'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
 -- serves: the parts of a line, a page of them
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
--- serves: what was paid of an account of the ledger
+-- serves: what was paid of a ledger account
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
 -- serves: deleting an account
 create index payout_parts_account on core.payout_parts (partner_id, account_id) where account_id is not null;
@@ -131,9 +133,10 @@ create table core.payout_entries (
   constraint payout_entries_sold check (amount > 0 or amount < 0 and not sold)
 );
 comment on table core.payout_entries is
-  'What a part of a payment pays: a part of a sale, whole, as it was when the line was prepared. Which line pays what is decided here alone, and stays, whichever of them the bank makes, sends back, or makes first. Append-only, kept seven years.';
+  'What a part of a payment pays: one whole part of a sale, as of when the line was prepared. This fixes which line pays what, whatever the bank does with the lines, in any order. Append-only, kept seven years.';
 comment on column core.payout_entries.allocation_id is 'The part of a sale, in the ledger of ledger_partner_id.';
-comment on column core.payout_entries.sold is 'Whether the sale stood then. Else amount is what a payment has of a sale that was taken back: less than zero, or what another line took off and is given back.';
+comment on column core.payout_entries.sold is
+  'Whether the sale stood then. Else amount is for a sale that was taken back. It is below zero, or returns what another line took off.';
 -- serves: which payments have a part of a sale
 create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
 select private.isolate('core.payout_entries', 'select');
@@ -149,6 +152,6 @@ create type private.payee as (
   iban_key_id       text,
   iban_last4        text,
   iban_changed_at   timestamptz,
-  -- the IBANs of payments that failed and that nobody released: [{ciphertext, key_id}], null where there are none
+  -- the IBANs of failed payments that nobody released: [{ciphertext, key_id}], null if there are none
   failed            jsonb,
   reason            text);

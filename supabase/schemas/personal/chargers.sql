@@ -33,7 +33,7 @@ as $$
        order by s.started_at desc, s.id limit 1) s on true
    where h.user_id = private.user_id() and h.status = 'active'
 $$;
-comment on function private.own_chargers() is 'The chargers of the person of this transaction, newest first, each with the session that is going on.';
+comment on function private.own_chargers() is 'The chargers of this transaction''s person, newest first, each with its running session.';
 grant execute on function private.own_chargers() to api_owner;
 
 create function api.list_own_chargers(caller jsonb) returns json
@@ -44,7 +44,7 @@ begin
   perform private.act_as(caller, 'user');
   return json_build_object('chargers', private.own_chargers());
 end $$;
-comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with the session that is going on.';
+comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with its running session.';
 select private.expose('api.list_own_chargers(jsonb)');
 
 create function api.read_own_chargers(caller jsonb) returns json
@@ -75,7 +75,7 @@ begin
   return json_build_object('removed', removed is not null);
 end $$;
 comment on function api.remove_own_charger(jsonb, jsonb) is
-  'A person takes a charger off: {id} to {removed}. What it charged stays and counts; it connects no more. A second time changes nothing.';
+  'A person removes a charger: {id} to {removed}. What it charged stays and counts; it can no longer connect. A second time changes nothing.';
 select private.expose('api.remove_own_charger(jsonb, jsonb)');
 
 create function api.register_own_charger(caller jsonb, input jsonb) returns json
@@ -106,5 +106,5 @@ begin
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
-  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, where there is one.';
+  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, if there is one.';
 select private.expose('api.register_own_charger(jsonb, jsonb)');

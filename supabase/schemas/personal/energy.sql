@@ -1,4 +1,4 @@
--- GET /energy and GET /ere-position: months are read, never sessions.
+-- GET /energy and GET /ere-position read months, never sessions.
 
 create function private.own_counted_months(since date, until date) returns table (month date, kwh numeric, ere numeric)
 language plpgsql stable security definer
@@ -13,7 +13,8 @@ begin
    where m.period >= since and m.period < until
    group by m.period;
 end $$;
-comment on function private.own_counted_months(date, date) is 'What counts toward ERE for the person of this transaction, over all their connections: of a credited month the kWh that the register accepted. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
+comment on function private.own_counted_months(date, date) is
+  'What counts toward ERE for this transaction''s person, over all connections; of a credited month the accepted kWh. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
 grant execute on function private.own_counted_months(date, date) to api_owner;
 
 create function private.signed_months(since date, until date) returns table (month date, kwh numeric, sessions bigint)
@@ -33,7 +34,7 @@ begin
    group by d.period;
 end $$;
 comment on function private.signed_months(date, date) is
-  'The totals that CPOs delivered of what the caller signed for there, by month. Definer, as private.own_account_rows.';
+  'The totals by month that CPOs delivered for accounts the caller signed for. Definer, as private.own_account_rows.';
 grant execute on function private.signed_months(date, date) to api_owner;
 
 create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
@@ -55,7 +56,7 @@ begin
     from energy e full join private.own_counted_months(since, until) c on c.month = e.month;
 end $$;
 comment on function private.own_months(date, date) is
-  'What the person of this transaction charged, by their own chargers and by what a CPO delivered of them, by month, and the ERE of it, exact. since inclusive, until exclusive.';
+  'What this transaction''s person charged by month, by own chargers and CPO deliveries, with its ERE, exact. since inclusive, until exclusive.';
 grant execute on function private.own_months(date, date) to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
@@ -95,8 +96,7 @@ as $$
     from past t left join counted c on true
    group by t.average
 $$;
-comment on function private.forecast_kwh(date) is
-  'The kWh that will count this year: what does already, and the trailing average for the rest of this month and each month after it.';
+comment on function private.forecast_kwh(date) is 'The kWh that will count this year: those that do already, and the trailing average for its rest.';
 grant execute on function private.forecast_kwh(date) to api_owner;
 
 create function private.own_quarters(year int)
@@ -121,7 +121,7 @@ begin
    group by 1;
 end $$;
 comment on function private.own_quarters(int) is
-  'A year of the person of this transaction, by the quarters in which something counts: ERE exact, credited and sold; euro gross, and what the person gets of it; when the first of it was sold, and whether all that was sold is paid. Definer, because whether a payment is on its way stands in the service''s own batch.';
+  'A year of this transaction''s person, by the quarters in which something counts. ERE exact, credited and sold; euro gross, and the person''s part. Also the first day of sale, and whether all that was sold is paid. Definer, because payments are in the service''s own batch.';
 grant execute on function private.own_quarters(int) to api_owner;
 
 create function private.own_ere_position(year int) returns json
@@ -161,7 +161,7 @@ begin
     from generate_series(1, begun) q left join own o on o.quarter = q);
 end $$;
 comment on function private.own_ere_position(int) is
-  'The object of GET /ere-position, of a year that has begun; of a past one there is no forecast. A quarter is sold once any of it is, and paid once all that was sold is.';
+  'The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid once all that was sold is.';
 grant execute on function private.own_ere_position(int) to api_owner;
 
 create function api.get_ere_position(caller jsonb) returns json

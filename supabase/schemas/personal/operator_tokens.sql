@@ -21,7 +21,7 @@ as $$
    where g.id = token
 $$;
 comment on function private.token_row(uuid) is
-  'A personal token, or what an application holds by one consent (last used when it was last refreshed), as the operator sees it.';
+  'A personal token, or an application''s grant (last used when last refreshed), as the operator sees it.';
 
 create function private.newest_tokens(person uuid, size int) returns table (id uuid, created_at timestamptz)
 language plpgsql stable
@@ -62,7 +62,7 @@ begin
       from private.newest_tokens(person, coalesce((input ->> 'limit')::int, 50)) t);
 end $$;
 comment on function ops.token_list(jsonb) is
-  'Personal tokens and what applications hold, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
+  'Personal tokens and applications'' grants, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
 select private.expose_ops('ops.token_list(jsonb)');
 
 create function ops.token_revoke(input jsonb) returns json
@@ -98,6 +98,5 @@ begin
     'changed', changed,
     'token', private.token_row(token));
 end $$;
-comment on function ops.token_revoke(jsonb) is
-  'Ends a personal token, or everything an application holds by one consent, at once: {token} to {changed, token}.';
+comment on function ops.token_revoke(jsonb) is 'Ends a personal token, or an application''s grant, at once: {token} to {changed, token}.';
 select private.expose_ops('ops.token_revoke(jsonb)');

@@ -1,4 +1,4 @@
--- A person's own data: all of it as one document, and the end of the account.
+-- A person's own data: all of it as one document, and closing the account.
 
 create function private.own_balance() returns numeric
 language plpgsql stable security definer
@@ -7,8 +7,7 @@ as $$
 begin
   return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)), 0) from core.accounts a where a.user_id = private.user_id());
 end $$;
-comment on function private.own_balance() is
-  'What the person of this transaction is still to be paid, in euro. Definer, because nobody reads the ledger.';
+comment on function private.own_balance() is 'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
 grant execute on function private.own_balance() to api_owner;
 
 create function private.own_end() returns json
@@ -29,7 +28,7 @@ as $$
     from core.accounts a where a.user_id = private.user_id()
 $$;
 comment on function private.own_end() is
-  'What the end of the account means for the person of this transaction: {balance_eur, accounts, managed_alone, lost_kwh, iban_missing, kept_until}; without accounts nothing is kept. lost_kwh would count if their registration, which was not submitted or rejected, were approved first.';
+  'What closing the account means for this transaction''s person: {balance_eur, accounts, managed_alone, lost_kwh, iban_missing, kept_until}. Without accounts nothing is kept. lost_kwh would count if their unsubmitted or rejected registration were approved first.';
 grant execute on function private.own_end() to api_owner;
 
 create function api.read_own_end(caller jsonb) returns json
@@ -40,7 +39,7 @@ begin
   perform private.act_as(caller, 'session');
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'end', private.own_end());
 end $$;
-comment on function api.read_own_end(jsonb) is 'What the end of a person''s account means: {email, end}.';
+comment on function api.read_own_end(jsonb) is 'What closing a person''s account means: {email, end}.';
 select private.expose('api.read_own_end(jsonb)');
 
 create function api.export_own_data(caller jsonb) returns json
@@ -88,7 +87,7 @@ begin
     'tokens', private.own_tokens());
 end $$;
 comment on function api.export_own_data(jsonb) is
-  'Everything of a person that stands under their name, as one document. Ten years of sessions are some three megabytes.';
+  'Everything of a person under their name, as one document. Ten years of sessions are some three megabytes.';
 select private.expose('api.export_own_data(jsonb)');
 
 create function private.close_login(person uuid) returns void
@@ -116,7 +115,7 @@ begin
   end if;
 end $$;
 comment on function private.close_login(uuid) is
-  'Ends every credential of a person, and the login: whole where nothing of theirs must be kept, else by a mark. Definer, because logins belong to Supabase Auth.';
+  'Ends every credential of a person, and deletes the login. It is only marked if something of theirs must be kept. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.close_login(uuid) to api_owner;
 
 create function api.close_own_account(caller jsonb, input jsonb) returns json
@@ -152,10 +151,10 @@ begin
     perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid);
   end if;
   perform private.audit('user.account_closed', person);
-  perform private.leave_partner(person, input -> 'mails');
+  perform private.leave_partner(person, coalesce(input ->> 'operator', input #>> '{mails,operator}'));
   perform private.close_login(person);
   return json_build_object('closed', true);
 end $$;
 comment on function api.close_own_account(jsonb, jsonb) is
-  'A person ends their account, {mails} as private.leave_partner takes them: mandates end, chargers and everything that lets somebody in goes, and what they are owed is paid without a minimum. Answers {closed}, false where there is money and nowhere to pay it. Refused with recent_sign_in_required a quarter of an hour after signing in. What shows how kWh became money is kept as docs/retention.md says.';
+  'A person closes their account, {operator} as private.leave_partner takes it. Mandates end, chargers and credentials go, and what they are owed is paid without a minimum. Answers {closed}, false if there is money and no IBAN. Refused with recent_sign_in_required a quarter of an hour after signing in. docs/retention.md says what is kept.';
 select private.expose('api.close_own_account(jsonb, jsonb)');

@@ -9,7 +9,7 @@ begin
            order by d.activated_at desc limit 1);
 end $$;
 comment on function private.own_draft(uuid) is
-  'The claim by which an account of the person of this transaction began, whose pages can do more with it; null where there was none. Definer, because drafts are in the tenant of the partner.';
+  'The claim that an account of this transaction''s person began with; null if there was none. Its pages can do more. Definer, because drafts are in the partner''s tenant.';
 grant execute on function private.own_draft(uuid) to api_owner;
 
 create function private.own_drafts() returns json
@@ -19,7 +19,7 @@ as $$
 begin
   return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active');
 end $$;
-comment on function private.own_drafts() is 'Every claim of the person of this transaction that was signed. Definer, as private.own_draft.';
+comment on function private.own_drafts() is 'The signed claims of this transaction''s person. Definer, as private.own_draft.';
 grant execute on function private.own_drafts() to api_owner;
 
 create function private.own_brand() returns jsonb
@@ -32,7 +32,7 @@ begin
            where a.user_id = private.user_id());
 end $$;
 comment on function private.own_brand() is
-  'The partner that brought the person of this transaction: {partner_id, name, source, since}; null where nobody did, or no longer. Definer, because a partner is another tenant.';
+  'The partner that brought this transaction''s person: {partner_id, name, source, since}; null if nobody did, or no longer. Definer, because a partner is another tenant.';
 grant execute on function private.own_brand() to api_owner;
 
 create function private.own_accounts() returns json
@@ -66,7 +66,7 @@ as $$
     join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
 $$;
 comment on function private.own_accounts() is
-  'The accounts of the person of this transaction: {account_id, draft_id, cpo, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}. cpo is the name of the CPO whose customer they signed as, null of an account of their own. Definer, because that is in the tenant of the CPO.';
+  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}. cpo names the CPO whose customer they signed as, null for their own account. Definer, because that is in the tenant of the CPO.';
 grant execute on function private.own_accounts() to api_owner;
 
 create function private.own_prices(year int) returns json
@@ -84,7 +84,7 @@ as $$
                  order by m.signed_at desc limit 1))
 $$;
 comment on function private.own_prices(int) is
-  'What an estimate for the person of this transaction is reckoned with: {price_per_ere_eur, ere_per_kwh, fee_pct}, the last average price, the factor of a year, and the fee they signed for last; null where there is none. Definer, as private.own_accounts.';
+  'The numbers of a person''s estimate: {price_per_ere_eur, ere_per_kwh, fee_pct}. The last average price, the factor of a year, and the fee they signed for last; null if unknown. Definer, as private.own_accounts.';
 grant execute on function private.own_prices(int) to api_owner;
 
 create function private.own_years() returns json
@@ -96,7 +96,7 @@ as $$
                        (select min(m.month) from private.signed_months('-infinity', 'infinity') m)) as first) k,
          generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
 $$;
-comment on function private.own_years() is 'The years in which the person of this transaction charged, this one and those between included, newest first.';
+comment on function private.own_years() is 'The years from the first charging of this transaction''s person to this one, newest first.';
 grant execute on function private.own_years() to api_owner;
 
 create function private.own_name() returns text
@@ -109,7 +109,7 @@ begin
       join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
      order by a.created_at limit 1));
 end $$;
-comment on function private.own_name() is 'What the person of this transaction is called, as far as anybody said. Definer, as private.own_accounts.';
+comment on function private.own_name() is 'The name of this transaction''s person, as far as known. Definer, as private.own_accounts.';
 grant execute on function private.own_name() to api_owner;
 
 create function private.own_left_out(year int) returns json
@@ -135,7 +135,7 @@ as $$
      and (d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered' and k.accepted_kwh < d.total_kwh)
 $$;
 comment on function private.own_left_out(int) is
-  'What of a year of the person of this transaction does not count toward ERE: [{month, kwh, why, reason}], why is before_ere, outside_mandate or register, whose own words reason has where it gave any. Definer, as private.own_accounts.';
+  'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate or register; reason has the register''s own words, if any. Definer, as private.own_accounts.';
 grant execute on function private.own_left_out(int) to api_owner;
 
 create function private.own_payouts() returns json
@@ -154,7 +154,7 @@ as $$
            order by l.arrival desc limit 100) l
 $$;
 comment on function private.own_payouts() is
-  'What the person of this transaction was paid, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]; what was paid to the CPO that settles with them has a part_id and the name of the CPO, all else a line_id. Definer, as private.own_accounts.';
+  'What this transaction''s person was paid, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a line_id. Definer, as private.own_accounts.';
 grant execute on function private.own_payouts() to api_owner;
 
 create function private.own_overviews() returns json
@@ -165,14 +165,15 @@ as $$
     from private.own_account_rows() a cross join lateral private.overview_years(a) y (year)
 $$;
 comment on function private.own_overviews() is
-  'The years that are over of each account of the person of this transaction in which there was money, newest first: [{account_id, year}]. Definer, as private.own_accounts.';
+  'The past years with money of each account of this transaction''s person, newest first: [{account_id, year}]. Definer, as private.own_accounts.';
 grant execute on function private.own_overviews() to api_owner;
 
 create function private.own_account(account uuid) returns core.accounts
 language sql stable security definer
 set search_path = ''
 as $$ select a from private.own_account_rows() a where a.id = account $$;
-comment on function private.own_account(uuid) is 'An account of the person of this transaction; null where it is none. Definer, as private.own_accounts.';
+comment on function private.own_account(uuid) is
+  'An account of this transaction''s person; null if it is not theirs. Definer, as private.own_accounts.';
 grant execute on function private.own_account(uuid) to api_owner;
 
 create function private.own_mandates() returns json
@@ -186,7 +187,8 @@ as $$
             join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
            order by m.signed_at desc limit 100) m
 $$;
-comment on function private.own_mandates() is 'What the person of this transaction signed, newest first, a hundred at most, as private.shown_mandate. Definer, as private.own_accounts.';
+comment on function private.own_mandates() is
+  'The mandates that this transaction''s person signed, newest first, a hundred at most, as private.shown_mandate. Definer, as private.own_accounts.';
 grant execute on function private.own_mandates() to api_owner;
 
 create function api.read_own_overview(caller jsonb) returns json
@@ -241,7 +243,7 @@ begin
       'has_more', (select count(*) from page) > page_limit));
 end $$;
 comment on function api.read_own_charging(jsonb, jsonb) is
-  'A year of a person''s charging by months, and a page of the sessions of one of them: {year, month, limit, offset} to {email, year, years, months, left_out, sessions, has_more}. Without a month there are no sessions.';
+  'A person''s charging in a year by month, and a page of one month''s sessions: {year, month, limit, offset} to {email, year, years, months, left_out, sessions, has_more}. Without a month there are no sessions.';
 select private.expose('api.read_own_charging(jsonb, jsonb)');
 
 create function api.read_own_earnings(caller jsonb, query jsonb) returns json
@@ -305,7 +307,7 @@ begin
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
 comment on function api.read_own_document(jsonb, jsonb) is
-  'A document of a person''s own: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to private.kept_document. Another''s is not found.';
+  'A document of a person: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to private.kept_document. Other people''s are not found.';
 select private.expose('api.read_own_document(jsonb, jsonb)');
 
 create function api.open_own_claim(caller jsonb, request jsonb) returns json
@@ -325,5 +327,5 @@ begin
   return json_build_object('draft_id', draft);
 end $$;
 comment on function api.open_own_claim(jsonb, jsonb) is
-  'A person goes on to the claim pages of an account of theirs: {account_id} to {draft_id}. What moves money or ends the mandate asks for a mailed code there all the same.';
+  'Takes a person to the claim pages of their account: {account_id} to {draft_id}. Moving money or ending the mandate there still needs a mailed code.';
 select private.expose('api.open_own_claim(jsonb, jsonb)');

@@ -22,7 +22,7 @@ begin
      where o.user_id = private.user_id());
 end $$;
 comment on function private.own_applications() is
-  'What applications hold of the person of this transaction: {client_id, name, operated_by, scopes, allowed_at, last_used_at}, newest first; last used when they last got a token. Definer, because nobody may read consents and refresh tokens.';
+  'What applications hold of this transaction''s person: {client_id, name, operated_by, scopes, allowed_at, last_used_at}, newest first. last_used_at is when they last got a token. Definer, because nobody may read consents and refresh tokens.';
 grant execute on function private.own_applications() to api_owner;
 
 create function private.end_application(person uuid, client uuid) returns boolean
@@ -40,7 +40,7 @@ begin
   return ended;
 end $$;
 comment on function private.end_application(uuid, uuid) is
-  'Ends whatever an application holds of a person, at once; whether it held anything. Definer, because nobody may write grants.';
+  'Ends what an application holds of a person, at once; returns whether it held anything. Definer, because nobody may write grants.';
 grant execute on function private.end_application(uuid, uuid) to api_owner;
 
 create function private.own_cpos() returns json
@@ -50,7 +50,8 @@ as $$
   select coalesce(json_agg(n.name order by n.name), '[]')
     from (select distinct p.name from private.own_account_rows() a join core.partners p on p.id = a.partner_id where a.client_id is not null) n
 $$;
-comment on function private.own_cpos() is 'The names of the CPOs whose customer the person of this transaction signed as. Definer, as private.own_accounts.';
+comment on function private.own_cpos() is
+  'The names of the CPOs whose customer this transaction''s person signed as. Definer, as private.own_accounts.';
 grant execute on function private.own_cpos() to api_owner;
 
 create function api.read_own_sharing(caller jsonb) returns json
@@ -77,7 +78,7 @@ begin
   return json_build_object('ended', private.stop_sharing(private.user_id(), (request ->> 'partner_id')::uuid));
 end $$;
 comment on function api.stop_sharing(jsonb, jsonb) is
-  'A person stops sharing with the partner that brought them: {partner_id} to {ended}. Their draft stays active; what they charged in the months before goes on to count for the partner. A second time changes nothing.';
+  'A person stops sharing with the partner that brought them: {partner_id} to {ended}. Their draft stays active, and the months before still count for the partner. A second time changes nothing.';
 select private.expose('api.stop_sharing(jsonb, jsonb)');
 
 create function api.stop_application(caller jsonb, request jsonb) returns json

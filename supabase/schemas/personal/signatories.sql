@@ -1,7 +1,7 @@
--- Signatories of a CPO's customers on the pages of a person: they have no login, and come by a code that is mailed to the address on
--- file. What they reach are the accounts that they signed for, of whatever CPO, looked up anew by every statement: an address that
--- changes, an account that goes, a CPO that is switched off ends it at once. No row of a tenant is theirs by row-level security, so
--- that all of it is read by the definers here and in this folder, which begin at private.own_account_rows.
+-- Signatories of a CPO's customers on the pages of a person. They have no login, and sign in by a code mailed to the address on file. They
+-- reach the accounts that they signed for, of any CPO. Every statement looks these up again: a changed address, a deleted account or a CPO
+-- that is switched off ends it at once. Row-level security gives them no row, so the definers here and in this folder read all of it,
+-- beginning at private.own_account_rows.
 
 create function private.signed_accounts(address text) returns setof core.accounts
 language plpgsql stable security definer rows 1
@@ -22,13 +22,14 @@ begin
      limit 100;
 end $$;
 comment on function private.signed_accounts(text) is
-  'The accounts of CPO clients for which the signatory at an address has signed, newest first, a hundred at most; none of a partner or a client that was switched off. A person''s own account is not among them. Definer, because it looks across tenants.';
+  'The accounts of CPO clients that the signatory at an address signed for, newest first, a hundred at most. None of a partner or client that is switched off, and no person''s own account. Definer, because it looks across tenants.';
 
 create function private.signs(address text) returns boolean
 language plpgsql stable security definer
 set search_path = ''
 as $$ begin return exists (select from private.signed_accounts(address)); end $$;
-comment on function private.signs(text) is 'Whether an address is that of a signatory who signed for an account of a CPO. Definer, because it looks across tenants.';
+comment on function private.signs(text) is
+  'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
 grant execute on function private.signs(text) to api_owner;
 
 create function private.own_account_rows() returns setof core.accounts
@@ -44,13 +45,14 @@ begin
   end if;
 end $$;
 comment on function private.own_account_rows() is
-  'The accounts of the person of this transaction, and those they signed for as a CPO''s customer: the one rule of what is theirs. Definer, because the latter are in the tenant of the CPO.';
+  'The accounts of this transaction''s person, and those they signed for as a CPO''s customer. The one rule of what is theirs. Definer, because the latter are in the tenant of the CPO.';
 
 create function private.own_email() returns text
 language plpgsql stable security definer
 set search_path = ''
 as $$ begin return coalesce((private.user_profile(private.user_id())).email, private.signatory()); end $$;
-comment on function private.own_email() is 'The address of the person of this transaction, of their login where they have one. Definer, because logins belong to Supabase Auth.';
+comment on function private.own_email() is
+  'The address of this transaction''s person, of their login if they have one. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.own_email() to api_owner;
 
 create function private.enter_signed_account(account uuid) returns core.accounts
@@ -68,7 +70,7 @@ begin
   return signed;
 end $$;
 comment on function private.enter_signed_account(uuid) is
-  'From here the transaction is in the tenant of an account that its caller signed for, as by a mandate link. Refused with account_not_found where it is none of theirs. Definer, because it looks across tenants.';
+  'Enters the tenant of an account that the caller signed for, as by a mandate link. Refused with account_not_found for any other. Definer, because it looks across tenants.';
 grant execute on function private.enter_signed_account(uuid) to api_owner;
 
 create function private.enter_signed_document(mandate uuid, line uuid, part uuid) returns void
@@ -87,7 +89,7 @@ begin
   end if;
 end $$;
 comment on function private.enter_signed_document(uuid, uuid, uuid) is
-  'As private.enter_signed_account, where a document is of an account that the caller signed for; else nothing changes, and it is looked for among what is the caller''s own. Definer, because it looks across tenants.';
+  'private.enter_signed_account, if a document is of an account that the caller signed for. Else nothing changes, and it is looked for among the caller''s own. Definer, because it looks across tenants.';
 grant execute on function private.enter_signed_document(uuid, uuid, uuid) to api_owner;
 
 create function api.send_account_code(caller jsonb, request jsonb) returns json
@@ -113,7 +115,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_account_code(jsonb, jsonb) is
-  'Mails a signatory the code to change the account number of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, as often as the limits of the address allow; a newer one takes the place of the older.';
+  'Mails a signatory the code to change the IBAN of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';
 select private.expose('api.send_account_code(jsonb, jsonb)');
 
 create function api.read_signed_account(caller jsonb, request jsonb) returns json
@@ -134,7 +136,7 @@ begin
     'code_sent', private.code_sent('browser:' || (request ->> 'token_hash')));
 end $$;
 comment on function api.read_signed_account(jsonb, jsonb) is
-  'An account that the service pays, for who signed for it and wants to change its account number: {account_id, token_hash} to {email, partner_id, partner_name, iban_last4, code_sent}.';
+  'An account that the service pays, for its signatory to change the IBAN: {account_id, token_hash} to {email, partner_id, partner_name, iban_last4, code_sent}.';
 select private.expose('api.read_signed_account(jsonb, jsonb)');
 
 create function api.change_signed_iban(caller jsonb, request jsonb) returns json
@@ -166,7 +168,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.change_signed_iban(jsonb, jsonb) is
-  'A signatory gives another account number, by a code that was mailed for it: {account_id, partner_id, token_hash, code_hash, key, iban}. partner_id is the tenant that the number was encrypted for. They are told of it by mail, and nothing goes there for 48 hours.';
+  'A signatory changes the IBAN, by a code mailed for it: {account_id, partner_id, token_hash, code_hash, key, iban}. partner_id is the tenant that the IBAN was encrypted for. They are told by mail, and no money goes there for 48 hours.';
 select private.expose('api.change_signed_iban(jsonb, jsonb)');
 
 create function api.renew_signed_mandate(caller jsonb, request jsonb) returns json
@@ -194,7 +196,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.renew_signed_mandate(jsonb, jsonb) is
-  'A signatory gets a link to sign again, from 1 November of the last year on and after it: {account_id, connection_id, new_token_hash}. Ten a day. Refused with link_not_open before.';
+  'Gives a signatory a link to sign again, from 1 November of the last year on: {account_id, connection_id, new_token_hash}. Ten a day. Refused with link_not_open before.';
 select private.expose('api.renew_signed_mandate(jsonb, jsonb)');
 
 create function private.enter_signed_connection(connection uuid) returns core.accounts
@@ -208,7 +210,7 @@ begin
      where c.id = enter_signed_connection.connection));
 end $$;
 comment on function private.enter_signed_connection(uuid) is
-  'As private.enter_signed_account, by one of its connections. Definer, because it looks across tenants.';
+  'private.enter_signed_account, by one of its connections. Definer, because it looks across tenants.';
 grant execute on function private.enter_signed_connection(uuid) to api_owner;
 
 create function private.enter_signed_mandate(caller jsonb, request jsonb, out account core.accounts, out address text)
@@ -229,7 +231,7 @@ begin
   end if;
 end $$;
 comment on function private.enter_signed_mandate(jsonb, jsonb) is
-  'The account and the address of a signatory whose mandate for a connection, {connection_id}, holds: in its tenant from here, one request at a time. Refused with account_not_found where it is none of theirs, link_not_open where nothing is signed.';
+  'Enters the tenant of a connection, {connection_id}, whose mandate the signatory signed; returns account and address. One request at a time. Refused with account_not_found if it is not theirs, link_not_open if nothing is signed.';
 grant execute on function private.enter_signed_mandate(jsonb, jsonb) to api_owner;
 
 create function api.read_signed_mandate(caller jsonb, request jsonb) returns json
@@ -251,7 +253,7 @@ begin
       from core.connection_mandates c where c.partner_id = (entered.account).partner_id and c.connection_id = connection);
 end $$;
 comment on function api.read_signed_mandate(jsonb, jsonb) is
-  'What it would mean that a signatory withdraws the mandate for a connection: {connection_id, token_hash} to {email, partner_name, ean_code, registration_status, renewed_until, withdrawal, code_sent}; withdrawal as private.withdrawal_means.';
+  'What withdrawing the mandate for a connection would mean: {connection_id, token_hash} to {email, partner_name, ean_code, registration_status, renewed_until, withdrawal, code_sent}; withdrawal as private.withdrawal_means.';
 select private.expose('api.read_signed_mandate(jsonb, jsonb)');
 
 create function api.send_withdrawal_code(caller jsonb, request jsonb) returns json
@@ -271,7 +273,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_withdrawal_code(jsonb, jsonb) is
-  'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, as often as the limits of the address allow; a newer one takes the place of the older.';
+  'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';
 select private.expose('api.send_withdrawal_code(jsonb, jsonb)');
 
 create function api.withdraw_signed_mandate(caller jsonb, request jsonb) returns json
@@ -292,8 +294,8 @@ begin
   end if;
   perform private.end_mandate((request ->> 'connection_id')::uuid, 'revoked', 'customer');
   partner := private.own_partner();
-  perform private.enqueue_mails(request -> 'told' -> coalesce(partner.locale, 'nl'), letters)
-     from (select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'customer_withdrew:' || gen_random_uuid(), 'fields', jsonb_build_object(
+  perform private.enqueue_mails(jsonb_build_object('template', 'customer_withdrew', 'locale', coalesce(partner.locale, 'nl')), letters)
+     from (select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'customer_withdrew:' || gen_random_uuid(), 'content', jsonb_build_object(
                     'partner_name', private.partner_display_name(partner),
                     'reference', coalesce((entered.account).cpo_external_ref, (entered.account).id::text)))) as letters
              from private.manager_emails(partner.id) m (email)) l
@@ -301,5 +303,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
-  'A signatory withdraws the mandate for a connection, by a code that was mailed for it: {connection_id, token_hash, code_hash, key, told: {nl, en}}. The whole months before it count; they are told by mail, the client by its event, and who manages the partner by mail.';
+  'A signatory withdraws the mandate for a connection, by a code mailed for it: {connection_id, token_hash, code_hash, key}. The whole months before it count. The signatory and the partner''s managers are told by mail, the client by its event.';
 select private.expose('api.withdraw_signed_mandate(jsonb, jsonb)');

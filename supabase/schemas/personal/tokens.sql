@@ -17,7 +17,7 @@ as $$
   select coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]')
     from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null
 $$;
-comment on function private.own_tokens() is 'The tokens of the person of this transaction that are not revoked, newest first; never the token itself.';
+comment on function private.own_tokens() is 'The tokens of this transaction''s person that are not revoked, newest first; never the token itself.';
 grant execute on function private.own_tokens() to api_owner;
 
 create function api.list_personal_tokens(caller jsonb) returns json
@@ -75,7 +75,7 @@ begin
   return private.token_row(token);
 end $$;
 comment on function api.create_personal_token(jsonb, jsonb) is
-  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. One that lasts longer than a year needs a sign-in of the last 15 minutes. The token itself never reaches the database.';
+  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. To last longer than a year it needs a sign-in of the last 15 minutes. The token itself never reaches the database.';
 select private.expose('api.create_personal_token(jsonb, jsonb)');
 
 create function api.revoke_personal_token(caller jsonb, input jsonb) returns json

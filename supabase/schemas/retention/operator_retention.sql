@@ -46,5 +46,5 @@ begin
   end if;
   return json_build_object('kind', input ->> 'kind', 'rows', deleted);
 end $$;
-comment on function ops.retention_step(jsonb) is 'Deletes so many rows of a kind at most, whole things at least: {kind, size} to {kind, rows}.';
+comment on function ops.retention_step(jsonb) is 'Deletes about this many rows of a kind, whole things only: {kind, size} to {kind, rows}.';
 select private.expose_ops('ops.retention_step(jsonb)');

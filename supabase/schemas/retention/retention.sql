@@ -1,19 +1,18 @@
--- Retention: what is deleted once it need not be kept any more, docs/retention.md. What of a delivery year must be kept is deleted from
--- 1 January of the seventh year after it on, when the operator says so. Each step deletes some rows of one kind, whole, in an order in
--- which nothing refers to what is gone.
+-- Retention deletes what need not be kept any more, docs/retention.md. Data of a delivery year may go from 1 January of the seventh year
+-- after it, when the operator says so. Each step deletes whole things of one kind, in an order that leaves no reference to what is gone.
 
 create function private.retention_border() returns date
 language sql stable
 set search_path = ''
 as $$ select make_date(extract(year from private.today())::int - 6, 1, 1) $$;
-comment on function private.retention_border() is 'What was before this day may be deleted: on 1 January 2033 what was before 2027.';
+comment on function private.retention_border() is 'Data from before this day may be deleted: on 1 January 2033 data from before 2027.';
 
 create function private.dutch_midnight(day date) returns timestamptz
 language sql stable
 set search_path = ''
 as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
 
--- What is deleted leaves balances as they are: they are closed into an account of the tenant, or carried forward from it.
+-- Deletion leaves balances as they are: they are closed into an account of the tenant, or carried forward from it.
 create function private.close_balances(tenant uuid, owners uuid[]) returns void
 language plpgsql
 set search_path = ''
@@ -27,9 +26,9 @@ begin
    where a.partner_id = tenant and a.owner = any (owners) and b.balance <> 0
   having count(*) > 0;
 end $$;
-comment on function private.close_balances(uuid, uuid[]) is 'Moves what is left in the accounts of these owners to the tenant''s account of what was closed.';
+comment on function private.close_balances(uuid, uuid[]) is 'Moves the balances of these owners to the tenant''s account for what was closed.';
 
--- What was tampered with is named, and stays. What would hide it is deleted in the transaction in which it was checked, and nobody writes in between.
+-- What was tampered with is named, and stays. The transaction that deletes the evidence also checks it, and nobody writes in between.
 create function private.hold_books() returns void
 language plpgsql
 set search_path = ''
@@ -42,7 +41,7 @@ begin
              core.payout_batches, core.payout_lines, core.payout_parts, core.payout_entries, core.ledger_accounts, core.ledger_entries
     in share row exclusive mode;
 end $$;
-comment on function private.hold_books() is 'Until the end of the transaction nobody else writes what ledger check reads, but for months that come in.';
+comment on function private.hold_books() is 'Until the transaction ends nobody else writes what ledger check reads, except months that come in.';
 
 create function private.require_agreement(tenant uuid) returns void
 language plpgsql
@@ -59,7 +58,7 @@ begin
   end if;
 end $$;
 comment on function private.require_agreement(uuid) is
-  'Refuses with ledger_disagrees where ledger check of a tenant does not hold, but for its check of dashboards: those are counted again anyway. The books are held.';
+  'Refuses with ledger_disagrees if ledger check of a tenant does not hold. It skips dashboards, which are counted again anyway. The books are held.';
 
 create function private.delete_due(of_kind text, border date, size int) returns int
 language plpgsql
@@ -80,14 +79,15 @@ begin
   end loop;
   return deleted;
 end $$;
-comment on function private.delete_due(text, date, int) is 'Deletes what is due of a kind of core.deletions, so many rows of a table at most, and says how many.';
+comment on function private.delete_due(text, date, int) is
+  'Deletes what is due of a kind of core.deletions, at most size rows of a table, and returns how many.';
 
 create function private.sweep(of_kind text, size int default null) returns int
 language sql security definer
 set search_path = ''
 as $$ select private.delete_due(of_kind, null, size) $$;
 comment on function private.sweep(text, int) is
-  'What the worker deletes of a kind. Without a border, before which nothing is: what is kept for years stays. Definer: every tenant at once.';
+  'What the worker deletes of a kind. Without a border, nothing is before it: what is kept for years stays. Definer: every tenant at once.';
 grant execute on function private.sweep(text, int) to api_owner;
 
 create function private.forget_payouts(border date, size int) returns int
@@ -335,7 +335,7 @@ begin
   return deleted;
 end $$;
 comment on function private.forget_log(text, date, int) is
-  'Deletes the oldest rows of the audit log or of the ledger with their links, and leaves the hash of the last of them, which the next link follows.';
+  'Deletes the oldest rows of the audit log or ledger with their links. Keeps the hash of the last one, which the next link follows.';
 
 create function private.carry_forward(tenant uuid, entries bigint[], upto bigint) returns void
 language plpgsql
@@ -356,7 +356,7 @@ begin
   having count(*) > 0;
 end $$;
 comment on function private.carry_forward(uuid, bigint[], bigint) is
-  'Posts what these entries came to in each account, so that its balance stays when they are deleted.';
+  'Posts the sum of these entries in each account, so that its balance stays when they are deleted.';
 
 create function private.retention_step(kind text, size int) returns int
 language plpgsql
@@ -380,10 +380,11 @@ begin
     when 'ledger' then private.forget_log('ledger', border, size)
     else case when kind = any (private.retention_kinds()) then private.delete_due(kind, border, size) end end;
 end $$;
-comment on function private.retention_step(text, int) is 'Deletes some rows of a kind that need not be kept any more, and says how many. Refused where what goes does not agree with the ledger, or is not what was chained: once it is gone nobody could tell.';
+comment on function private.retention_step(text, int) is
+  'Deletes some rows of a kind that need not be kept any more, and returns how many. Refused if they disagree with the ledger, or with their chain: later nobody could tell.';
 
 create function private.retention_kinds() returns text[]
 language sql immutable
 set search_path = ''
 as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
-comment on function private.retention_kinds() is 'The kinds in the order in which they are deleted: what refers to something goes before it.';
+comment on function private.retention_kinds() is 'The kinds in order of deletion: a kind goes before what it refers to.';

@@ -1,6 +1,6 @@
 -- The tables and views of retention.
 
--- What goes row by row, because nothing else has to go with it; :border is the day before which it need not be kept.
+-- Rows that go one by one, because nothing else must go with them; :border is the day before which they need not be kept.
 create view core.deletions with (security_invoker = true) as
 select * from (values
   (1, 'months', 'delivered_months', 'd.period < :border and not exists (
@@ -10,7 +10,7 @@ select * from (values
      and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
   (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
   (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days' and d.status <> 'queued'$$),
-  -- as long as mail that shows them
+  -- as long as the mail that shows them
   (5, 'logos', 'partner_logos', $$d.replaced_at < private.now() - interval '90 days'$$),
   (6, 'invitations', 'manager_invitations', $$d.expires_at < private.now() - interval '30 days'$$),
   (7, 'oauth', 'revoked_access_tokens', 'd.expires_at < private.now()'),
@@ -18,14 +18,14 @@ select * from (values
   (9, 'oauth', 'oauth_refresh_tokens', 'd.expires_at < private.now()'),
   (10, 'oauth', 'one_time_codes', 'd.expires_at < private.now()'),
   (11, 'oauth', 'page_sessions', 'd.expires_at < private.now()'),
-  -- without a code or a refresh token a grant has given its last access token more than an hour ago
+  -- a grant without a code or a refresh token gave its last access token more than an hour ago
   (12, 'oauth', 'oauth_grants', $$d.created_at < private.now() - interval '1 day'
      and not exists (select from core.oauth_codes c where c.grant_id = d.id)
      and not exists (select from core.oauth_refresh_tokens t where t.grant_id = d.id)$$),
   (13, 'webhook_attempts', 'webhook_attempts', $$d.at <= private.now() - interval '30 days' order by d.at$$),
   (14, 'job_runs', 'job_runs', $$d.finished_at < private.now() - interval '7 days' or d.id <= (select max(n.id) from core.job_runs n) - 100000$$),
   (15, 'mail_counts', 'mail_counts', 'd.day < private.today()'),
-  -- a bucket that is full again: same as never used
+  -- a full bucket: same as never used
   (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()')) as deletion (step, kind, of_table, due);
 comment on view core.deletions is
-  'What is deleted row by row when it is due: a row is a condition on rows d of a table of core, in which :border is the day before which nothing need be kept. A kind is deleted step by step.';
+  'What is deleted row by row when it is due. due is a condition on rows d of a table of core. :border in it is the day before which nothing need be kept. A kind is deleted step by step.';

@@ -34,7 +34,7 @@ begin
     from money m;
 end $$;
 comment on function private.split_sale(core.sales) is
-  'What each row gives and gets of a sale: ERE in proportion to what of it is credited and unsold, at six decimals, and cents in proportion to that ERE, both by largest remainder, so that each adds up to the sale.';
+  'What each row gives and gets of a sale. ERE in proportion to what it has credited and unsold, at six decimals; cents in proportion to that ERE. By largest remainder both add up to the sale.';
 
 create function private.allocate_sale(sale core.sales) returns int
 language plpgsql
@@ -66,4 +66,4 @@ begin
   return cardinality(postings) / 4;
 end $$;
 comment on function private.allocate_sale(core.sales) is
-  'Splits a sale, writes each part down for good, and moves its ERE and its money: to the customer what is left of the gross after the fee, of the fee the partner''s share to the partner and the rest to the service.';
+  'Splits a sale, stores each part for good, and moves its ERE and money. The customer gets the gross less the fee. The partner gets its share of the fee, and the service the rest.';

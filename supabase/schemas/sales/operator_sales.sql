@@ -19,7 +19,7 @@ as $$
                coalesce(sum(a.gross) filter (where a.reversal_id is not null), 0) as reversed_eur
           from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id) t
 $$;
-comment on function private.sale_row(core.sales) is 'A sale as the operator sees it: what of it stands, for whom, and what was reversed.';
+comment on function private.sale_row(core.sales) is 'A sale as the operator sees it: what stands, for whom, and what was reversed.';
 
 create function private.sale_named(input jsonb) returns core.sales
 language plpgsql
@@ -41,7 +41,8 @@ begin
   perform private.act_for_partner((candidates[1]).partner_id);
   return candidates[1];
 end $$;
-comment on function private.sale_named(jsonb) is 'The one sale that is meant by {sale, partner?}, its id or its reference; its partner made the tenant of this transaction.';
+comment on function private.sale_named(jsonb) is
+  'The one sale that {sale, partner?} names, by its id or reference. Its partner becomes the tenant of the transaction.';
 
 create function private.sellable_ere(booking core.bookings) returns numeric
 language sql stable
@@ -50,7 +51,8 @@ as $$
   select least(private.balance(booking.partner_id, 'ERE', 'unsold', booking.id),
                booking.granted_ere - private.balance(booking.partner_id, 'ERE', 'sold', booking.id))
 $$;
-comment on function private.sellable_ere(core.bookings) is 'What of a booking is credited and unsold, and never more than the register granted for the whole.';
+comment on function private.sellable_ere(core.bookings) is
+  'The ERE of a booking that are credited and unsold, at most what the register granted in total.';
 
 create function private.read_sale(booking core.bookings, input jsonb) returns core.sales
 language plpgsql
@@ -78,7 +80,8 @@ begin
   sale.sold_on := coalesce(private.as_day(input ->> 'date'), private.today());
   return sale;
 end $$;
-comment on function private.read_sale(core.bookings, jsonb) is 'The sale that {reference, buyer, ere, price, date?} says, not yet recorded; without a date it is of today.';
+comment on function private.read_sale(core.bookings, jsonb) is
+  'The sale of {reference, buyer, ere, price, date?}, not yet recorded; today by default.';
 
 create function private.record_sale(booking core.bookings, wanted core.sales) returns core.sales
 language plpgsql
@@ -193,5 +196,5 @@ begin
   return json_build_object('changed', done.reversed > 0, 'reversed', done.reversed, 'paid_out', done.paid_out, 'sale', private.sale_row(sale));
 end $$;
 comment on function ops.sale_reverse(jsonb) is
-  'Takes a sale back as far as it has not been paid out, with recover all of it: {sale, partner?, reason, recover?} to {changed, reversed, paid_out, sale}.';
+  'Takes back what of a sale is not paid out, or with recover all of it: {sale, partner?, reason, recover?} to {changed, reversed, paid_out, sale}.';
 select private.expose_ops('ops.sale_reverse(jsonb)');

@@ -22,7 +22,7 @@ begin
      where p.taken);
 end $$;
 comment on function private.paid_out_allocations(core.sales) is
-  'Which parts of a sale have been paid out, or are on their way, to the customer or to the partner, be it in part.';
+  'Which parts of a sale are paid out or on their way, even partly, to customer or partner.';
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
@@ -61,4 +61,4 @@ begin
              where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal and a.partner_share > 0));
 end $$;
 comment on function private.reverse_sale(core.sales, text, boolean) is
-  'Gives back what of a sale has not been paid out, or with recover all of it: what was paid is then a negative balance, which later payouts settle. Its booking is locked. How many parts were reversed, and how many had been paid out.';
+  'Takes back what of a sale was not paid out, or with recover all of it. What was paid becomes a negative balance, which later payouts settle. Its booking is locked. Returns how many parts were reversed, and how many had been paid out.';

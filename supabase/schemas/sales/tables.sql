@@ -21,9 +21,9 @@ create table core.sales (
   constraint sales_positive check (ere > 0 and price > 0 and gross >= 0)
 );
 comment on table core.sales is
-  'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number of it. Kept seven years.';
+  'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number for it. Kept seven years.';
 comment on column core.sales.gross is 'ERE times price, rounded to the cent.';
-comment on column core.sales.arrival is 'The order in which sales were recorded, which is the order in which they are paid out.';
+comment on column core.sales.arrival is 'The order in which sales were recorded and are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
 select private.isolate('core.sales', 'select');
@@ -40,7 +40,7 @@ create table core.sale_reversals (
   constraint sale_reversals_reason_length check (length(reason) between 1 and 500)
 );
 comment on table core.sale_reversals is
-  'A decision to take a sale back, for what had not been paid out, or with recover for all of it. Append-only, kept seven years.';
+  'A decision to take a sale back: what was not paid out, or with recover all of it. Append-only, kept seven years.';
 -- serves: the reversals of a sale
 create index sale_reversals_sale on core.sale_reversals (partner_id, sale_id);
 select private.isolate('core.sale_reversals', 'select');
@@ -71,8 +71,8 @@ create table core.allocations (
     partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct * 0.01, 2) * partner_share_pct * 0.01, 2) end)
 );
 comment on table core.allocations is
-  'A row''s part of a sale: its ERE, its cents, and how those are divided between the customer (net), the partner (partner_share) and the service (fee less partner_share), by the percentages agreed when the mandate was signed. Written once, never computed again. Kept seven years.';
-comment on column core.allocations.account_id is 'As the row has it, like owner, percentages and share_partner_id.';
+  'A row''s part of a sale: its ERE and its cents. The customer gets net, the partner partner_share, the service the rest of the fee, by the percentages of the mandate. Written once, never computed again. Kept seven years.';
+comment on column core.allocations.account_id is 'As in the row, like owner, percentages and share_partner_id.';
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold
 create index allocations_row on core.allocations (partner_id, row_id);

@@ -12,7 +12,7 @@ as $$
    order by a.created_at, a.id limit 1
 $$;
 comment on function private.own_customer(text, text) is
-  'The account of a customer the partner itself brought, by customer_ref or account id; nulls where it has none. Definer, because people own their accounts in the house.';
+  'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. Definer, because people own their accounts in the house.';
 grant execute on function private.own_customer(text, text) to api_owner;
 
 create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
@@ -27,7 +27,8 @@ begin
   -- from here on the transaction reaches what is the customer's; the audit log says who plays them
   perform private.act_for_person(private.house(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
 end $$;
-comment on function private.require_customer(text, text) is 'private.own_customer, or the refusal customer_not_found; the transaction then acts as that person.';
+comment on function private.require_customer(text, text) is
+  'private.own_customer, refused with customer_not_found if there is none; the transaction then acts as that person.';
 grant execute on function private.require_customer(text, text) to api_owner;
 
 create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
@@ -123,7 +124,7 @@ begin
   return reviewed;
 end $$;
 comment on function private.review_due_registrations() is
-  'The sandbox''s reviewer: two minutes after it was submitted a registration is approved where mandate, EAN and MID charger hold, else rejected. Definer: every tenant at once.';
+  'The sandbox''s reviewer, two minutes after a registration was submitted. It approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
 grant execute on function private.review_due_registrations() to api_owner;
 
 create function api.review_customer(caller jsonb, input jsonb) returns json
@@ -158,5 +159,5 @@ begin
   return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));
 end $$;
 comment on function api.review_customer(jsonb, jsonb) is
-  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, closed gates or not, so that each can be rehearsed; a registration is decided once.';
+  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, whatever gates are closed, so that each can be rehearsed. A registration is decided once.';
 select private.expose('api.review_customer(jsonb, jsonb)');

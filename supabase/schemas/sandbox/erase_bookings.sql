@@ -1,4 +1,4 @@
--- What a reset takes out of bookings, sales, payouts and the ledger. On the sandbox only: elsewhere nothing of these is ever deleted.
+-- What a reset deletes of bookings, sales, payouts and the ledger. On the sandbox only: elsewhere only retention deletes these.
 
 create function private.lock_bookings_of(tenant uuid, accounts uuid[]) returns void
 language plpgsql
@@ -10,7 +10,8 @@ begin
       and b.id = any (array(select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.account_id = any (accounts)))
     order by b.id for update;
 end $$;
-comment on function private.lock_bookings_of(uuid, uuid[]) is 'Locks the bookings that have rows of accounts: before their connections, as every step of a booking does.';
+comment on function private.lock_bookings_of(uuid, uuid[]) is
+  'Locks the bookings with rows of accounts, before their connections, as every step of a booking does.';
 
 create function private.erase_entries(tenant uuid, causes text[], accounts uuid[]) returns void
 language plpgsql
@@ -24,7 +25,7 @@ begin
   delete from core.ledger_accounts a where a.partner_id = tenant and a.owner = any (accounts);
 end $$;
 comment on function private.erase_entries(uuid, text[], uuid[]) is
-  'Deletes what was posted for these things, and whatever else moved to or from these owners, with their ledger accounts. An entry is both sides, so what is left is balanced.';
+  'Deletes what was posted for these causes, all other entries of these owners, and their ledger accounts. An entry is both sides, so what is left is balanced.';
 
 create function private.erase_payouts(tenant uuid, accounts uuid[], partners uuid[]) returns void
 language plpgsql
@@ -60,7 +61,7 @@ begin
    where b.id = l.batch_id and not exists (select from core.payout_lines o where o.batch_id = b.id);
 end $$;
 comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
-  'Deletes what was paid to accounts, and all that was paid to and invoiced of partners who had a share in what is erased: what is left of that share is to be paid again. Run by private.erase_bookings only.';
+  'Deletes payouts to accounts, and all payouts and invoices of these partners. They had a share in what is erased, and the rest of it is to be paid again. Only private.erase_bookings runs it.';
 
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
@@ -115,7 +116,7 @@ begin
   end loop;
 end $$;
 comment on function private.erase_bookings(uuid, uuid[]) is
-  'Deletes what was booked, credited, sold and paid of accounts, on the sandbox: their rows, what was posted for them, and bookings and sales of which nothing is left. Run by private.erase_accounts only.';
+  'Deletes what was booked, credited, sold and paid of accounts, on the sandbox. That is their rows and entries, and bookings and sales with nothing left. Run by private.erase_accounts and private.erase_books.';
 
 create function private.erase_books(partner uuid) returns void
 language plpgsql security definer
@@ -138,5 +139,5 @@ begin
   delete from core.told_payouts t where t.partner_id = partner;
 end $$;
 comment on function private.erase_books(uuid) is
-  'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and that figures were published to it; accounts and months stay. Definer, because nothing else deletes these.';
+  'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and its published figures. Accounts and months stay. Definer, because nothing else deletes these.';
 grant execute on function private.erase_books(uuid) to api_owner;

@@ -25,7 +25,7 @@ begin
      where i.email = address and i.partner_id <> partner and i.used_at is null and i.withdrawn_at is null and i.expires_at > private.now());
 end $$;
 comment on function private.is_nobody_elses(uuid, text) is
-  'Whether an address is at this moment of nobody but a partner: no login but one that its own drafts or invitations made, and no account, signature, attribution, manager or open invitation of another tenant. Definer, because it looks across tenants.';
+  'Whether an address belongs to nobody but this partner now. Its login may come only from the partner''s own drafts or invitations. No other tenant may have an account, signature, attribution, manager or open invitation there. Definer, because it looks across tenants.';
 
 create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
 language sql stable security definer
@@ -44,7 +44,7 @@ as $$
    order by m.created_at desc, m.id desc limit size
 $$;
 comment on function private.captured_mail(uuid, text, int) is
-  'Mail written on a partner''s behalf, and the service''s own to customers that the partner alone brought, newest first. A code or link is shown only while its address is nobody else''s: docs/security.md lists each. Definer, because it looks across tenants.';
+  'Mail written for a partner, and the service''s own to customers that the partner alone brought, newest first. A code or link is shown only while its address is nobody else''s: docs/security.md lists each. Definer, because it looks across tenants.';
 grant execute on function private.captured_mail(uuid, text, int) to api_owner;
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
@@ -55,10 +55,10 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   return (
     select json_build_object('mail', coalesce(json_agg(json_build_object(
-        'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from', 'subject', m.subject,
-        'template', m.template, 'links', m.links, 'html', m.html, 'text', m.text) order by m.created_at desc, m.id desc), '[]'))
+        'id', m.id, 'captured_at', private.iso(m.created_at), 'to', m.recipient, 'from', query ->> 'from',
+        'template', m.template, 'locale', m.locale, 'content', m.content) order by m.created_at desc, m.id desc), '[]'))
       from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
 end $$;
 comment on function api.list_captured_mail(jsonb, jsonb) is
-  'GET /sandbox/v1/mail: {to, limit, from} to {mail}, newest first: every mail written on behalf of the partner, its CPO accounts'' mandates included, and its customers'' codes to sign in.';
+  'GET /sandbox/v1/mail: {to, limit, from} to {mail: [{id, captured_at, to, from, template, locale, content}]}, newest first. It has every mail written for the partner, also about its CPO accounts'' mandates, and its customers'' sign-in codes.';
 select private.expose('api.list_captured_mail(jsonb, jsonb)');

@@ -1,4 +1,4 @@
--- POST /sandbox/v1/drafts/{id}/claim: where a rehearsal stands. The claim itself runs through the functions of the pages.
+-- POST /sandbox/v1/drafts/{id}/claim: the state of a rehearsal. The claim itself runs through the functions of the pages.
 
 create function private.foreign_login(email text, partner uuid) returns boolean
 language sql stable security definer
@@ -32,7 +32,7 @@ begin
      order by c.created_at, c.id limit 1);
 end $$;
 comment on function private.customer_standing(uuid) is
-  'How far the account of a draft is: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
+  'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
 grant execute on function private.customer_standing(uuid) to api_owner;
 
 create function api.find_rehearsal(caller jsonb, input jsonb) returns json
@@ -95,7 +95,7 @@ begin
     || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
 end $$;
 comment on function api.find_rehearsal(jsonb, jsonb) is
-  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}; a profile that cannot be connected is refused at once. held: the draft is this lease''s, for 20 seconds or until leave, so that one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';
+  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}. Refuses at once a profile that cannot be connected. held: this lease has the draft, for 20 seconds or until leave; one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';
 select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
 create function api.settle_rehearsal(caller jsonb, input jsonb) returns json
@@ -121,6 +121,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_rehearsal(jsonb, jsonb) is
-  'Ends a draft in conflict where the pages would: its login is another partner''s or has an account of its own, or the EAN that is wanted is in use: {draft_id, ean | null}, refused as draft_not_claimable. '
-  'An EAN that is free takes the place of an uploaded one that is in use, before the address is proven.';
+  'Ends a draft in conflict as the pages would: {draft_id, ean | null}, refused as draft_not_claimable. It does so if the login is another partner''s or has an account, or the wanted EAN is in use. Before the address is proven, a free EAN replaces an uploaded one that is in use.';
 select private.expose('api.settle_rehearsal(jsonb, jsonb)');

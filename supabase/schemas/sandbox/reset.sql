@@ -29,7 +29,7 @@ begin
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 end $$;
 comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
-  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates and their documents. Their rows are locked; run by private.erase_customers only.';
+  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates and their documents. Their rows are locked; only private.erase_customers runs it.';
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer
@@ -100,8 +100,7 @@ begin
   delete from auth.users u where u.id = any (logins);
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is
-  'Deletes a partner''s drafts, those chosen or (null) all, with what customers made of them: accounts and all under them, mail, logins, opt-outs, which the claim key finds. '
-  'A person who came with a login of their own keeps it, and no longer belongs to the partner. Definer, because customers are in the house and logins in Auth.';
+  'Deletes a partner''s drafts, those chosen or (null) all, with accounts and all below them, mail, logins and opt-outs. key finds the opt-outs. A person with a login of their own keeps it, and leaves the partner. Definer, because customers are in the house and logins in Auth.';
 grant execute on function private.erase_customers(uuid, uuid[], text) to api_owner;
 
 create function api.reset_sandbox(caller jsonb, input jsonb) returns json
@@ -120,7 +119,7 @@ begin
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
 end $$;
 comment on function api.reset_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/reset: {key}. Every customer attributed to the partner, every draft it made, and what was booked and sold of its CPO accounts, in one transaction. These accounts and their months, keys and settings stay.';
+  'POST /sandbox/v1/reset: {key}. Deletes the partner''s customers and drafts, and what was booked and sold of its CPO accounts, in one transaction. These accounts and their months, keys and settings stay.';
 select private.expose('api.reset_sandbox(jsonb, jsonb)', 'edge_slow');
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json
@@ -136,5 +135,6 @@ begin
   perform private.forget_opt_outs(array[input ->> 'email'], input ->> 'key');
   return json_build_object('drafts_deleted', erased.drafts);
 end $$;
-comment on function api.clear_fixture(jsonb, jsonb) is 'Makes room for a fixture: {external_ref, email, key}. The drafts with that reference go, with their customers; who opted out at that address may be written to again.';
+comment on function api.clear_fixture(jsonb, jsonb) is
+  'Makes room for a fixture: {external_ref, email, key}. Deletes the drafts with that reference, their customers, and the opt-out of that address.';
 select private.expose('api.clear_fixture(jsonb, jsonb)');

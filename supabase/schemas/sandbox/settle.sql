@@ -1,4 +1,4 @@
--- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the functions that the operator runs.
+-- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the operator's functions.
 
 create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
 language plpgsql
@@ -42,7 +42,7 @@ begin
   end if;
 end $$;
 comment on function private.settle_accounts(uuid, uuid[], date, numeric) is
-  'Books every month of these accounts that can be booked, also of a quarter that is not over, credits all of it and sells it at a price in euro. Nothing where there is none.';
+  'Books every month of these accounts that can be booked, also of a running quarter. Credits it all and sells it at a price in euro. Does nothing if there is none.';
 
 create function private.settled_quarter(partner uuid, accounts uuid[], quarter date) returns json
 language plpgsql stable
@@ -77,7 +77,7 @@ begin
       from settled t);
 end $$;
 comment on function private.settled_quarter(uuid, uuid[], date) is
-  'What of a quarter of these accounts, of a partner and of the house, is credited and sold, and which months are in no booking: {booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. kWh; ERE to two decimals; of left_out the first 1000.';
+  'What of a quarter of these accounts is credited and sold, and which months are in no booking: {booking_id, accounts, kwh, ere, gross_eur, net_eur, left_out}. They are of a partner and of the house. kWh; ERE to two decimals; of left_out the first 1000.';
 
 create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
 language plpgsql
@@ -92,20 +92,19 @@ declare
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.notify_paid(batch), private.pay_lines(batch);
+    perform private.pay_lines(batch);
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox', settled_at = private.now()
      where b.id = batch;
   end if;
 end $$;
 comment on function private.pay_accounts(uuid, uuid[]) is
-  'Pays a partner and these accounts all they are owed, at once: without the 48 hours, the minimum, the second person and the bank. Who has no IBAN is left out.';
+  'Pays a partner and these accounts all they are owed at once. It skips the 48 hours, the minimum, the second person and the bank. A payee without an IBAN is left out.';
 
 create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
-comment on function private.settled_at_once() is
-  'How many accounts one call settles: seconds, also on a machine that has much else to do. A statement has a minute.';
+comment on function private.settled_at_once() is 'How many accounts one call settles: seconds, also on a busy machine. A statement has a minute.';
 
 create function private.due_accounts(tenants uuid[], accounts uuid[], quarter date) returns uuid[]
 language sql stable
@@ -118,7 +117,7 @@ as $$
      where j.reason is null
      order by j.account_id)
 $$;
-comment on function private.due_accounts(uuid[], uuid[], date) is 'Which of these accounts have a month of a quarter that can be booked.';
+comment on function private.due_accounts(uuid[], uuid[], date) is 'The accounts among these that have a bookable month in a quarter.';
 
 create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
 language plpgsql security definer
@@ -155,7 +154,7 @@ begin
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
-  'Settles a quarter of a partner''s CPO accounts and of the people it uploaded or invited, a thousand accounts at most, pays them, publishes the year''s figures to it, and says what is settled by now and how many accounts are left. Definer, because people are in the house, and only the operator books.';
+  'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, because people are in the house, and only the operator books.';
 grant execute on function private.settle_customers(uuid, date, numeric) to api_owner;
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
@@ -179,5 +178,5 @@ begin
     'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, accounts_left, left_out}. What is settled already stays as it is; the price is that of months which were not.';
+  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, accounts_left, left_out}. Settled months stay as they are; the price is for the others.';
 select private.expose('api.settle_sandbox(jsonb, jsonb)', 'edge_slow');

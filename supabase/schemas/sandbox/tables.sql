@@ -20,7 +20,7 @@ create table core.virtual_chargers (
   constraint virtual_chargers_fit_a_week check (wh_per_session * sessions_per_week <= 168000 * power_kw)
 );
 comment on table core.virtual_chargers is
-  'What a virtual charger of the sandbox charges, and up to when that was collected: it stands for the cloud of a maker. Empty in production.';
+  'What a virtual charger of the sandbox charges, and up to when that was collected, like a maker''s cloud. Empty in production.';
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');

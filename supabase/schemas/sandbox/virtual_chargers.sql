@@ -1,5 +1,5 @@
--- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. What happens here happens through the
--- functions that production runs; only who starts them differs. Nothing of it runs on another host.
+-- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. The functions of production do the work; only
+-- the caller differs. None of it runs on another host.
 
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable
@@ -29,7 +29,7 @@ begin
        and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
 end $$;
 comment on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) is
-  'The sessions of a virtual charger that ended since it was last collected, as private.ingest_charging_sessions takes them. Always the same: the charger''s id decides when the n-th takes place.';
+  'The sessions of a virtual charger that ended since it was last collected, for private.ingest_charging_sessions. Always the same: the charger''s id decides when the n-th takes place.';
 grant execute on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) to api_owner;
 
 create function private.collect_charging_sessions(virtuals core.virtual_chargers[]) returns bigint
@@ -48,7 +48,7 @@ begin
   return created;
 end $$;
 comment on function private.collect_charging_sessions(core.virtual_chargers[]) is
-  'Takes in what locked virtual chargers charged up to now, and says how many sessions were new.';
+  'Collects what locked virtual chargers charged up to now, and returns how many sessions were new.';
 grant execute on function private.collect_charging_sessions(core.virtual_chargers[]) to api_owner;
 
 create function private.sync_virtual_chargers() returns bigint
@@ -71,7 +71,7 @@ begin
   return created;
 end $$;
 comment on function private.sync_virtual_chargers() is
-  'Collects every virtual charger ten minutes after it was last collected: with a worker that runs each minute, within fifteen.';
+  'Collects every virtual charger ten minutes after its last collection; with a worker each minute, within fifteen.';
 grant execute on function private.sync_virtual_chargers() to api_owner;
 
 create function private.virtual_charger_answer(virtual core.virtual_chargers) returns jsonb

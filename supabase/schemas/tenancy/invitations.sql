@@ -1,5 +1,5 @@
--- Invitations to manage a partner, by a colleague or by the operator. Whoever proves the address they went to manages it; where the
--- address has no login, that makes one.
+-- Invitations to manage a partner, by a colleague or by the operator. The person who proves the invited address manages it. If it has no
+-- login, that makes one.
 
 create function private.invitation_state(invitation core.manager_invitations) returns text
 language sql stable
@@ -11,7 +11,8 @@ as $$
               when invitation.expires_at <= private.now() then 'expired'
               else 'open' end
 $$;
-comment on function private.invitation_state(core.manager_invitations) is 'open, used, withdrawn or expired. Withdrawn too, when whoever invited no longer manages the partner, or is banned.';
+comment on function private.invitation_state(core.manager_invitations) is
+  'open, used, withdrawn or expired. Withdrawn too, if the inviter no longer manages the partner, or is banned.';
 grant execute on function private.invitation_state(core.manager_invitations) to api_owner;
 
 create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
@@ -46,12 +47,12 @@ begin
    where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
   insert into core.manager_invitations (partner_id, id, email, token_hash, invited_by)
   values (partner, invitation, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id());
-  perform private.tell_managers(input -> 'told', address, invited_by, array[invited_by]);
+  perform private.tell_managers('invited', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
 comment on function private.invite_manager(text, jsonb, text) is
-  'Mails an invitation to an address, {token_hash, mail, told: {nl, en}}, and tells who manages the partner; both name invited_by, or where that is null the service. False for who manages the partner already, null where twenty were invited within a day, this address three times, or it had enough mail today. Whether the address has a login changes nothing.';
+  'Mails an invitation to an address, {token_hash, mail}, and tells the managers; both name invited_by, or if null the service. False for somebody who manages the partner already. Null if twenty were invited within a day, this address three times, or it had enough mail today. Whether the address has a login changes nothing.';
 grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
 
 create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
@@ -63,7 +64,7 @@ begin
     from core.manager_invitations i join core.partners p on p.id = i.partner_id and p.is_active
    where i.token_hash = decode(enter_invitation.token_hash, 'hex');
 end $$;
-comment on function private.enter_invitation(text) is 'Whose invitation a link is, of an active partner; definer, because a link has no tenant yet.';
+comment on function private.enter_invitation(text) is 'The invitation of a link, of an active partner; definer, because a link has no tenant yet.';
 grant execute on function private.enter_invitation(text) to api_owner;
 
 create function private.lock_invitation(caller jsonb, token_hash text) returns core.manager_invitations
@@ -83,7 +84,8 @@ begin
   end if;
   return invitation;
 end $$;
-comment on function private.lock_invitation(jsonb, text) is 'The open invitation of a link, one request at a time; its partner is the tenant from here on.';
+comment on function private.lock_invitation(jsonb, text) is
+  'The open invitation of a link, one request at a time. Its partner becomes the tenant of the transaction.';
 grant execute on function private.lock_invitation(jsonb, text) to api_owner;
 
 create function api.open_invitation(caller jsonb, request jsonb) returns json
@@ -120,7 +122,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_invitation_code(jsonb, jsonb) is
-  'Mails a one-time code to the address that was invited, whether it has a login or not: {token_hash, code_hash, mail}.';
+  'Mails a one-time code to the invited address, with a login or without: {token_hash, code_hash, mail}.';
 select private.expose('api.send_invitation_code(jsonb, jsonb)');
 
 create function api.accept_invitation(caller jsonb, request jsonb) returns json
@@ -149,10 +151,10 @@ begin
    where i.partner_id = invitation.partner_id and i.id = invitation.id and claimed.manages = invitation.partner_id;
   if claimed.added then
     perform private.audit('partner.manager_added', login.user_id);
-    perform private.tell_managers(request -> 'told', invitation.email, null, array[invitation.email]);
+    perform private.tell_managers('joined', invitation.email, null, array[invitation.email]);
   end if;
   return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
-  'Who proves the invited address by its code manages the partner, and the others are told: {token_hash, code_hash, key, told: {nl, en}} to {email, accepted}. Not accepted where they manage another partner, which they may leave and come back. Asks for a login where the address has none.';
+  'Makes the person who proves the invited address by its code a manager, and tells the others: {token_hash, code_hash, key} to {email, accepted}. Not accepted if they manage another partner, which they may leave first. Asks for a login if the address has none.';
 select private.expose('api.accept_invitation(jsonb, jsonb)');

@@ -12,7 +12,7 @@ begin
      and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
 end $$;
 comment on function private.key_holder(jsonb) is
-  'Whose active key this is: {key_hash, key_host, host}, where key_host is what the key''s prefix says. Definer, because admission runs before a tenant is set.';
+  'The partner of an active key: {key_hash, key_host, host}, key_host by the key''s prefix. Definer, because admission runs before a tenant is set.';
 
 create function private.key_json(key core.partner_keys) returns json
 language plpgsql stable
@@ -47,5 +47,5 @@ begin
   return private.key_json(minted);
 end $$;
 comment on function private.store_partner_key(jsonb, boolean) is
-  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that one at once, and for one that was revoked.';
+  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that at once. Null too for a revoked key.';
 grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;

@@ -1,4 +1,5 @@
--- Logos of partners: kept by us, as packages/shared/src/domain/logo/logo.ts wrote them, and shown at an address that names their content.
+-- Logos of partners: we keep them as packages/shared/src/domain/logo/logo.ts wrote them, and show them at an address that names their
+-- content.
 
 create function private.logo_at(address bytea) returns text
 language plpgsql stable security definer
@@ -8,7 +9,7 @@ begin
   return (select encode(l.png, 'base64') from core.partner_logos l where l.hash = address limit 1);
 end $$;
 comment on function private.logo_at(bytea) is
-  'The PNG of a hash as base64, or null. Definer, because a mail shows it to whoever opens it: nobody finds a hash but who was shown it.';
+  'The PNG of a hash as base64, or null. Definer, because a mail shows it to any reader, and only a reader knows the hash.';
 grant execute on function private.logo_at(bytea) to api_owner;
 
 create function api.read_logo(caller jsonb, request jsonb) returns json
@@ -19,5 +20,5 @@ begin
   perform private.act_as(caller, 'anyone');
   return json_build_object('png', private.logo_at(decode(request ->> 'hash', 'hex')));
 end $$;
-comment on function api.read_logo(jsonb, jsonb) is 'The picture at the address of a logo: {hash} to {png}, base64, null where there is none.';
+comment on function api.read_logo(jsonb, jsonb) is 'The picture at the address of a logo: {hash} to {png}, base64, null if there is none.';
 select private.expose('api.read_logo(jsonb, jsonb)');

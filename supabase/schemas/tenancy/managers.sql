@@ -11,7 +11,7 @@ begin
   select m.partner_id into manages from core.partner_managers m where m.user_id = person;
 end $$;
 comment on function private.claim_manager(uuid, uuid) is
-  'Lets a person manage a partner unless they manage one already: whether it did, and which one they manage. Definer, because it looks across tenants.';
+  'Lets a person manage a partner unless they manage one already. Returns whether it did, and which one they manage. Definer, because it looks across tenants.';
 grant execute on function private.claim_manager(uuid, uuid) to api_owner;
 
 create function private.managed_partner(person uuid) returns uuid
@@ -40,7 +40,7 @@ begin
   end if;
 end $$;
 comment on function private.act_as_manager() is
-  'The second lock behind admission: settings are changed by a person who manages the partner at this moment, never by a key, and one change at a time.';
+  'A second check behind admission: only a person who manages the partner now changes settings, never a key. One change at a time.';
 grant execute on function private.act_as_manager() to api_owner;
 
 create function private.manager_emails(partner uuid) returns setof text
@@ -51,28 +51,28 @@ as $$
     from core.partner_managers m join auth.users u on u.id = m.user_id
    where m.partner_id = partner and u.email is not null
 $$;
-comment on function private.manager_emails(uuid) is 'Whom to write to about a partner itself. Definer, because logins belong to Supabase Auth.';
+comment on function private.manager_emails(uuid) is 'The addresses for mail about a partner itself. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.manager_emails(uuid) to api_owner;
 
-create function private.tell_managers(mails jsonb, person text, by text, but text[], others text[] default '{}') returns void
+create function private.tell_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
 language plpgsql
 set search_path = ''
 as $$
 declare
   partner constant core.partners := private.own_partner();
   letters constant jsonb := (
-    select jsonb_agg(jsonb_build_object('recipient', t.email, 'cause', 'managers_changed:' || gen_random_uuid(), 'fields', jsonb_build_object(
-             'partner_name', private.partner_display_name(partner), 'person', person, 'by', by)))
+    select jsonb_agg(jsonb_build_object('recipient', t.email, 'cause', 'managers_changed:' || gen_random_uuid(), 'content', jsonb_build_object(
+             'change', change, 'partner_name', private.partner_display_name(partner), 'person', person, 'by', by)))
       from (select m.email from private.manager_emails(partner.id) m (email) union select unnest(others)) t
      where t.email <> all (array_remove(but, null)));
 begin
   if letters is not null then
-    perform private.enqueue_mails(mails -> coalesce(partner.locale, 'nl'), letters);
+    perform private.enqueue_mails(jsonb_build_object('template', 'managers_changed', 'locale', coalesce(partner.locale, 'nl')), letters);
   end if;
 end $$;
-comment on function private.tell_managers(jsonb, text, text, text[], text[]) is
-  'Mails whoever manages the partner of this transaction, and others, what became of a person: {nl, en}, in the partner''s language; by is null for the service. Not those in but, who know.';
-grant execute on function private.tell_managers(jsonb, text, text, text[], text[]) to api_owner;
+comment on function private.tell_managers(text, text, text, text[], text[]) is
+  'Mails the partner''s managers, and others, that a person was invited, joined, removed or left, in the partner''s language. by is null for the service. Not to those in but, who know.';
+grant execute on function private.tell_managers(text, text, text, text[], text[]) to api_owner;
 
 create function private.managed_alone(person uuid) returns text
 language sql stable security definer
@@ -83,10 +83,10 @@ as $$
    where m.user_id = person and not exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> person)
 $$;
 comment on function private.managed_alone(uuid) is
-  'The name of the active partner that nobody but this person manages, or null. Definer, because they act for the house.';
+  'The name of the active partner that only this person manages, or null. Definer, because they act for the house.';
 grant execute on function private.managed_alone(uuid) to api_owner;
 
-create function private.leave_partner(person uuid, mails jsonb) returns void
+create function private.leave_partner(person uuid, operator text) returns void
 language plpgsql security definer
 set search_path = ''
 as $$
@@ -101,14 +101,14 @@ begin
   if not found then
     return;
   end if;
-  perform private.act_for_partner(left_partner), private.tell_managers(mails -> 'left', email, null, array[email]);
+  perform private.act_for_partner(left_partner), private.tell_managers('left', email, null, array[email]);
   if not exists (select from core.partner_managers m where m.partner_id = left_partner) then
-    perform private.enqueue_mail(mails -> 'alone', mails ->> 'operator', 'managers_changed:' || gen_random_uuid(), jsonb_build_object(
-      'partner_name', private.partner_display_name(private.own_partner()), 'person', email));
+    perform private.enqueue_mail('{"template": "managers_changed", "locale": "nl"}', operator, 'managers_changed:' || gen_random_uuid(), jsonb_build_object(
+      'change', 'alone', 'partner_name', private.partner_display_name(private.own_partner()), 'person', email));
   end if;
   perform private.audit('partner.manager_removed', person);
   perform private.act_for_partner(tenant);
 end $$;
-comment on function private.leave_partner(uuid, jsonb) is
-  'Somebody who ends their account manages no partner any more: {left: {nl, en}, alone, operator}. The others are told, and where there are none the operator. Definer, because the person acts for the house.';
-grant execute on function private.leave_partner(uuid, jsonb) to api_owner;
+comment on function private.leave_partner(uuid, text) is
+  'Ends a person''s management of a partner when they close their account. Tells the others, or if there are none the operator, at this address. Definer, because the person acts for the house.';
+grant execute on function private.leave_partner(uuid, text) to api_owner;

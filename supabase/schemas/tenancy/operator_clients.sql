@@ -14,7 +14,7 @@ begin
   perform private.act_for_partner(client.partner_id);
   return client;
 end $$;
-comment on function private.client_named(text) is 'The client of an id or a client_id, locked, and its partner made the tenant of this transaction.';
+comment on function private.client_named(text) is 'The client with this id or client_id, locked. Its partner becomes the tenant of the transaction.';
 
 create function private.client_row(client core.oauth_clients) returns json
 language sql stable
@@ -33,7 +33,7 @@ as $$
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
 $$;
-comment on function private.client_row(core.oauth_clients) is 'A client as the operator sees it: everything but the secret''s hash.';
+comment on function private.client_row(core.oauth_clients) is 'A client as the operator sees it, without the secret''s hash.';
 
 create function ops.client_create(input jsonb) returns json
 language plpgsql security definer
@@ -60,7 +60,7 @@ begin
   return json_build_object('client', private.client_row(client));
 end $$;
 comment on function ops.client_create(jsonb) is
-  'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex; without scopes it gets all; without partner it waits for client_link.';
+  'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex. Without scopes it gets all but cpo:webhooks; without partner it waits for client_link.';
 select private.expose_ops('ops.client_create(jsonb)');
 
 create function ops.client_list(input jsonb) returns json
@@ -102,7 +102,7 @@ begin
   return json_build_object('client', private.client_row(client));
 end $$;
 comment on function ops.client_rotate_secret(jsonb) is
-  'Replaces the secret; the old one is dead at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens also ends every token issued before.';
+  'Replaces the secret; the old one stops at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens also ends every token issued before.';
 select private.expose_ops('ops.client_rotate_secret(jsonb)');
 
 create function ops.client_disable(input jsonb) returns json
@@ -122,7 +122,7 @@ begin
   end if;
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
-comment on function ops.client_disable(jsonb) is 'Ends a client for good: its secret and its tokens stop at once: {client} to {changed, client}.';
+comment on function ops.client_disable(jsonb) is 'Ends a client for good: {client} to {changed, client}. Its secret and its tokens stop at once.';
 select private.expose_ops('ops.client_disable(jsonb)');
 
 create function ops.client_set_scopes(input jsonb) returns json

@@ -14,7 +14,7 @@ begin
   perform private.act_for_partner(partner.id);
   return partner;
 end $$;
-comment on function private.partner_named(text) is 'The partner of an id or a slug, made the tenant of this transaction.';
+comment on function private.partner_named(text) is 'The partner with this id or slug. It becomes the tenant of the transaction.';
 
 create function private.chosen_partner(input jsonb) returns uuid
 language plpgsql
@@ -23,7 +23,7 @@ as $$
 begin
   return case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
 end $$;
-comment on function private.chosen_partner(jsonb) is 'The partner that a command was narrowed to, {partner?}, made the tenant of this transaction; null where it is about all.';
+comment on function private.chosen_partner(jsonb) is 'The partner that {partner?} names, which becomes the tenant of the transaction; null for all.';
 
 create function private.business_named(named text) returns core.partners
 language plpgsql
@@ -37,7 +37,7 @@ begin
   end if;
   return partner;
 end $$;
-comment on function private.business_named(text) is 'The partner of an id or a slug, as partner_named, for what the house does not have: somebody who acts for it.';
+comment on function private.business_named(text) is 'private.partner_named, but refuses the house, for which nobody acts.';
 
 create function private.partner_row(partner core.partners) returns json
 language sql stable
@@ -72,7 +72,7 @@ begin
   perform private.act_for_partner(partner.id), private.audit('partner.created', partner.id);
   return json_build_object('partner', private.partner_row(partner));
 end $$;
-comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The slug comes from the name where none is given.';
+comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The name gives the slug by default.';
 select private.expose_ops('ops.partner_create(jsonb)');
 
 create function ops.partner_list(input jsonb) returns json
@@ -130,7 +130,7 @@ begin
   end if;
   return private.return_root(url);
 end $$;
-comment on function private.read_return_url(text) is 'private.return_root, refused where it is none. Null stays null.';
+comment on function private.read_return_url(text) is 'private.return_root, refused if that is null. Null stays null.';
 
 create function private.partner_settings(partner core.partners) returns json
 language sql stable
@@ -209,11 +209,12 @@ begin
   end if;
   if claimed.added then
     perform private.audit('partner.manager_added', person);
-    perform private.tell_managers(input -> 'told', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
+    perform private.tell_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
   return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_add_manager(jsonb) is 'Lets a person with a login manage a partner, and tells the others: {partner, user, told: {nl, en}} to {changed, manager}. A person manages one. Refused where no code of ours proved the address: whoever made that login would manage it.';
+comment on function ops.partner_add_manager(jsonb) is
+  'Lets a person with a login manage a partner, and tells the others: {partner, user} to {changed, manager}. A person manages one. Refused if no code of ours proved the address: a stranger may have made that login.';
 select private.expose_ops('ops.partner_add_manager(jsonb)');
 
 create function ops.partner_invite(input jsonb) returns json
@@ -234,7 +235,7 @@ begin
   return json_build_object('changed', invited, 'invitation', json_build_object('email', address, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_invite(jsonb) is
-  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail, told: {nl, en}} to {changed, invitation}. Not changed where they manage it already.';
+  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to {changed, invitation}. Not changed if they manage it already.';
 select private.expose_ops('ops.partner_invite(jsonb)');
 
 create function ops.partner_mint_key(input jsonb) returns json
@@ -259,5 +260,6 @@ begin
   end if;
   return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
-comment on function ops.partner_mint_key(jsonb) is 'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix says the deployment and the host, which must be this one.';
+comment on function ops.partner_mint_key(jsonb) is
+  'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix must name this deployment and host.';
 select private.expose_ops('ops.partner_mint_key(jsonb)');

@@ -8,7 +8,7 @@ begin
   new.iban_changed_at := private.now();
   return new;
 end $$;
-comment on function private.note_iban_change() is 'Notes when an account number changes, whoever changes it. One that is encrypted anew counts as another.';
+comment on function private.note_iban_change() is 'Notes when an IBAN changes, whoever changes it. Encrypting it again counts as a change.';
 grant execute on function private.note_iban_change() to api_owner;
 create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
@@ -23,8 +23,7 @@ return length(host) <= 253
    and (host collate "C" ~ '^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$'
         and host collate "C" !~ '(^|\.)[0-9]+$'
         or host collate "C" ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}$');
-comment on function private.is_host_name(text) is
-  'Whether a text is a host as addresses have it: a name of letters, digits and hyphens (RFC 1123, IDNA in its ASCII form), or an IPv4 address.';
+comment on function private.is_host_name(text) is 'Whether a text is a host name (RFC 1123, IDNA in its ASCII form) or an IPv4 address.';
 grant execute on function private.is_host_name(text) to api_owner;
 
 create function private.return_root(url text) returns text
@@ -40,7 +39,7 @@ begin
                and private.is_host_name(substring(wanted from '^https?://([^/:]+)')) then wanted end;
 end $$;
 comment on function private.return_root(text) is
-  'The root of the return URLs of a partner or a client: https, or http on this machine; a host as private.is_host_name takes it; no credentials, query or fragment. Null for what is none.';
+  'The root of the return URLs of a partner or a client: https, or http on this machine, by private.is_host_name. No credentials, query or fragment. Null for anything else.';
 grant execute on function private.return_root(text) to api_owner;
 
 create function private.active_partner(partner uuid) returns uuid
@@ -74,5 +73,5 @@ begin
                from core.partner_logos l where l.partner_id = partner.id and l.replaced_at is null));
 end $$;
 comment on function private.partner_brand(core.partners) is
-  'How pages and mail name a partner: {name, reply_to, light, dark, logo}; a colour only where it can be read, else null; logo {hash, width, height}, or null.';
+  'How pages and mail name a partner: {name, reply_to, light, dark, logo}. A color is null where it cannot be read; logo is {hash, width, height} or null.';
 grant execute on function private.partner_brand(core.partners) to api_owner;

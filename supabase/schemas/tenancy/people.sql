@@ -20,7 +20,7 @@ begin
                   where u.id = person and u.deleted_at is null and (u.banned_until is null or u.banned_until <= private.now()));
 end $$;
 comment on function private.login_stands(uuid) is
-  'Whether a login is there and not banned: no credential of a person is worth more than that. Supabase Auth deletes by a mark alone where it is told so. Definer, because logins belong to it.';
+  'Whether a login is there and not banned: else no credential of the person is valid. Supabase Auth can delete by a mark alone. Definer, because logins belong to it.';
 grant execute on function private.login_stands(uuid) to api_owner;
 
 create function private.signed_in_at(person uuid, session uuid) returns timestamptz
@@ -32,7 +32,7 @@ begin
            where s.id = session and s.user_id = person and (s.not_after is null or s.not_after > private.now()));
 end $$;
 comment on function private.signed_in_at(uuid, uuid) is
-  'When a person signed in, or null where that session has ended: signing out deletes its row, while its JWT lives on for an hour. Definer, because sessions belong to Supabase Auth.';
+  'When a person signed in; null if that session has ended. Signing out deletes its row, while its JWT lives on for an hour. Definer, because sessions belong to Supabase Auth.';
 grant execute on function private.signed_in_at(uuid, uuid) to api_owner;
 
 create function private.login_at(address text) returns uuid
@@ -43,7 +43,7 @@ as $$
    where u.email = address and not u.is_sso_user and private.login_stands(u.id)
 $$;
 comment on function private.login_at(text) is
-  'The login at an address that a mailed code opens, or null; private.prove_login says what becomes of one that a stranger may have made. Definer, because logins belong to Supabase Auth.';
+  'The login at an address that a mailed code opens, or null. private.prove_login judges one that a stranger may have made. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.login_at(text) to api_owner;
 
 create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
@@ -60,7 +60,7 @@ begin
               when exists (select from core.attributions a where a.user_id = person and a.partner_id = partner) then 'own' end;
 end $$;
 comment on function private.claim_customer(uuid, uuid, text, text) is
-  'Attributes a person to an active partner unless somebody has them already: new, own where that is this partner, else null. Definer, because it looks across tenants.';
+  'Attributes a person to an active partner unless somebody has them already. Returns new, own if this partner has them, else null. Definer, because it looks across tenants.';
 grant execute on function private.claim_customer(uuid, uuid, text, text) to api_owner;
 
 create function private.stop_sharing(person uuid, partner uuid) returns boolean
@@ -83,7 +83,7 @@ begin
   return true;
 end $$;
 comment on function private.stop_sharing(uuid, uuid) is
-  'Ends the attribution of a person; whether there was one. Definer, because attributions are otherwise only read.';
+  'Ends the attribution of a person; returns whether there was one. Definer, because attributions are otherwise only read.';
 grant execute on function private.stop_sharing(uuid, uuid) to api_owner;
 
 create function private.brought_by_then(person uuid, month date) returns uuid
@@ -95,4 +95,4 @@ begin
            where e.user_id = person and month between e.attached_month and e.last_month order by e.ended_at desc limit 1);
 end $$;
 comment on function private.brought_by_then(uuid, date) is
-  'The partner that a month of a person counts for though they have stopped sharing since; null where it is nobody. Definer, because it looks across tenants.';
+  'The partner that a month of a person counts for after they stopped sharing; null if there is none. Definer, because it looks across tenants.';

@@ -1,5 +1,5 @@
--- The login of an address that a code of ours proved. Whoever signs up at Supabase Auth first, with somebody's address and a password of
--- their own, keeps nothing of the login once its owner types our code.
+-- The login of an address that a code of ours proved. A stranger may sign up at Supabase Auth first, with somebody's address and a password.
+-- They keep nothing of the login once its owner types our code.
 
 create function private.login_proved(login auth.users, tenant uuid) returns boolean
 language plpgsql stable
@@ -11,7 +11,7 @@ begin
      and (tenant is null or not private.is_sandbox() or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
 end $$;
 comment on function private.login_proved(auth.users, uuid) is
-  'Whether a code of ours proved this address for this login: the mark that only the service key and this schema write. An address that is changed at Supabase Auth is not proved.';
+  'Whether a code of ours proved this address for this login. Only the service key and this schema write that mark. An address that is changed at Supabase Auth is not proved.';
 
 create function private.login_owns(person uuid) returns boolean
 language plpgsql stable security definer
@@ -25,7 +25,7 @@ begin
       or exists (select from core.partner_managers m where m.user_id = person);
 end $$;
 comment on function private.login_owns(uuid) is
-  'Whether a login owns anything that must stay. Tokens, consents and sessions are ways in and not property. Definer, because it looks across tenants.';
+  'Whether a login owns anything that must stay. Tokens, consents and sessions are no property. Definer, because it looks across tenants.';
 
 create function private.end_sign_ins(address text, kept text default null) returns void
 language plpgsql security definer
@@ -36,7 +36,7 @@ begin
   delete from core.page_sessions s where s.signatory = address;
 end $$;
 comment on function private.end_sign_ins(text, text) is
-  'Ends the codes by which browsers sign in at an address, but the one whose token_hash is kept, and the browsers that proved it as a signatory''s. Definer: no caller may read codes.';
+  'Ends the sign-in codes of an address, except that of the kept token_hash, and its page sessions as a signatory. Definer: no caller may read codes.';
 
 create function private.end_ways_in(person uuid) returns void
 language plpgsql security definer
@@ -52,7 +52,7 @@ begin
    where c.user_id = person and c.ocpp_password_hash is not null;
 end $$;
 comment on function private.end_ways_in(uuid) is
-  'Revokes the personal tokens, grants with their codes, page sessions and OCPP passwords of a person. Definer, because these are of no tenant.';
+  'Revokes the personal tokens, grants with their codes, page sessions and OCPP passwords of a person. Definer, because these belong to no tenant.';
 
 create function private.secure_login(person uuid) returns text
 language plpgsql security definer
@@ -88,7 +88,7 @@ exception when insufficient_privilege then
   return sqlerrm;
 end $$;
 comment on function private.secure_login(uuid) is
-  'Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens. Null, or what the owner of this function may not do, and then nothing is done. Definer, because logins belong to Supabase Auth.';
+  'Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens. Returns null, or what its own owner may not do; then nothing is done. Definer, because logins belong to Supabase Auth.';
 
 create function private.delete_login(person uuid) returns text
 language plpgsql security definer
@@ -151,8 +151,7 @@ begin
   perform private.tell_secured(login.id, address, request #> '{login,mail}');
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
-  'The login of an address that a code of ours has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Nobody knows who made another one: '
-  'it is deleted and made again where it owns nothing, else secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
+  'The login of an address that our code has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.prove_login(text, uuid, jsonb) to api_owner;
 
 create function private.tell_secured(person uuid, address text, mail jsonb) returns void

@@ -1,4 +1,4 @@
--- Scopes: what a client or a token may do. packages/shared/src/values/scopes.ts says what each of them grants; a test compares the two.
+-- Scopes: what a client or a token may do. packages/shared/src/values/scopes.ts says what each grants; a test compares the two.
 
 create function private.read_scopes(scopes jsonb, holder text) returns text[]
 language plpgsql immutable

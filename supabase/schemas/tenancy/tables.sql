@@ -39,15 +39,18 @@ create table core.partners (
     concat(branding ->> 'light') ~ '^(#[0-9a-f]{6})?$' and concat(branding ->> 'dark') ~ '^(#[0-9a-f]{6})?$'),
   constraint partners_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) in (0, 4))
 );
-comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records are.';
-comment on column core.partners.return_url is 'Registered by the operator or in the portal; sign-in links may lead back to it and below it, nowhere else.';
-comment on column core.partners.branding is 'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the colour where it can be read on such a ground, else null: packages/shared/src/domain/brand.ts judges it when it is chosen.';
+comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records.';
+comment on column core.partners.return_url is 'Registered by the operator or in the portal. Sign-in links may lead back only to it and below it.';
+comment on column core.partners.branding is
+  'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the color on such a ground, null if it cannot be read. packages/shared/src/domain/brand.ts judges it when it is chosen.';
 comment on column core.partners.vat_regime is
-  'How VAT is charged on its share: none (no business for VAT), small_business (exempt, the Dutch KOR), regular, reverse_charge (by a business in another country). Set by the operator; null while nobody has asked, and no invoice is written until then.';
-comment on column core.partners.iban_changed_at is 'When the account number came, or became another one: money waits 48 hours before it goes there.';
-comment on column core.partners.charger_brands is 'Brands whose cloud the partner has linked to the service: a draft may come with a charger of these only. Set by the operator.';
-comment on column core.partners.locale is 'The language its customers are spoken to in, null where theirs is not known: pages then speak the browser''s, mail Dutch. Set by the operator.';
-comment on column core.partners.mandate_years is 'For how many calendar years its customers sign; null where they choose. Set by the operator.';
+  'How VAT is charged on its share. none: no business for VAT. small_business: exempt, the Dutch KOR. regular. reverse_charge: a business in another country. Set by the operator. Null while nobody has asked; no invoice is written until then.';
+comment on column core.partners.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
+comment on column core.partners.charger_brands is
+  'Brands whose cloud the partner has linked to the service: a draft may have a charger of these only. Set by the operator.';
+comment on column core.partners.locale is
+  'The language for customers whose own is not known. Null: pages speak the browser''s, mail Dutch. Set by the operator.';
+comment on column core.partners.mandate_years is 'For how many calendar years its customers sign; null if they choose. Set by the operator.';
 
 alter table core.partners enable row level security;
 create policy "a tenant sees itself" on core.partners
@@ -79,8 +82,7 @@ create table core.partner_logos (
   constraint partner_logos_hash_is_of_png check (hash = sha256(png)),
   constraint partner_logos_size check (length(png) <= 307200 and width between 1 and 200 and height between 1 and 48)
 );
-comment on table core.partner_logos is
-  'The logo of a partner, and those it replaced, which mail that was sent still shows: the last ten, for 90 days.';
+comment on table core.partner_logos is 'The logo of a partner, and the last ten that it replaced, kept 90 days for mail that shows them.';
 comment on column core.partner_logos.width is 'How wide it is shown, in CSS pixels; height likewise.';
 -- serves: the logo that is shown now
 create unique index partner_logos_shown on core.partner_logos (partner_id) where replaced_at is null;
@@ -98,7 +100,8 @@ create table core.partner_managers (
   constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
-comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They come by invitation, or are added by the operator.';
+comment on table core.partner_managers is
+  'Who manages a partner in the portal: a person manages one partner. They are invited, or added by the operator.';
 select private.isolate('core.partner_managers', 'select, delete');
 select private.keep_to_owner('core.partner_managers', 'user_id');
 
@@ -132,7 +135,7 @@ as $$
     from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own
 $$;
 comment on function private.scopes_of(text) is
-  'The scopes that a CPO client (client), an application that acts for a person (user) or a personal_token may have, in the specification''s order.';
+  'The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification''s order.';
 grant execute on function private.scopes_of(text) to api_owner;
 
 create table core.oauth_clients (
@@ -164,9 +167,10 @@ create table core.oauth_clients (
 comment on table core.oauth_clients is
   'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never stored. Never deleted: disabled.';
 comment on column core.oauth_clients.partner_id is 'Null until the operator links the client; a client without partner is refused with client_not_linked.';
-comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused: how an operator ends the tokens that were issued for a leaked secret.';
+comment on column core.oauth_clients.tokens_valid_from is
+  'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
-comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: the partner it belongs to.';
+comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: its partner.';
 alter table core.oauth_clients enable row level security;
 create policy "a client sees itself" on core.oauth_clients
   for select to api_owner using (id = (select private.client_id()));
@@ -194,7 +198,7 @@ select private.isolate('core.attributions', 'select');
 select private.keep_to_owner('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
--- serves: those of a month, in the partner's portal
+-- serves: the customers of a month, in the partner's portal
 create index attributions_by_month on core.attributions (partner_id, attached_month, created_at desc, user_id desc);
 -- serves: a customer by the beginning of the partner's own reference
 create index attributions_reference on core.attributions (partner_id, lower(external_ref) text_pattern_ops) where external_ref is not null;
@@ -211,7 +215,7 @@ create table core.ended_attributions (
   constraint ended_attributions_months check (attached_month <= last_month)
 );
 comment on table core.ended_attributions is
-  'Who brought a person until they stopped sharing: what they charged in these months goes on to count for the partner, also what is booked later. It discloses nothing. Ends with the login.';
+  'The partner that brought a person until they stopped sharing. These months still count for the partner, also if they are booked later. It discloses nothing. Ends with the login.';
 -- serves: the partner of a month that is booked, and the deletion of a login
 create index ended_attributions_user on core.ended_attributions (user_id);
 select private.isolate('core.ended_attributions', 'select');
@@ -232,9 +236,9 @@ create table core.manager_invitations (
   constraint manager_invitations_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.manager_invitations is
-  'Who was invited to manage a partner: a link in a mail, good for seven days and one use, by the SHA-256 of its secret. Personal data; deleted 30 days after it expired.';
+  'Who was invited to manage a partner, by the SHA-256 of a mailed link''s secret: seven days, one use. Personal data; deleted 30 days after it expired.';
 comment on column core.manager_invitations.invited_by is
-  'The manager who invited; null where the operator did. What they invited ends when they go: somebody who is removed must not come back by it.';
+  'The manager who invited; null for the operator. It ends when they go: somebody who is removed must not come back by it.';
 -- serves: the open invitation of an address
 create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
 -- serves: the clean-up

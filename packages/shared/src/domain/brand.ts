@@ -1,4 +1,7 @@
-/** In whose name a page or a mail speaks: private.partner_brand. A colour is there only where it can be read on its ground. */
+/**
+ * The name, logo and color in which a page or a mail appears: private.partner_brand. A color is present only if it is
+ * readable on its background.
+ */
 export type Brand = {
   name: string;
   reply_to?: string | null;
@@ -7,10 +10,10 @@ export type Brand = {
   logo?: ShownLogo | null;
 };
 
-/** A logo that we keep, by the SHA-256 of its PNG, and how large it is shown, in CSS pixels. */
+/** A logo that we store, by the SHA-256 of its PNG, with its display size in CSS pixels. */
 export type ShownLogo = { hash: string; width: number; height: number };
 
-/** Where a logo is, under the pages' root. What an address shows never changes, because it names it. */
+/** The path of a logo, under the pages' root. The path has the hash, so its content never changes. */
 export const logoPath = (hash: string): string => `/logo/${hash}.png`;
 
 /** What a colour has to be read on, the hardest grounds there are, and what is written on it: kit/style.ts of the pages. */
@@ -20,8 +23,8 @@ const GROUNDS = { light: ["#e6f2ec"], dark: ["#1c2f27", "#06281c"] } as const;
 const READABLE = 4.5;
 
 /**
- * Where a partner's own colour, #rrggbb, can be read: on light, on dark, on both or on neither. Stored with the colour when it is
- * chosen, because SQL fills it into mail that is composed once for many.
+ * Where a partner's own color, #rrggbb, is readable: on light, on dark, on both or on neither. Stored with the color
+ * when it is chosen, because SQL fills it into mail that is composed once for many.
  */
 export function accentsOf(primary_color: string | null): { light: string | null; dark: string | null } {
   const color = primary_color?.toLowerCase() ?? null;

@@ -1,14 +1,20 @@
 import { z } from "#shared/foundation/zod.ts";
 
-/** What private.kept_document answers: the bytes as base64, their SHA-256 as hex, and the name of the file without its ending. */
+/**
+ * The answer of private.kept_document: the bytes as base64, their SHA-256 as hex, and the file name without
+ * extension.
+ */
 export type KeptDocument = { pdf: string; sha256: string; name: string };
 
-/** What an endpoint that answers one says of it; its other half is `produces: "application/pdf"`. */
+/**
+ * The parts of the declaration of an endpoint that returns a document; the other part is `produces:
+ * "application/pdf"`.
+ */
 export const PdfDocument = z.instanceof(Uint8Array).meta({ override: { type: "string", format: "binary" } });
 
 const bytesOf = (binary: string) => Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
 
-/** A stored document as an answer, byte for byte: shown by a browser, and saved under its name. */
+/** A stored document as a response, byte for byte. Browsers show it, and save it under its name. */
 export function answerDocument({ pdf, sha256, name }: KeptDocument): Response {
   const digest = btoa(sha256.replace(/../g, (byte) => String.fromCharCode(Number.parseInt(byte, 16))));
   return new Response(bytesOf(atob(pdf)), {

@@ -1,7 +1,6 @@
 /** What a partner may set of itself, by the Partner API or in its pages: the same rules for both. */
 
 import { accentsOf } from "#shared/domain/brand.ts";
-import { composeIbanChanged } from "#shared/domain/mail/mail.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { email, iban, lineOf, postalCode } from "#shared/values/fields.ts";
@@ -25,8 +24,8 @@ export const COMPANY = {
 export const ACCOUNT_HOLDER = lineOf(2, 120);
 
 /**
- * The account that a partner's share is paid to, as api.set_partner_iban takes it: the IBAN sealed for the partner, and the mail to
- * whoever manages it. Null where what was sent is no IBAN.
+ * The account that a partner's share is paid to, as api.set_partner_iban takes it, with the IBAN sealed for the partner. Null where
+ * what was sent is no IBAN.
  */
 export async function payoutAccount(
   environment: Environment,
@@ -35,14 +34,7 @@ export async function payoutAccount(
 ) {
   const clear = iban().safeParse(sent).data;
   if (!clear || !(await isIban(clear))) return null;
-  const mail = composeIbanChanged({
-    config: environment.config,
-    locale: "nl",
-    partner_name: "{{partner_name}}",
-    iban_masked: "{{iban_masked}}",
-    account_holder: "{{account_holder}}",
-  });
-  return { iban: sealIban(environment, await tenant(), clear), account_holder, mail };
+  return { iban: sealIban(environment, await tenant(), clear), account_holder };
 }
 /** How pages and mail to its customers look, field by field. */
 export const BRANDING = {

@@ -28,32 +28,41 @@ type WebhookSurface = {
 };
 
 const webhook = {
-  id: z.guid().meta({ description: "Its id, for good" }),
+  id: z.guid().meta({ description: "Its id; it never changes" }),
   url: z.string().meta({
-    description: "Where events are sent, as URLs are normalised: lower-case host, no default port, encoded",
+    description: "Where events are sent, as a normalized URL: lower-case host, no default port, encoded",
     example: "https://laadpunt-zuid.example.com/events",
   }),
   types: z.array(z.string()).meta({ description: 'Event types; ["*"] is all' }),
   pseudonymous: z.boolean().meta({
     description:
-      "Whether a person made it through an application: it is sent what GET /partner/events shows a person, no reference of a customer and no registration",
+      "Whether a person created it through an application. It then receives the events that GET /partner/events " +
+      "shows a person, without your references and registrations",
   }),
-  status: z.enum(["enabled", "disabled"]).meta({ description: "Whether anything is sent" }),
-  disabled_reason: z.string().nullable().meta({
-    description: "manager, client, operator, gone (it answered 410) or failing (five days without a success)",
-  }),
-  created_at: instant().meta({ description: "When it was made" }),
-  delivered_to: z.int().meta({ description: "sequence of the last event that was sent, or waits to be sent again" }),
+  status: z.enum(["enabled", "disabled"]).meta({ description: "Whether events are sent" }),
+  disabled_reason: z
+    .string()
+    .nullable()
+    .meta({
+      description:
+        "Who or what disabled it: manager, client, operator, gone (it answered 410) or failing (five days without a " +
+        "success)",
+    }),
+  created_at: instant().meta({ description: "When it was created" }),
+  delivered_to: z.int().meta({ description: "sequence of the last event that was sent, or that waits for a retry" }),
   failing_since: instant()
     .nullable()
-    .meta({ description: "When the first attempt failed after the last success; null while all is well" }),
+    .meta({ description: "First failed attempt after the last success; null while deliveries succeed" }),
   last_error: z.string().nullable().meta({
-    description: "Why the last attempt failed, as `error` of an attempt, or http_ and the status; null after a success",
+    description: "Why the last attempt failed: `error` of the attempt, or http_ and the status; null after a success",
   }),
 };
 const Webhook = z.object(webhook).meta({ id: "Webhook" });
 const WebhookWithSecret = z
-  .object({ ...webhook, secret: z.string().meta({ description: "whsec_…, shown this once: Standard Webhooks" }) })
+  .object({
+    ...webhook,
+    secret: z.string().meta({ description: "whsec_…, returned only this once: Standard Webhooks" }),
+  })
   .meta({ id: "WebhookWithSecret" });
 
 const PLACE = "must be a cursor, the id of an event, or a moment such as 2026-11-20T09:30:00Z";
@@ -90,12 +99,12 @@ const urlField = () =>
     .meta({ description: "Where to send events", example: "https://laadpunt-zuid.example.com/events" });
 
 const RotateWebhook = z
-  .object({ now: z.boolean().default(false).meta({ description: "Whether the secret before it ends at once" }) })
+  .object({ now: z.boolean().default(false).meta({ description: "Whether the previous secret ends at once" }) })
   .meta({ id: "RotateWebhook" });
 const ReplayWebhook = z
   .object({
     from: place("The first event"),
-    to: place("The last event; the newest that was sent where absent"),
+    to: place("The last event; if omitted, the newest that was sent"),
     failed: z.boolean().default(false).meta({ description: "The events that were given up" }),
   })
   .refine(({ from, failed }) => failed || from !== null, {
@@ -105,16 +114,16 @@ const ReplayWebhook = z
   .meta({ id: "ReplayWebhook" });
 const ReplayedWebhook = z
   .object({
-    ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }),
+    ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
     from: z.int().nullable().meta({ description: "sequence of the first event; null with failed" }),
     to: z.int().nullable().meta({ description: "sequence of the last event; null with failed" }),
-    events: z.int().meta({ description: "How many are sent again" }),
+    events: z.int().meta({ description: "Number of events sent again" }),
   })
   .meta({ id: "ReplayedWebhook" });
 const TestedWebhook = z
   .object({
-    ok: z.boolean().meta({ description: "Whether the receiver took the ping" }),
-    attempt: WebhookAttempt.nullable().meta({ description: "What came of the ping" }),
+    ok: z.boolean().meta({ description: "Whether the receiver accepted the ping" }),
+    attempt: WebhookAttempt.nullable().meta({ description: "The attempt" }),
   })
   .meta({ id: "TestedWebhook" });
 const Webhooks = z
@@ -147,10 +156,11 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
   const create = endpoint(
     {
       id: `create${name}Webhook`,
-      summary: `Have events of ${log} sent to an address; the secret is shown once`,
+      summary: `Create an endpoint for the events of ${log}; the secret is shown once`,
       description:
-        `Signed as Standard Webhooks are (standardwebhooks.com). The address is https, of a public host, at most ${MAX_URL} characters, on port 443 ` +
-        `(on the sandbox also 1024 to 65535). It begins with the next event, or from \`from\` on. ${about}`,
+        "Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, " +
+        `at most ${MAX_URL} characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the ` +
+        `next event, or with \`from\`. ${about}`,
       ...write,
       sql: ["create_webhook"],
       body: z
@@ -158,7 +168,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
           url: urlField(),
           types: types()
             .transform((names) => names ?? null)
-            .meta({ description: "Only these types; all where absent" }),
+            .meta({ description: "Only these types; all if omitted" }),
           from: place("Begin earlier, with this event"),
         })
         .meta({ id: `Create${name}Webhook` }),
@@ -182,7 +192,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
   const list = endpoint(
     {
       id: `list${name}Webhooks`,
-      summary: `List where events of ${log} are sent`,
+      summary: `List the endpoints for the events of ${log}`,
       ...read,
       sql: ["list_webhooks"],
       response: Webhooks,
@@ -207,7 +217,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
   const attempts = endpoint(
     {
       id: `read${name}WebhookAttempts`,
-      summary: "Read what was sent to an endpoint and what came of it, newest first",
+      summary: "List the attempts to deliver to an endpoint, newest first",
       description: "Kept for 30 days, without bodies.",
       params: PARAMS,
       ...read,
@@ -222,10 +232,11 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
   const update = endpoint(
     {
       id: `update${name}Webhook`,
-      summary: "Change where an endpoint is, or which types it is sent",
+      summary: "Change the address or the types of an endpoint",
       description:
-        "What is not named stays. It goes on from where it stood: what waits to be sent goes to the new address, whose failures are counted from none. " +
-        "The secret stays; rotate it where the old receiver must not verify any more.",
+        "Omitted fields stay the same. Deliveries continue where they were: waiting events go to the new address, " +
+        "and its failures are counted from zero. The secret stays. Rotate it if the old receiver must not verify " +
+        "any more.",
       params: PARAMS,
       ...write,
       sql: ["update_webhook"],
@@ -253,11 +264,11 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
   const revoke = endpoint(
     {
       id: `revoke${name}Webhook`,
-      summary: "Delete an endpoint, with what was still to be sent to it",
+      summary: "Delete an endpoint and its waiting events",
       params: PARAMS,
       ...write,
       sql: ["revoke_webhook"],
-      response: z.object({ ok: z.literal(true).meta({ description: "Always true: what was asked for is done" }) }),
+      response: z.object({ ok: z.literal(true).meta({ description: "Always true: the request succeeded" }) }),
       errors: ["webhook_not_found"],
     },
     ({ param, call, fail }) => call("revoke_webhook", { webhook_id: named(param, fail) }),
@@ -268,7 +279,8 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       id: `rotate${name}Webhook`,
       summary: "Replace the secret of an endpoint; the new one is shown once",
       description:
-        "For 24 hours everything is signed with both. With `now: true` the old one ends at once. Rotated twice, the two newest sign.",
+        "For 24 hours we sign everything with both secrets. With `now: true` the old secret ends at once. After two " +
+        "rotations, the two newest secrets sign.",
       params: PARAMS,
       ...write,
       sql: ["rotate_webhook"],
@@ -290,8 +302,8 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       {
         id: `${enable ? "enable" : "disable"}${name}Webhook`,
         summary: enable
-          ? "Send to an endpoint again, from where it stood"
-          : "Send nothing to an endpoint for now; nothing is lost",
+          ? "Enable an endpoint; sending continues where it stopped"
+          : "Pause an endpoint; no event is lost",
         params: PARAMS,
         ...write,
         sql: ["switch_webhook"],
@@ -308,10 +320,12 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
   const replay = endpoint(
     {
       id: `replay${name}Webhook`,
-      summary: "Send events again, with the ids they have",
+      summary: "Send events again, with their original ids",
       description:
-        "From `from` to `to`, both included: each a cursor, the id of an event, or a moment. A cursor stands behind the last event of its answer: `from` it begins with the next one, `to` it ends with that one. " +
-        "With `failed: true` it sends the events that were given up after the tenth attempt. Receivers that drop repeated ids drop these too.",
+        "Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor " +
+        "marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last " +
+        "event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop " +
+        "repeated ids drop these too.",
       params: PARAMS,
       ...write,
       sql: ["replay_webhook"],
@@ -329,9 +343,10 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
   const test = endpoint(
     {
       id: `test${name}Webhook`,
-      summary: "Send a ping to an endpoint and say what came of it",
+      summary: "Send a ping to an endpoint and return the result",
       description:
-        "A ping is sent whatever types it has, and is in no log. `attempt` is null where the worker did not come to it in time. The answer comes within 10 seconds: the receiver has 7 of them.",
+        "A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did " +
+        "not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.",
       params: PARAMS,
       ...write,
       sql: ["ping_webhook", "pinged_webhook"],

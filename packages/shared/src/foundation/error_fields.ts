@@ -8,25 +8,27 @@ export const ERROR_FIELDS = {
   issues: z
     .array(
       z.object({
-        path: z.string().meta({ description: "Which field, from the top of the body", example: "person.full_name" }),
+        path: z
+          .string()
+          .meta({ description: "The field, as a path from the top of the body", example: "person.full_name" }),
         message: z.string().meta({ description: "Its rule" }),
       }),
     )
     .meta({ description: "Each broken field rule" }),
   required_scope: z.string().meta({ description: "The scope that the credential lacks", example: "cpo:accounts:read" }),
-  retry_after_seconds: z.int().meta({ description: "Seconds to wait, the same as Retry-After", example: 12 }),
-  message: z.string().meta({ description: "The same for the people at the screen" }),
+  retry_after_seconds: z.int().meta({ description: "Seconds to wait; the same as Retry-After", example: 12 }),
+  message: z.string().meta({ description: "The same as detail, for the person at the screen" }),
   suggestions: z
     .array(z.unknown().meta({ override: { $ref: "#/components/schemas/CatalogCharger" } }))
     .meta({ description: "The brand's models with a MID meter" }),
-  status: z.string().meta({ description: "Where the draft stands" }),
+  status: z.string().meta({ description: "Status of the draft" }),
   reason: z.string().meta({ description: "Why a draft cannot be claimed" }),
-  draft_status: z.string().meta({ description: "Of the sandbox helpers: where the draft stands" }),
-  step: z.string().meta({ description: "Of the sandbox helpers: the step that failed; those before it are done" }),
-  code: z.string().meta({ description: "Of a draft that is withdrawn: the same as error" }),
-  unknown: z.array(z.string()).meta({ description: "What was asked for and does not exist" }),
-  oldest_cursor: z.string().meta({ description: "Where what is still kept begins" }),
-  ocpp_identity: z.string().meta({ description: "The one that is taken" }),
+  draft_status: z.string().meta({ description: "For the sandbox helpers: status of the draft" }),
+  step: z.string().meta({ description: "For the sandbox helpers: the step that failed; earlier steps stay done" }),
+  code: z.string().meta({ description: "When a draft is withdrawn: the same as error" }),
+  unknown: z.array(z.string()).meta({ description: "What you asked for and does not exist" }),
+  oldest_cursor: z.string().meta({ description: "The cursor to read on from: the start of the kept events" }),
+  ocpp_identity: z.string().meta({ description: "The ocpp_identity that is taken" }),
   left_out: z.unknown().meta({ override: { $ref: "#/components/schemas/LeftOutMonths" } }),
   registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),
   closed_gates: z

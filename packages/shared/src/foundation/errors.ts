@@ -160,7 +160,7 @@ const table = {
   mandate_acknowledgement_required: {
     status: 409,
     detail:
-      "This change revokes the connection's mandate, and months that are not registered no longer count. Repeat with acknowledge_mandate_lapses: true. Nothing was stored.",
+      "This change revokes the connection's mandate, and months that are not registered no longer count. Repeat with acknowledge_mandate_lapses: true. The connection stays as it was.",
   },
   mandate_already_signed: { status: 409, detail: "The connection already has a signed mandate." },
   draft_active: {
@@ -202,7 +202,7 @@ const table = {
   },
   endpoint_limit: {
     status: 409,
-    detail: "A partner has at most 10 webhook endpoints, its clients' included; revoke one first.",
+    detail: "An event log has at most 10 webhook endpoints; revoke one first.",
   },
   endpoint_disabled: { status: 409, detail: "Nothing is sent to a disabled endpoint; enable it first." },
   charger_claimed: {

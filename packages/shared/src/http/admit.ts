@@ -7,7 +7,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import type { CallerRule, EndpointSpec } from "./endpoint.ts";
 
-/** A credential whose signature or form was verified; whether it is still good is for the database to say. */
+/** A credential with a valid signature or form. The database decides whether it is still valid. */
 type Credential =
   | { kind: "cpo"; client_id: string; token_id: string; scopes: string[]; issued_at: number }
   | {
@@ -22,10 +22,10 @@ type Credential =
   | { kind: "personal_token"; token_hash: string }
   | { kind: "partner_key"; key_hash: string; key_host: Caller["host"]; host: Caller["host"] }
   | { kind: "session"; user_id: string; session_id: string | null }
-  /** A browser that is signed in to a person's pages. No bearer is one: only a page presents it. */
+  /** A browser signed in to a person's pages. This is never a bearer: only pages use it. */
   | { kind: "page_session"; token_hash: string };
 
-/** One way to read a bearer: the credential, or null where it is of another kind, or not a good one of this kind. */
+/** One way to read a bearer: returns the credential, or null if it is another kind or invalid. */
 type Reader = (bearer: string, environment: Environment) => Promise<Credential | null>;
 
 const readJwt: Reader = async (bearer, environment) => {
@@ -54,7 +54,7 @@ const readPartnerKey: Reader = async (bearer, { config }) => {
   return key_host && { kind: "partner_key", key_hash: hashSecret(bearer), key_host, host: config.API_HOST };
 };
 
-/** The host a partner key says it is for, or null when it is none. Keys live in the database of their host. */
+/** The host in a partner key, or null if it is not a partner key. Each host's database has its own keys. */
 function partnerKeyHost(bearer: string, prefix: string): "sandbox" | "production" | null {
   if (bearer.startsWith(`${prefix}_test_`)) return "sandbox";
   return bearer.startsWith(`${prefix}_live_`) ? "production" : null;
@@ -88,24 +88,27 @@ function wrongKind(credential: Credential, rule: CallerRule): ApiError {
   return new ApiError(code);
 }
 
-/** Of an endpoint, or of pages that somebody is signed in to. */
+/** For an endpoint, or for signed-in pages. */
 type Rule = Pick<EndpointSpec, "caller"> & { limit: EndpointSpec["limit"] | "page" };
 
-/** They act for another partner by now than the one that the request is for. Nothing was done. */
+/** They act for another partner now than the request is for. Nothing was done. */
 export class TenantChanged extends ApiError {
   constructor(cause: Error) {
     super("service_unavailable", {}, cause);
   }
 }
 
-/** The partner of each CPO client, as this process last saw it. The operator may link a client anew, so it is only ever a guess. */
+/**
+ * The partner of each CPO client, as this process last saw it. Only a guess, because the operator may link a client
+ * to another partner.
+ */
 const TENANTS = new Map<string, string>();
 const MOST_TENANTS = 10_000;
 
 /**
- * Who sent a request. At first a credential of which nothing but form and signature is known; the first statement that is run for
- * them admits them, fails closed, and debits their limit, in one with what it does. Credential (401), kind of caller (403),
- * scope (403), rate limit (429), in that order.
+ * The caller of a request. At first only the form and signature of the credential are checked. The first statement
+ * then admits the caller, or fails closed, and debits their rate limit, together with its own work. Order: credential
+ * (401), kind of caller (403), scope (403), rate limit (429).
  */
 export class Visitor implements Entering {
   readonly #environment: Environment;
@@ -125,7 +128,10 @@ export class Visitor implements Entering {
     return new Visitor(environment, rule, null, { caller, rate: null });
   }
 
-  /** `tenant` is whom the request is for, where it says so: somebody who acts for another one by now is not admitted. */
+  /**
+   * `tenant` is the partner the request is for, if it says so. A caller who acts for another partner now is not
+   * admitted.
+   */
   static with(
     credential: Credential,
     environment: Environment,
@@ -144,19 +150,19 @@ export class Visitor implements Entering {
     return new Visitor(environment, rule, ticket, null);
   }
 
-  /** What the database said, or null as long as it was not asked. */
+  /** The database's decision; null until it was asked. */
   get admission(): Admission | null {
     return this.#admission;
   }
 
-  /** Whether to ask the database is still of use: neither has it admitted, nor refused to, nor was out of reach. */
+  /** Whether it makes sense to ask the database: it has not admitted or refused yet, and was reachable. */
   get isWaiting(): boolean {
     return !this.#admission && !this.#closed;
   }
 
   /**
-   * The partner they act for, as whom something must be prepared before the first statement. Guessed where this process has seen
-   * them before; the statement then admits them for that partner alone.
+   * The partner they act for, needed to prepare something before the first statement. Guessed if this process has
+   * seen them before; the statement then admits them only for that partner.
    */
   async tenant(): Promise<string> {
     const guess = this.#ticket && TENANTS.get(clientOf(this.#ticket));
@@ -175,12 +181,12 @@ export class Visitor implements Entering {
   }
 
   /**
-   * Admission as a statement of its own, where it has not come with another: the request does nothing in the database, was refused
-   * there and so undone with its debit, or is too large to be read for just anybody.
+   * Admission in its own statement, if no other statement did it: the request does nothing in the database, was
+   * refused and rolled back there with its debit, or is too large to read before admission.
    */
   async admit(): Promise<Admission> {
     if (!this.#admission) {
-      // whatever comes of it, this is not asked for again
+      // whatever the result, it is not asked again
       this.#closed = true;
       this.#admit(await this.#present((ticket) => this.#environment.db.call("admit", ticket)));
     }
@@ -196,7 +202,10 @@ export class Visitor implements Entering {
     TENANTS.set(clientOf(this.#ticket as Ticket), caller.partner_id);
   }
 
-  /** @throws {ApiError} why they are not admitted; @throws as the statement does, where that failed after it. */
+  /**
+   * @throws {ApiError} why they are not admitted
+   * @throws the statement's error, if it failed after admission
+   */
   async #present<T>(run: (ticket: Ticket) => Promise<T>): Promise<T> {
     try {
       return await run(this.#ticket as Ticket);
@@ -205,7 +214,7 @@ export class Visitor implements Entering {
         this.#closed = true;
         throw this.#refused(error);
       }
-      // a wait for a lock, or work that took too long, came after admission and is charged as what is refused
+      // a lock timeout or a statement timeout came after admission, so it is charged like a refusal
       if (error instanceof ApiError && error.code === "service_unavailable" && !ranOutOfTime(error.cause)) {
         this.#closed = true;
         throw new ApiError("authentication_unavailable", {}, error);
@@ -226,8 +235,8 @@ export class Visitor implements Entering {
 }
 
 /**
- * Reads who sent a request. What can be told without the database is refused here: no credential, a forged one, an expired one.
- * @throws {ApiError} `missing_or_invalid_token`.
+ * Reads the credential of a request. Refuses what needs no database: a missing, forged or expired credential.
+ * @throws {ApiError} `missing_or_invalid_token`
  */
 export async function readVisitor(
   rule: Rule,
@@ -248,7 +257,10 @@ export async function readVisitor(
   return readBearer(rule, bearer, environment, requestId);
 }
 
-/** Who a bearer is of, as readVisitor() reads it for a request that carries it in its header. @throws as that does. */
+/**
+ * The owner of a bearer, as readVisitor() reads it from the header.
+ * @throws like readVisitor()
+ */
 export async function readBearer(
   rule: Rule,
   bearer: string,
@@ -262,13 +274,13 @@ export async function readBearer(
   throw new ApiError("missing_or_invalid_token");
 }
 
-/** The CPO client of a ticket; empty for every other credential, of which no partner is remembered. */
+/** The CPO client of a ticket; empty for other credentials, whose partner is not remembered. */
 const clientOf = (ticket: Ticket) => {
   const credential = ticket.credential as Credential;
   return credential.kind === "cpo" ? credential.client_id : "";
 };
 
-/** A partner key that says itself that it is for the other host: the one refusal of a credential that is worth explaining. */
+/** A partner key of the other host. This is the only refused credential that gets an explanation. */
 function explained(error: ApiError, credential: Credential): ApiError {
   if (credential.kind !== "partner_key" || credential.key_host === credential.host) return error;
   const { key_host, host } = credential;

@@ -1,24 +1,24 @@
 import { ApiError } from "#shared/foundation/errors.ts";
 
-/** The largest body, in bytes, where a route does not say otherwise. */
+/** The largest body in bytes, unless a route sets its own. */
 export const MAX_BODY = 1024 * 1024;
 
-/** How long a body may take to arrive whole. Who sends slower holds a connection and a place in memory for nothing. */
+/** Time limit for a whole body. A slower sender would hold a connection and memory. */
 export const BODY_MS = 30_000;
 
 /** Parameters of a form; the specification's largest has eight. */
 const MAX_PARAMETERS = 20;
 
 /**
- * Read at a time, of a body that does not say that it is smaller. Into memory of our own: Deno would make as much anew for every read,
- * two for the smallest body, and for each 8 MB of it collect all garbage, which was every 64 requests.
+ * Bytes per read, unless the body says that it is smaller. We reuse our own buffer: Deno would allocate as much for
+ * every read, and collect all garbage for each 8 MB, which was every 64 requests.
  */
 const CHUNK = 64 * 1024;
 
 /**
- * Hands on the bytes of a body as they come, at most `max` of them, whatever Content-Length says, and within BODY_MS. `take` may keep
- * nothing of a chunk: the next one is read into the same memory. `last` is true where it is known that no more will come.
- * @throws {ApiError} `payload_too_large`, `request_timeout`.
+ * Passes on at most `max` bytes of a body as they arrive, whatever Content-Length says, and within BODY_MS. `take` must
+ * not keep a chunk, because the next read overwrites it. `last` is true if no more can come.
+ * @throws {ApiError} `payload_too_large`, `request_timeout`
  */
 async function consume(request: Request, max: number, take: (chunk: Uint8Array, last: boolean) => void): Promise<void> {
   const declared = Number(request.headers.get("content-length"));
@@ -28,7 +28,7 @@ async function consume(request: Request, max: number, take: (chunk: Uint8Array, 
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    // ends the read that waits. A race with the timer would keep something of every chunk, of which a body may have a million
+    // ends the waiting read; a race with the timer would leak memory per chunk, and a body may have a million
     source.cancel().catch(() => {});
   }, BODY_MS);
   let size = 0;
@@ -39,14 +39,14 @@ async function consume(request: Request, max: number, take: (chunk: Uint8Array, 
       if (!chunk) return;
       size += chunk.byteLength;
       if (size > max) throw new ApiError("payload_too_large");
-      // the server lets through no more and no less than was declared (RFC 9112 section 6.3), so that the end need not be asked for
+      // the server enforces Content-Length (RFC 9112 section 6.3), so we need not read the end
       const last = size === declared;
       take(chunk, last);
       if (last) return;
     }
   } finally {
     clearTimeout(timer);
-    // not waited for: a client that sends nothing more does not end it either
+    // do not wait: a client that sends no more does not end the body either
     source.cancel().catch(() => {});
   }
 }
@@ -54,7 +54,7 @@ async function consume(request: Request, max: number, take: (chunk: Uint8Array, 
 /** `read` gives the next chunk, or undefined at the end. */
 type Source = { read(): Promise<Uint8Array | undefined>; cancel(): Promise<void> };
 
-/** Reads into one piece of memory where the stream can, which that of a server does. */
+/** Reads into one buffer if the stream can, as the server's stream does. */
 function sourceOf(body: ReadableStream<Uint8Array>, size: number): Source {
   let reader: ReadableStreamBYOBReader;
   try {
@@ -77,7 +77,7 @@ function sourceOf(body: ReadableStream<Uint8Array>, size: number): Source {
 
 /**
  * The text of a body.
- * @throws {ApiError} `payload_too_large`, `request_timeout`, and `invalid_json` for what is not UTF-8.
+ * @throws {ApiError} `payload_too_large`, `request_timeout`, and `invalid_json` if it is not UTF-8
  */
 export async function readText(request: Request, max: number): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -110,8 +110,8 @@ export async function readFormData(request: Request, max: number): Promise<FormD
 }
 
 /**
- * The fields of a multipart form, files as their text: what is not UTF-8 in them reads as U+FFFD.
- * @throws {ApiError} `payload_too_large`, `request_timeout`, `invalid_request`.
+ * The fields of a multipart form, with files as text: bytes that are not UTF-8 become U+FFFD.
+ * @throws {ApiError} `payload_too_large`, `request_timeout`, `invalid_request`
  */
 export async function readMultipart(request: Request, max: number): Promise<Record<string, string>> {
   const fields: Record<string, string> = {};
@@ -140,14 +140,14 @@ function wrong(path: string, message: string): ApiError {
 }
 
 /**
- * Reads what nobody has read of a body, and drops it. A client that is still sending when it is refused would otherwise see a
- * connection that breaks off, and never the refusal.
+ * Reads and drops the rest of a body. Otherwise a client that is still sending would see a broken connection instead
+ * of the refusal.
  */
 export async function dropBody(request: Request, max: number): Promise<void> {
   if (!request.body || request.bodyUsed) return;
   try {
     await consume(request, max, () => {});
   } catch {
-    // too much, too slow, or gone: the answer stands
+    // too large, too slow, or gone: the response is the same
   }
 }

@@ -5,9 +5,9 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /**
- * The client's network address, as the platform in front of us saw it: what CLIENT_ADDRESS names. Personal data: evidence of a
- * signature, never logged. There is no second choice where it cannot be read, because every other header is the client's own word.
- * @throws {ApiError} `service_unavailable`, the variable named in the log.
+ * The client's network address, as the platform saw it: read from the header in CLIENT_ADDRESS. Personal data:
+ * evidence of a signature, never logged. There is no fallback, because the client can write every other header.
+ * @throws {ApiError} `service_unavailable`, with the variable named in the log
  */
 export function clientAddress(request: Request, config: Configuration): string {
   const address = findAddress(request, config);
@@ -18,19 +18,19 @@ export function clientAddress(request: Request, config: Configuration): string {
   throw new ApiError("service_unavailable", {}, fault);
 }
 
-/** The address that CLIENT_ADDRESS names, or null where there is none. */
+/** The address in the header that CLIENT_ADDRESS names, or null. */
 export function findAddress({ headers }: Request, { CLIENT_ADDRESS: { header, entry } }: Configuration): string | null {
   const value = headers.get(header) ?? "";
-  // without an entry the header is the platform's own: one address, and a list is none
+  // without an entry the header is the platform's own: one address, and a list is invalid
   return canonical((entry === null ? value : (value.split(",").at(-entry) ?? "")).trim());
 }
 
-/** Where a request comes from, to count by. */
+/** The origin of a request, for counting. */
 export function clientHash(request: Request, environment: Environment): string {
   return hashAddress(environment, networkOf(clientAddress(request, environment.config)));
 }
 
-/** An address in its one spelling, or null. IPv4 within IPv6 (::ffff:192.0.2.1) is IPv4. */
+/** An address in its canonical spelling, or null. IPv4 within IPv6 (::ffff:192.0.2.1) is IPv4. */
 function canonical(address: string): string | null {
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return null;
@@ -42,7 +42,10 @@ function canonical(address: string): string | null {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
 
-/** What is counted as one client: an IPv4 address, or an IPv6 network of 64 bits, all of which one subscriber has. */
+/**
+ * The unit that counts as one client: an IPv4 address, or a 64-bit IPv6 network, because one subscriber has all of
+ * it.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [front = "", back] = address.split("::");

@@ -10,17 +10,19 @@ import type { CpoScope, UserScope } from "#shared/values/scopes.ts";
 /** Who may call an endpoint. `scope: null` is any credential of that kind, whatever its scopes. */
 export type CallerRule =
   | { kind: "cpo"; scope: CpoScope | null }
-  /** A person's token, or an application's that acts for them. */
+  /** A person's token, or the token of an application that acts for them. */
   | { kind: "user"; scope: UserScope }
-  /** A partner's API key where `key` says so, or a person who manages the partner, through an application with the scope. */
+  /**
+   * A partner's API key if `key` is set, or a person who manages the partner, through an application with the scope.
+   */
   | { kind: "partner"; scope: "partners:read" | "partners:write"; key: boolean }
   /** A partner's API key, and nothing else. */
   | { kind: "sandbox"; scope: "partner_api_key"; key: true }
   /** The person themselves, signed in with Supabase Auth. */
   | { kind: "session" }
-  /** Nobody is admitted beforehand: the endpoint authenticates what is in the body, or is public. */
+  /** No admission: the endpoint authenticates the body itself, or is public. */
   | { kind: "anyone" }
-  /** A machine of ours, by the secret of its own. */
+  /** One of our own machines, with its own secret. */
   | { kind: "worker"; secret: "WORKER_SECRET" | "METRICS_SECRET" | "GATEWAY_SECRET" };
 
 export type Context<Body, Query, Errors extends ErrorCode, Functions extends string> = {
@@ -34,16 +36,22 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   readonly address_hash: string;
   request: Request;
   /**
-   * Who calls. The first `call` admits them in passing; before it this is a statement of its own, for who has to know earlier.
-   * @throws {ApiError} why they are not admitted.
+   * The caller. The first `call` admits them. Before it, this runs its own statement, for code that must know earlier.
+   * @throws {ApiError} why they are not admitted
    */
   admitted: () => Promise<Caller>;
-  /** The partner that the caller acts for, mostly known without a statement. @throws as admitted(). */
+  /**
+   * The partner that the caller acts for, usually known without a statement.
+   * @throws like admitted()
+   */
   tenant: () => Promise<string>;
   environment: Environment;
-  /** What stands in the path at `{name}`. */
+  /** The path parameter `{name}`. */
   param: (name: string) => string;
-  /** Runs one declared SQL function for the admitted caller and gives its JSON text; what it asks for first, `next` fetches. */
+  /**
+   * Runs one declared SQL function for the admitted caller and returns its JSON text. If it asks for something first,
+   * `next` fetches it.
+   */
   call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
   /** Ends the request with a declared error. */
   fail: <Code extends Errors>(code: Code, fields?: FieldsOf<Code>) => never;
@@ -51,7 +59,7 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   rate: (rate: Rate) => void;
 };
 
-/** JSON text from SQL, passed through untouched; or a value to be written as JSON; or an answer of its own. */
+/** JSON text from SQL, passed on unchanged; or a value to write as JSON; or the endpoint's own Response. */
 export type Answer = string | Record<string, unknown> | Response;
 
 export type EndpointSpec<
@@ -64,40 +72,43 @@ export type EndpointSpec<
   summary: string;
   description?: string;
   caller: CallerRule;
-  /** The rate-limit bucket that admission debits; null where the endpoint's own SQL function does, or none applies. */
+  /**
+   * The rate-limit bucket that admission debits; null if the endpoint's own SQL function debits, or there is no
+   * limit.
+   */
   limit: Bucket | null;
-  /** The api functions it may run: what `edge` and `edge_slow` are granted is the union of these. */
+  /** The api functions it may run. `edge` and `edge_slow` are granted the union of these. */
   sql: readonly Functions[];
-  /** Whether those functions take long by their nature, and run as `edge_slow`. */
+  /** Whether those functions are slow by nature, and run as `edge_slow`. */
   slow?: true;
-  /** Who fetches what those functions may ask for first, by its kind. */
+  /** Fetches what those functions may ask for, by kind. */
   next?: Fetchers;
-  /** What each parameter of the path is, by its name. */
+  /** Description of each path parameter, by name. */
   params?: Readonly<Record<string, string>>;
   query?: Query;
   body?: Body;
-  /** Loads what the rules of the body need and is too heavy to start with. */
+  /** Loads modules that the body's rules need, too heavy to load at start. */
   prepare?: () => Promise<void>;
-  /** Of a POST: a second, equal one does nothing twice; always, or where the body has the named field. */
+  /** For a POST: whether a second, equal request does nothing; always, or if the body has the named field. */
   idempotent?: true | string;
-  /** Whether nothing at all may be sent for a body: it then reads as {}. */
+  /** Whether the body may be empty: it is then read as {}. */
   bodyOptional?: true;
   /** Body encodings beside JSON. */
   accepts?: readonly ("form" | "multipart")[];
-  /** Largest body in bytes; 1 MiB unless told. */
+  /** Largest body in bytes; 1 MiB by default. */
   maxBody?: number;
   response: z.ZodType;
-  /** What the answer is, where it is not JSON: a Response of the endpoint's own. */
+  /** The media type of the response, if it is not JSON: the endpoint returns its own Response. */
   produces?: "application/pdf" | "text/csv" | "text/plain";
-  /** The status of success; 200 unless told. */
+  /** The status of success; 200 by default. */
   status?: 201;
   /** Errors beyond those that follow from caller, limit and body. */
   errors: readonly Errors[];
   /** The error of an unexpected failure. */
   failure: ErrorCode;
   /**
-   * A second chance for a body that breaks a field rule: given the unchecked JSON, may answer all the same. For
-   * `POST /v1/accounts`, where a known reference is recognised before the rest of the body is judged.
+   * A second chance for a body that breaks a field rule: it gets the unchecked JSON and may still answer. For `POST
+   * /v1/accounts`, which recognizes a known reference before judging the rest of the body.
    */
   salvage?: (raw: unknown, context: Context<never, never, Errors, Functions>) => Promise<Answer | null>;
 };
@@ -119,7 +130,7 @@ export function endpoint<
   return { ...spec, run } as unknown as Endpoint;
 }
 
-/** What admission may answer, by the kind of caller a route wants. */
+/** Errors of admission, by the kind of caller. */
 const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
   cpo: ["missing_or_invalid_token", "cpo_token_required", "client_not_linked", "authentication_unavailable"],
   user: ["missing_or_invalid_token", "authentication_unavailable"],
@@ -130,7 +141,7 @@ const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
   anyone: [],
 };
 
-/** What reading a body may end in. */
+/** Errors of reading a body. */
 const BODY_ERRORS: readonly ErrorCode[] = ["invalid_json", "invalid_request", "request_timeout", "payload_too_large"];
 
 /** Every error an endpoint can answer: its own, and those that follow from its declaration. */
@@ -138,14 +149,17 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
   for (const code of ADMISSION_ERRORS[spec.caller.kind]) errors.add(code);
   if ("scope" in spec.caller && spec.caller.scope) errors.add("insufficient_scope");
-  // a partner key where there is no scope it could lack
+  // a partner key, if it cannot lack a scope
   else if (spec.caller.kind === "cpo" || spec.caller.kind === "session") errors.add("partner_api_key_scope");
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of BODY_ERRORS) errors.add(code);
   return errors;
 }
 
-/** The bucket a request counts in, or null; where admission debits none, the endpoint's own SQL function debits the client's. */
+/**
+ * The bucket that counts a request, or null. If admission debits none, the endpoint's own SQL function debits the
+ * client's.
+ */
 export function bucketOf({ limit, errors }: Pick<EndpointSpec, "limit" | "errors">): Bucket | null {
   return limit ?? (errors.includes("too_many_requests") ? "token" : null);
 }

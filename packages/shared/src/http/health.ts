@@ -1,17 +1,17 @@
-// Whether a function works, for whoever watches it: without a credential, and with nothing in the answer that is anybody's.
+// Whether a function works, for monitoring. Needs no credential, and the response has no one's data.
 
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
 /** The worker is scheduled every ten seconds. */
 const LATE_SECONDS = 300;
-/** However often it is asked, the database hears of it once in this time. */
+/** The database is asked at most once in this time. */
 const MEMORY_MS = 1_000;
 
 type Seen = { schema_version: string | null; worker_age_seconds: number | null };
 
 type Readiness = Seen & {
-  /** What is not as it should be. */
+  /** The failing checks. */
   failing: ("database" | "worker")[];
   /** Why the database did not answer, for the log. */
   cause?: unknown;
@@ -29,8 +29,8 @@ async function ask({ db, config }: Environment): Promise<Readiness> {
 }
 
 /**
- * Whether the database answers, of which version it is, and when the worker last came to its end. One statement, whose answer holds
- * for a second and for all who ask meanwhile.
+ * Whether the database responds, its version, and when the worker last completed. One statement, whose result is
+ * shared for a second.
  */
 const readinessOf = oncePerEnvironment((environment) => {
   let known: { until: number; answer: Promise<Readiness> } | undefined;
@@ -46,8 +46,8 @@ const readinessOf = oncePerEnvironment((environment) => {
 });
 
 /**
- * The answer to `/<slug>/health/ready`: 200, or 503 when something is failing.
- * @param note what the log line says: gets the reason.
+ * The response of `/<slug>/health/ready`: 200, or 503 if something fails.
+ * @param note the log line, which gets the reason
  */
 export async function answerReady(
   slug: string,

@@ -1,6 +1,6 @@
 /**
- * Which function answers which of the specification's own paths: the one truth for the local front door, the alias entries of
- * `supabase/config.toml` and any production front. The longest prefix that ends at a segment wins.
+ * Maps the specification's paths to functions. The local front door, the alias entries of `supabase/config.toml` and
+ * any production front use it. The longest prefix that ends at a segment wins.
  */
 export const ROUTES: Readonly<Record<string, string>> = {
   "/v1": "cpo-v1",
@@ -25,7 +25,7 @@ export const ROUTES: Readonly<Record<string, string>> = {
   "/tokens": "personal",
 };
 
-/** The slug of the function that answers a path, or null. */
+/** The slug of the function for a path, or null. */
 export function functionFor(path: string): string | null {
   const prefix = Object.keys(ROUTES)
     .filter((candidate) => path === candidate || path.startsWith(`${candidate}/`))

@@ -1,9 +1,9 @@
-/** What a field breaks, in words an integrator can act on: `issues[].message` of 400 `invalid_request`. */
+/** Texts for broken field rules, which an integrator can act on: `issues[].message` of 400 `invalid_request`. */
 import type * as z from "zod";
 
 type Issue = Parameters<z.core.$ZodErrorMap>[0];
 
-/** What a value must be, by the type that was expected. */
+/** The text for a value of the wrong type, by expected type. */
 const TYPES: Readonly<Record<string, string>> = {
   string: "must be text",
   number: "must be a number",

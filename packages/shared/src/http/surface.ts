@@ -17,28 +17,28 @@ import { ruleText } from "./rules.ts";
 type Method = "GET" | "POST" | "DELETE";
 type Route = `${Method} /${string}`;
 
-/** What one edge function answers: plain data, so that documents, tests and tools can read it without running it. */
+/** The routes of one edge function, as plain data: documents, tests and tools can read them without running it. */
 export type Surface = {
-  /** The function's name, which hosted is the first segment of every path it sees. */
+  /** The function's name; hosted, it is the first segment of every path. */
   slug: string;
-  /** What an integrator finds here, for the document: a heading and a sentence. */
+  /** A heading and a sentence about it, for the document. */
   title?: string;
   about?: string;
-  /** What the specification's paths of this surface begin with; hosted paths may leave it out (`/cpo-v1/accounts`). */
+  /** The prefix of the specification's paths of this surface; hosted paths may omit it (`/cpo-v1/accounts`). */
   prefix: `/${string}` | "";
   /**
-   * Its endpoints by their routes, in the order of the document: method, and the specification's path from the host's root, in which
-   * `{name}` is a parameter, one segment. Each is loaded by the first request for it, and with it the rules it is made of, so that no
-   * request waits for what others need.
+   * Its endpoints by route, in the order of the document: method, and the specification's path, in which `{name}` is
+   * one segment. The first request for an endpoint loads it with its rules, so requests do not wait for the rules of
+   * others.
    */
   endpoints: Readonly<Record<Route, () => Promise<Endpoint>>>;
-  /** The one host it exists on; on the other its routes are unknown. */
+  /** The only host where it exists; on the other host its routes return 404. */
   host?: Caller["host"];
   /** Whether browsers of other origins may read the answers: safe where nothing reads a cookie (docs/security.md). */
   cors?: boolean;
   /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
   errors?: "oauth";
-  /** Everything under a path, answered to people rather than programs, and loaded by the first of them. */
+  /** Pages under a path, for people. The first request loads them. */
   pages?: { under: `/${string}`; load: () => Promise<Pages> };
 };
 
@@ -51,18 +51,18 @@ export type Pages = {
   routes: (environment: Environment) => Hono;
 };
 
-/** A year, for this host alone: others of its domain are not ours to decide about. */
+/** A year, for this host only: we do not decide for other hosts of its domain. */
 const HSTS = [["Strict-Transport-Security", "max-age=31536000"]] as const;
 
 const NO_STORE = ["Cache-Control", "no-store"] as const;
 
 /**
- * What a browser of another origin may read of an answer: all of it, every header too (Fetch standard, section 3.3). By name they would
- * take microseconds to be checked, each time.
+ * Browsers of other origins may read the whole response and every header (Fetch standard, section 3.3). A list of
+ * names would cost microseconds per check.
  */
 const READABLE_ANYWHERE = { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "*" };
 
-/** What a browser asks before it sends such a request: any header, as the answer is the same for all. Asks nobody else. */
+/** The preflight response: any header is allowed, because the answer is the same for all. */
 const preflight = (request: Request) =>
   new Response(null, {
     status: 204,
@@ -75,7 +75,7 @@ const preflight = (request: Request) =>
     },
   });
 
-/** What the request's one log line will say, filled in on the way through, and how much is read of a body that nobody asks for. */
+/** Data for the request's one log line, filled in along the way, and how much of an unread body we read. */
 type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError; max_body: number };
 type App = Hono<{ Bindings: Note }>;
 
@@ -104,7 +104,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         note.refusal = new ApiError("service_unavailable", {}, error);
         response = errorResponse(surface, note);
       }
-      // an answer is somebody's own, with secrets in some; what may be kept says so itself
+      // responses are personal and may have secrets; a response that may be cached sets its own header
       response = withHeaders(response, response.headers.has("Cache-Control") ? always : [...always, NO_STORE]);
       response.headers.set("X-Request-Id", note.request_id);
       const log = environment?.log ?? consoleLog("all");
@@ -121,7 +121,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         client_id: note.caller?.client_id,
         partner_id: note.caller?.partner_id,
         error: note.refusal?.code,
-        // a failure of ours always says where it came from
+        // our own failures always log their cause
         ...(note.refusal && (note.refusal.cause || response.status === 500)
           ? { cause: describeCause(note.refusal.cause ?? note.refusal) }
           : {}),
@@ -131,7 +131,10 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
   };
 }
 
-/** The answer with these headers too. Those of some answers cannot be set: these are copied, which makes a stream of the body and is dear. */
+/**
+ * The response with these headers added. Some responses have immutable headers: those are copied, which is slow
+ * because the body becomes a stream.
+ */
 function withHeaders(answer: Response, headers: readonly (readonly [string, string])[]): Response {
   try {
     for (const [name, value] of headers) answer.headers.set(name, value);
@@ -156,7 +159,7 @@ function routesOf(endpoints: Surface["endpoints"]) {
   });
 }
 
-/** All that a path of the specification is answered at: itself, and the two forms it has behind the function's slug. */
+/** All paths at which a specification's path is served: itself, and its two forms behind the function's slug. */
 export function pathsOf(surface: Surface, path: string): string[] {
   const bare = path.startsWith(surface.prefix) ? path.slice(surface.prefix.length) : path;
   return [...new Set([path, `/${surface.slug}${path}`, `/${surface.slug}${bare}`])];
@@ -166,7 +169,7 @@ function build(surface: Surface, environment: Environment): App {
   // an encoded colon is the same path (RFC 3986 section 2.2): some clients encode the one in /v1/connections:update
   const app: App = new Hono({ getPath: (request) => getPath(request).replace(/%3A/gi, ":") });
   if (surface.cors) app.options("*", (c) => preflight(c.req.raw));
-  // at the root too, which leads to one of the functions (routes.ts)
+  // also at the root, which leads to one of the functions (routes.ts)
   for (const root of ["", `/${surface.slug}`]) {
     app.get(`${root}/health`, (c) => c.json({ ok: true, function: surface.slug }));
     app.get(`${root}/health/ready`, async (c) =>
@@ -227,11 +230,11 @@ async function handle(
       if (isAdmittedFirst(endpoint, request)) await visitor.admit();
       response = toResponse(await answer(endpoint, context), endpoint.status);
     } catch (error) {
-      // what would have admitted them was undone, their debit with it: a request is a request
+      // the rollback undid the admission and its debit; count the request anyway
       if (visitor.isWaiting) await visitor.admit();
       throw error;
     }
-    // nobody is answered who was not admitted: most were, by what they asked for
+    // nobody gets a response without admission; usually an earlier call admitted them
     await visitor.admit();
   } catch (error) {
     note.refusal = declared(endpoint, error);
@@ -243,10 +246,13 @@ async function handle(
   return response;
 }
 
-/** What is read before it is known whether the sender may send anything, in bytes: about a millisecond's work. */
+/** Bytes that we read before admission: about a millisecond's work. */
 const SMALL = 64 * 1024;
 
-/** Where admission does not ride along: too much to read for just anybody, too long to run, or steps that each name their failures. */
+/**
+ * When admission needs its own statement: bodies too large to read before it, slow functions, or steps that each name
+ * their failures.
+ */
 function isAdmittedFirst({ caller, slow }: Endpoint, { body, headers }: Request): boolean {
   const isSmall = body === null || Number(headers.get("content-length") ?? Infinity) <= SMALL;
   return !isSmall || slow === true || caller.kind === "sandbox";
@@ -342,7 +348,7 @@ function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   throw new ApiError("invalid_request", { ...(detail ? { detail } : {}), issues });
 }
 
-/** Only declared errors reach the client; anything else becomes the endpoint's failure, with its cause in the log. */
+/** Only declared errors reach the client. Any other error becomes the endpoint's failure, with its cause in the log. */
 function declared(endpoint: Endpoint, error: unknown): ApiError {
   if (error instanceof ApiError && errorsOf(endpoint).has(error.code)) return error;
   return new ApiError(
@@ -353,8 +359,8 @@ function declared(endpoint: Endpoint, error: unknown): ApiError {
 }
 
 /**
- * SQL writes `"ok" : true` where we write `"ok":true`. What is short is written our way, in microseconds; what is longer passes through as
- * it is: to write a position with its twelve months anew took a fifth of what the function does for it.
+ * SQL writes `"ok" : true` where we write `"ok":true`. Short text is rewritten in microseconds; longer text is passed
+ * on as it is. Rewriting a position with twelve months took a fifth of the function's time.
  */
 const SHORT = 1024;
 

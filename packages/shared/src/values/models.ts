@@ -1,4 +1,4 @@
-/** What answers are made of: the resources of specification section 2, as more than one endpoint shows them. */
+/** The resources of specification section 2 that several endpoints share. */
 import { z } from "#shared/foundation/zod.ts";
 
 export const AccountType = z.enum(["particulier", "zakelijk", "vve"]).meta({
@@ -19,30 +19,31 @@ export const EanValidationStatus = z
   .meta({
     id: "EanValidationStatus",
     description:
-      "What the EAN register says of EAN and address. matched, or manual by an operator, opens the gate ean_validated; " +
-      "unverified is checked again about weekly once the customer has signed.",
+      "What the EAN register says about EAN and address. matched, or manual (by an operator), opens the gate " +
+      "ean_validated. unverified is checked again about weekly once the customer has signed.",
   });
 
 export const MandateStatus = z.enum(["pending", "signed", "revoked", "expired", "declined"]).meta({
   id: "MandateStatus",
-  description: "Where the mandate (machtiging) stands. It covers whole calendar years, with no tacit renewal.",
+  description: "Status of the mandate (machtiging). It covers whole calendar years and is never renewed tacitly.",
 });
 
 export const RegistrationStatus = z.enum(["concept", "ingediend", "goedgekeurd", "afgekeurd"]).meta({
   id: "RegistrationStatus",
   description:
-    "concept; ingediend by itself, an account of the CPO API once all four gates hold, a customer's own once there are a signature and a charger; goedgekeurd or " +
-    "afgekeurd by review; after a correction of what was rejected ingediend again",
+    "concept: not submitted yet. ingediend: submitted automatically, for an account of the CPO API once all four " +
+    "gates are open, for a customer's own account once it has a signature and a charger. goedgekeurd or afgekeurd: " +
+    "reviewed. A correction after a rejection makes it ingediend again.",
 });
 
 export const calendarDate = () => z.iso.date().meta({ example: "2026-01-01" });
 
-/** A page's own fields, beside its list. */
+/** The fields of a page, next to its list. */
 export const pageFields = {
-  limit: z.int().meta({ description: "Items a page holds at most" }),
-  offset: z.int().meta({ description: "Items that were skipped" }),
-  count: z.int().meta({ description: "Items on this page" }),
-  has_more: z.boolean().meta({ description: "Whether another page exists" }),
+  limit: z.int().meta({ description: "Maximum number of items on a page" }),
+  offset: z.int().meta({ description: "Number of items skipped" }),
+  count: z.int().meta({ description: "Number of items on this page" }),
+  has_more: z.boolean().meta({ description: "Whether there is another page" }),
 };
 
 export const CatalogCharger = z

@@ -22,7 +22,10 @@ export type Claim = {
   /** What may be signed now, once every step is confirmed, and again in the last weeks of what was signed and after it. */
   facts?: OpenFacts | null;
   periods?: Period[];
+  /** What it yields: before the address is proven, and before signing. */
   offer?: Offer;
+  /** Of the yield, before the address is proven; facts have their own. */
+  fee_pct?: number;
   charger?: { name: string; mid_meter: boolean | null } | null;
   brands?: string[];
   models?: { id: string; model: string; mid_meter: boolean | null }[] | null;

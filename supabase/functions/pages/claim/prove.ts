@@ -1,5 +1,6 @@
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { type CodeError, readCode } from "../kit/code.ts";
+import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
 import type { Answer, Handler } from "../kit/visit.ts";
 import type { Claim } from "./model.ts";
 import type { Name } from "./sql.ts";
@@ -15,7 +16,8 @@ export const start = onDraft((visit) => {
   const closed = visit.closed();
   if (closed) return closed;
   if (session && underWay(claim)) return visit.go(`/${claim.open_step ?? "mandate"}`);
-  return visit.page(startPage(visit.frame, claim));
+  const wishes = wishesOf(visit);
+  return wishedPage(visit, startPage(visit.frame, claim, wishes), wishes, claim.offer as Offer);
 });
 
 export const sendCode = onDraft((visit) =>

@@ -1,7 +1,7 @@
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readCode } from "../kit/code.ts";
 import type { Errors } from "../kit/frame.ts";
-import { wishesOf } from "../kit/offer.ts";
+import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
 import { asPdf } from "../kit/pdf.ts";
 import {
   asFile,
@@ -35,7 +35,7 @@ function signing({ frame }: ClaimVisit): SigningFrame {
 export const showMandate = onFacts((visit) => {
   const wishes = wishesOf(visit);
   const page = mandatePage(visit.frame, visit.claim, visit.wanted, visit.documentOf(visit.wanted), wishes);
-  return visit.page(page, wishes.kwh === null ? 422 : 200);
+  return wishedPage(visit, page, wishes, visit.claim.offer as Offer);
 });
 
 export const showSign = onFacts((visit) => {

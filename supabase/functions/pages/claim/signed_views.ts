@@ -23,7 +23,7 @@ export function mandatePage(frame: ClaimFrame, claim: Claim, facts: Facts, docum
   return layout(frame, {
     title: words.title,
     place: placeOf(frame, "mandate"),
-    errors: wishErrors(frame, wishes),
+    errors: wishErrors(frame, wishes, offer as Offer),
     body: html`<p>${words.intro(config.SERVICE_NAME)}</p>
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
 ${showOffer(frame, "/mandate", facts, offer as Offer, frame.brand?.name ?? "", wishes)}

@@ -1,20 +1,24 @@
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { type Offer, showYield, type Wishes, wishErrors } from "../kit/offer.ts";
 import { kindPage, maskEmail, onward } from "../kit/views.ts";
 import { type ClaimFrame, placeOf } from "./frame.ts";
 import type { Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
 
 /** What it yields and the way in, on the first screen of a phone; then why, what happens next, how to stop. Nothing is mailed until the customer asks. */
-export function startPage(frame: ClaimFrame, claim: Claim): Html {
+export function startPage(frame: ClaimFrame, claim: Claim, wishes: Wishes): Html {
   const { config, to } = frame;
   const words = WORDS[frame.locale].start;
   const partner = frame.brand?.name ?? "";
+  const offer = claim.offer as Offer;
   return layout(frame, {
     title: words.title,
     place: placeOf(frame, "proof"),
+    errors: wishErrors(frame, wishes, offer),
     body: html`<p class="lead">${words.benefit(partner)}</p>
+${showYield(frame, "", claim.fee_pct as number, offer, wishes)}
 <form method="post" action="${to("/code")}">
 <p>${words.to} <strong>${maskEmail(claim.email ?? "")}</strong>.</p>
 <div class="actions">

@@ -124,7 +124,7 @@ const ean: StepView = (frame, { candidates = [] }, value, errors) => {
     hint: words.typed_hint,
     error: errors.ean_code,
     value: value("ean_code"),
-    attributes: html` inputmode="numeric" maxlength="30" autocomplete="off" spellcheck="false"`,
+    attributes: html` inputmode="numeric" maxlength="30" autocomplete="off" spellcheck="false" data-group="4"`,
   });
   return stepPage(frame, "ean", words.title, errors, "address", [
     html`<p>${candidates.length === 0 ? words.none : candidates.length === 1 ? words.one : words.several}</p>`,
@@ -157,7 +157,7 @@ const payout: StepView = (frame, claim, value, errors) => {
     hint: words.iban_hint,
     error: errors.iban,
     value: value("iban"),
-    attributes: html` maxlength="50" autocomplete="off" autocapitalize="characters" spellcheck="false"`,
+    attributes: html` maxlength="50" autocomplete="off" autocapitalize="characters" spellcheck="false" data-group="4"`,
   });
   const given = iban_last4 ? html`<p>${frame.signed ? words.now(iban_last4) : words.keep(iban_last4)}</p>` : "";
   const proof = changesIban(claim)

@@ -11,7 +11,8 @@ export type Bars = {
   title: string;
   description: string;
   /** At least one, none negative. `short` stands under the bar. */
-  points: readonly { short: string; value: number }[];
+  /** `short` stands under the bar, `name` before its value where the bar is chosen. */
+  points: readonly { short: string; name: string; value: number }[];
   /** How the end of the scale is written. */
   format: (value: number) => string;
 };
@@ -37,12 +38,12 @@ ${
 ${[highest, highest / 2].map((value) => html`<line class="rule" x1="0" x2="${WIDTH}" y1="${yOf(value)}" y2="${yOf(value)}"/>`)}
 `
 }<line class="ground" x1="0" x2="${WIDTH}" y1="${BOTTOM}" y2="${BOTTOM}"/>
-${points.map(({ short, value }, index) => {
+${points.map(({ short, name, value }, index) => {
   const x = round(index * step + (step - width) / 2);
   const y = yOf(value);
   // what is there is to be seen, however little
   const height = value > 0 ? Math.max(round(BOTTOM - y), 2) : 0;
-  return html`<rect x="${x}" y="${round(BOTTOM - height)}" width="${width}" height="${height}" rx="2"/>
+  return html`<rect x="${x}" y="${round(BOTTOM - height)}" width="${width}" height="${height}" rx="2" data-value="${name}: ${format(value)}"/>
 <text class="name" x="${round(x + width / 2)}" y="${HEIGHT - 8}">${short}</text>
 `;
 })}</svg>`;

@@ -10,6 +10,7 @@ export const en: KitWords = {
   step: (number, of) => `Step ${number} of ${of}`,
   back: "Back",
   skip: "Skip to the content",
+  script: { copy: "Copy", copied: "Copied", busy: "One moment…" },
   questions: "Questions? Mail",
   through: (service) => `via ${service}`,
   retry_in: (seconds) =>
@@ -95,9 +96,9 @@ export const en: KitWords = {
   period: {
     title: "For how long do you sign?",
     hint: "A mandate covers whole calendar years. You can withdraw it at any time.",
-    years: (years) => (years === 1 ? "1 year" : `${years} years`),
-    and_this_year: (years, year) => `${years}, and all of ${year}`,
-    until: (from, until) => `from ${from} up to and including ${until}`,
+    until: (until) => `Up to and including ${until}`,
+    calendar_years: (years, first, last) =>
+      years === 1 ? `1 calendar year: ${first}` : `${years} calendar years: ${first} up to and including ${last}`,
     signs_for: (from, until) => `You sign for the period from ${from} up to and including ${until}.`,
     renews: (until, from) =>
       `Your current mandate is valid up to and including ${until}. Nothing about it changes. This new one begins on ${from}.`,
@@ -109,13 +110,21 @@ export const en: KitWords = {
     kwh: "About how many kWh do you charge in a year?",
     kwh_hint: (kwh) => `A car that charges at home often uses some ${kwh} kWh a year.`,
     kwh_error: "Enter a number of kWh, from 1 to 1,000,000",
+    kwh_which: (more, less) => `Do you mean ${more} kWh or ${less} kWh? Choose below`,
     compute: "Calculate",
-    estimate: (kwh, gross, fee, net) =>
-      `Estimate: ${kwh} kWh earns about ${gross} a year. ${fee} of that, including VAT, is for our service. You receive about ${net}.`,
-    estimate_via: (kwh, gross, fee, net, partner) =>
-      `Estimate: ${kwh} kWh earns about ${gross} a year. ${fee} of that, including VAT, is for our service. We pay about ${net} to ${partner}, which settles with you. Ask ${partner} what you receive of it.`,
+    a_year: (kwh) => `a year for you, at ${kwh} kWh`,
+    a_year_to: (kwh, partner) => `a year to ${partner}, at ${kwh} kWh`,
+    fee_is_off: (percent) =>
+      `This is an estimate, at the latest price. The cost of our service (${percent}%) is already taken off.`,
+    sum: "Estimate for a year",
+    gross: "What your ERE earn",
+    costs: (percent) => `Cost of our service (${percent}%)`,
+    for_you: "For you",
+    for_partner: (partner) => `To ${partner}`,
+    ask_partner: (partner) =>
+      `We pay this to ${partner}, which settles with you. Ask ${partner} what you receive of it.`,
     computed: (kwh, factor, price) =>
-      `This is how we work it out: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the latest average price. The price may rise or fall.`,
+      `This is an estimate. How we work it out: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the latest average price. The price may rise or fall.`,
     fee: "What our service costs",
     fee_is: (percent) =>
       `${percent}% of what your ERE earn, including VAT. We keep that; you never pay anything yourself.`,

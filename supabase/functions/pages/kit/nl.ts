@@ -10,6 +10,7 @@ export const nl = {
   step: (number: number, of: number) => `Stap ${number} van ${of}`,
   back: "Terug",
   skip: "Naar de inhoud",
+  script: { copy: "Kopieer", copied: "Gekopieerd", busy: "Even geduld…" },
   questions: "Vragen? Mail naar",
   through: (service: string) => `via ${service}`,
   retry_in: (seconds: number) =>
@@ -98,9 +99,9 @@ export const nl = {
   period: {
     title: "Voor hoe lang tekent u?",
     hint: "Een machtiging geldt voor hele kalenderjaren. U kunt de machtiging op elk moment intrekken.",
-    years: (years: number): string => (years === 1 ? "1 jaar" : `${years} jaar`),
-    and_this_year: (years: string, year: string) => `${years}, en heel ${year}`,
-    until: (from: string, until: string) => `van ${from} tot en met ${until}`,
+    until: (until: string) => `Tot en met ${until}`,
+    calendar_years: (years: number, first: number, last: number) =>
+      years === 1 ? `1 kalenderjaar: ${first}` : `${years} kalenderjaren: ${first} tot en met ${last}`,
     signs_for: (from: string, until: string) => `U tekent voor de periode van ${from} tot en met ${until}.`,
     renews: (until: string, from: string) =>
       `Uw huidige machtiging geldt tot en met ${until}. Daar verandert niets aan. Deze nieuwe begint op ${from}.`,
@@ -113,13 +114,21 @@ export const nl = {
     kwh: "Hoeveel kWh laadt u ongeveer per jaar?",
     kwh_hint: (kwh: string) => `Een auto die thuis laadt, gebruikt vaak zo'n ${kwh} kWh per jaar.`,
     kwh_error: "Vul een aantal kWh in, van 1 tot 1.000.000",
+    kwh_which: (more: string, less: string) => `Bedoelt u ${more} kWh of ${less} kWh? Kies hieronder`,
     compute: "Reken uit",
-    estimate: (kwh: string, gross: string, fee: string, net: string) =>
-      `Schatting: ${kwh} kWh levert in een jaar ongeveer ${gross} op. Daar gaat ${fee}, inclusief btw, voor onze dienst af. U krijgt ongeveer ${net}.`,
-    estimate_via: (kwh: string, gross: string, fee: string, net: string, partner: string) =>
-      `Schatting: ${kwh} kWh levert in een jaar ongeveer ${gross} op. Daar gaat ${fee}, inclusief btw, voor onze dienst af. Wij betalen ongeveer ${net} aan ${partner}, dat met u afrekent. Vraag ${partner} wat u daarvan krijgt.`,
+    a_year: (kwh: string) => `per jaar voor u, bij ${kwh} kWh`,
+    a_year_to: (kwh: string, partner: string) => `per jaar naar ${partner}, bij ${kwh} kWh`,
+    fee_is_off: (percent: string) =>
+      `Dit is een schatting, met de laatste prijs. De kosten van onze dienst (${percent}%) zijn er al af.`,
+    sum: "Schatting per jaar",
+    gross: "Opbrengst van uw ERE",
+    costs: (percent: string) => `Kosten van onze dienst (${percent}%)`,
+    for_you: "Voor u",
+    for_partner: (partner: string) => `Naar ${partner}`,
+    ask_partner: (partner: string) =>
+      `Wij betalen dit aan ${partner}, dat met u afrekent. Vraag ${partner} wat u daarvan krijgt.`,
     computed: (kwh: string, factor: string, price: string) =>
-      `Zo rekenen wij: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, de laatste gemiddelde prijs. De prijs kan hoger of lager worden.`,
+      `Dit is een schatting. Zo rekenen wij: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, de laatste gemiddelde prijs. De prijs kan hoger of lager worden.`,
     fee: "Wat onze dienst kost",
     fee_is: (percent: string) =>
       `${percent}% van wat uw ERE opbrengen, inclusief btw. Wij houden dat in; u betaalt nooit zelf iets.`,

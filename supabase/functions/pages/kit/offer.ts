@@ -1,9 +1,13 @@
+import { getCookie, setCookie } from "hono/cookie";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { type Facts, longDate, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
+import { readNumber } from "#shared/values/typed_number.ts";
+import { type Estimate, estimateOf } from "./estimate.ts";
 import { textInput } from "./fields.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
-import type { Visit } from "./visit.ts";
+import type { Answer, Visit } from "./visit.ts";
+import type { KitWords } from "./words.ts";
 
 /** What a mandate yields, as far as private.offer knows. */
 export type Offer = {
@@ -17,23 +21,43 @@ export type Offer = {
 export type Wishes = {
   /** For how many years, where the signatory chooses. */
   years: number | null;
-  /** The customer's estimate of what they charge in a year; null where what was typed is none. */
+  /** The customer's estimate of what they charge in a year; null where what was typed is none, or may be two. */
   kwh: number | null;
+  /** What was typed may mean, the larger first. */
+  meant: readonly number[];
   typed: string | null;
 };
 
 /** About what an electric car charges at home in a year; the customer puts their own number in its place. */
 const TYPICAL_KWH = 2500;
 const MAX_KWH = 1_000_000;
+/** The kWh of the first page, for the last one: of this browser, until it closes. */
+const COOKIE = "kwh";
 
-export function wishesOf({ c }: Visit): Wishes {
+const isSecure = ({ environment }: Visit) => environment.config.PAGES_URL.startsWith("https:");
+
+export function wishesOf(visit: Visit): Wishes {
+  const { c } = visit;
   const years = Number(c.req.query("years")) || null;
-  const typed = c.req.query("kwh") ?? null;
-  const digits = (typed ?? "").replace(/[\s.,]/g, "");
-  const kwh = /^\d{1,7}$/.test(digits) ? Number(digits) : null;
-  if (typed === null) return { years, kwh: TYPICAL_KWH, typed };
-  return { years, kwh: kwh !== null && kwh >= 1 && kwh <= MAX_KWH ? kwh : null, typed };
+  const kept = isSecure(visit) ? getCookie(c, COOKIE, "secure") : getCookie(c, COOKIE);
+  const typed = c.req.query("kwh") ?? kept ?? null;
+  const meant = readNumber(typed ?? String(TYPICAL_KWH), "kWh")
+    .map((kwh) => Math.round(kwh * 1000) / 1000)
+    .filter((kwh) => kwh >= 1 && kwh <= MAX_KWH);
+  return { years, kwh: meant.length === 1 ? (meant[0] as number) : null, meant, typed };
 }
+
+/** Keeps the kWh that were typed for the other pages of the same link. */
+function keepKwh(visit: Visit, { kwh }: Wishes): void {
+  const { c, frame } = visit;
+  if (kwh === null || c.req.query("kwh") === undefined) return;
+  const secure = isSecure(visit);
+  const attributes = { path: frame.to("").split("?")[0] ?? "/", httpOnly: true, secure, sameSite: "Lax" } as const;
+  setCookie(c, COOKIE, unambiguous(kwh), secure ? { ...attributes, prefix: "secure" } : attributes);
+}
+
+/** As readNumber reads it in one way: four decimals are no group of three. */
+const unambiguous = (kwh: number) => (Number.isInteger(kwh) ? String(kwh) : kwh.toFixed(4));
 
 /** As they stand in the address. */
 export function asQuery({ years, typed }: Wishes): Record<string, string> {
@@ -50,20 +74,15 @@ export function choosePeriod(
 ): Html {
   const { words, to } = frame;
   if (periods.length < 2) return html``;
-  const { title, hint, years, and_this_year, until } = words.period;
-  /** Signed shortly before a year ends, a mandate has that year too. */
-  const spanOf = ({ validity_years, valid_from, valid_until }: Period) => {
-    const [first = "", last = ""] = [valid_from, valid_until].map((day) => day.slice(0, 4));
-    const said = years(validity_years);
-    return Number(last) - Number(first) + 1 > validity_years ? and_this_year(said, first) : said;
-  };
+  const { title, hint, until, calendar_years } = words.period;
   const query = (validity_years: number) => asQuery({ ...wishes, years: validity_years });
   return html`<section class="sheet" aria-labelledby="period">
 <h2 id="period">${title}</h2>
 <p class="quiet">${hint}</p>
 <ul class="choices">${periods.map((period) => {
     const { validity_years, valid_from, valid_until } = period;
-    const label = html`<strong>${spanOf(period)}</strong> <small>${until(longDate(valid_from, words), longDate(valid_until, words))}</small>`;
+    const [first, last] = [Number(valid_from.slice(0, 4)), Number(valid_until.slice(0, 4))];
+    const label = html`<strong>${until(longDate(valid_until, words))}</strong> <small>${calendar_years(last - first + 1, first, last)}</small>`;
     return validity_years === chosen.validity_years
       ? html`<li aria-current="true">${label}</li>`
       : html`<li><a href="${to(page, query(validity_years))}#period">${label}</a></li>`;
@@ -82,7 +101,7 @@ export function showOffer(
 ): Html {
   const { words, config, locale } = frame;
   const { offer: said } = words;
-  const percent = new Intl.NumberFormat(words.date_locale).format(fee_pct);
+  const percent = inNumber(words, fee_pct);
   const via = offer.payout_handler === "via_cpo_invoicing";
   return html`<section class="offer" aria-labelledby="offer">
 <h2 id="offer">${said.title}</h2>
@@ -97,46 +116,109 @@ ${estimate(frame, page, fee_pct, offer, partner, wishes)}
 </section>`;
 }
 
-/** What is wrong with the customer's estimate, for the summary of the page. */
-export function wishErrors({ words }: Frame, { kwh }: Wishes): Errors {
-  return kwh === null ? { kwh: words.offer.kwh_error } : {};
+type Priced = { ere_per_kwh: number; price_per_ere_eur: number };
+const isPriced = (offer: Offer): offer is Offer & Priced =>
+  offer.ere_per_kwh !== null && offer.price_per_ere_eur !== null;
+
+/** What is wrong with the customer's estimate, for the summary of the page. Nothing is asked where nothing can be estimated. */
+export function wishErrors({ words }: Frame, { kwh, meant }: Wishes, offer: Offer): Errors {
+  if (kwh !== null || !isPriced(offer)) return {};
+  const [more, less] = meant;
+  if (more === undefined || less === undefined) return { kwh: words.offer.kwh_error };
+  return { kwh: words.offer.kwh_which(ungrouped(words, more), ungrouped(words, less)) };
+}
+
+/** The page of these wishes, which may have to be asked again; what was typed well is kept for the other pages. */
+export function wishedPage(visit: Visit, page: Html, wishes: Wishes, offer: Offer): Answer {
+  keepKwh(visit, wishes);
+  return visit.page(page, wishErrors(visit.frame, wishes, offer).kwh ? 422 : 200);
 }
 
 /** Below it a balance waits: the least that operator payout prepare pays, unless told otherwise. */
 const MIN_PAYOUT_EUR = 5;
 
+/** The figure alone, and the field: for a first page. Nothing where nothing is published. */
+export function showYield(frame: Frame, page: string, fee_pct: number, offer: Offer, wishes: Wishes): Html | "" {
+  if (!isPriced(offer)) return "";
+  const { words } = frame;
+  const { kwh } = wishes;
+  return html`<div class="offer" id="offer">
+${kwh === null ? "" : figure(frame, kwh, yieldOf(kwh, offer, fee_pct), null)}
+${askKwh(frame, page, offer, wishes)}
+${kwh === null ? "" : html`<p class="quiet">${words.offer.fee_is_off(inNumber(words, fee_pct))}</p>`}
+</div>`;
+}
+
 function estimate(frame: Frame, page: string, fee_pct: number, offer: Offer, partner: string, wishes: Wishes): Html {
+  const { words, locale } = frame;
+  const { offer: said } = words;
+  if (!isPriced(offer)) return html`<p>${said.unknown}</p>`;
+  const { kwh } = wishes;
+  if (kwh === null) return askKwh(frame, page, offer, wishes);
+  const { ere_per_kwh, price_per_ere_eur, payout_handler } = offer;
+  const via = payout_handler === "via_cpo_invoicing";
+  const yielded = yieldOf(kwh, offer, fee_pct);
+  const row = (label: string, euro: number) =>
+    html`<tr><th scope="row">${label}</th><td>${inEuro(euro, locale)}</td></tr>`;
+  const price = new Intl.NumberFormat(words.date_locale, {
+    style: "currency",
+    currency: "EUR",
+    maximumFractionDigits: 6,
+  });
+  return html`${figure(frame, kwh, yielded, via ? partner : null)}
+<table class="sum" aria-label="${said.sum}">
+<tbody>${row(said.gross, yielded.gross)}
+${row(said.costs(inNumber(words, fee_pct)), -yielded.fee)}</tbody>
+<tfoot>${row(via ? said.for_partner(partner) : said.for_you, yielded.net)}</tfoot>
+</table>
+${via ? html`<p>${said.ask_partner(partner)}</p>` : ""}
+${askKwh(frame, page, offer, wishes)}
+<p class="quiet">${said.computed(inNumber(words, kwh), inNumber(words, ere_per_kwh), price.format(price_per_ere_eur))}</p>`;
+}
+
+function yieldOf(kwh: number, { ere_per_kwh, price_per_ere_eur }: Priced, fee_pct: number): Estimate {
+  return estimateOf([kwh, ere_per_kwh, price_per_ere_eur], fee_pct);
+}
+
+/** About what comes of it in a year, in large: whole euros, unless it is a few. */
+function figure({ words }: Frame, kwh: number, { net }: Estimate, partner: string | null): Html {
+  const { a_year, a_year_to } = words.offer;
+  const digits = net < 10 ? 2 : 0;
+  const euro = new Intl.NumberFormat(words.date_locale, {
+    style: "currency",
+    currency: "EUR",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  const said = inNumber(words, kwh);
+  return html`<p class="amount"><strong>± ${euro.format(net)}</strong> ${partner === null ? a_year(said) : a_year_to(said, partner)}</p>`;
+}
+
+/** The customer's own number, and which was meant where it may be two. */
+function askKwh(frame: Frame, page: string, offer: Offer, wishes: Wishes): Html {
   const { words, to, locale } = frame;
   const { offer: said } = words;
-  const { ere_per_kwh, price_per_ere_eur, payout_handler } = offer;
-  if (ere_per_kwh === null || price_per_ere_eur === null) return html`<p>${said.unknown}</p>`;
-  const { kwh, years, typed } = wishes;
-  const via = payout_handler === "via_cpo_invoicing";
-  const number = (value: number, digits = 0) =>
-    new Intl.NumberFormat(words.date_locale, { maximumFractionDigits: digits }).format(value);
+  const { years, typed, meant } = wishes;
   return html`<form method="get" action="${to(page).split("?")[0]}#offer">
 <input type="hidden" name="lang" value="${locale}">${years ? html`<input type="hidden" name="years" value="${years}">` : ""}
 ${textInput({
   id: "kwh",
   label: said.kwh,
-  hint: said.kwh_hint(number(TYPICAL_KWH)),
-  error: kwh === null ? said.kwh_error : undefined,
-  value: typed ?? (kwh === null ? "" : number(kwh)),
-  attributes: html` inputmode="numeric" maxlength="9" autocomplete="off"`,
+  hint: said.kwh_hint(inNumber(words, TYPICAL_KWH)),
+  error: wishErrors(frame, wishes, offer).kwh,
+  value: typed ?? String(TYPICAL_KWH),
+  attributes: html` inputmode="decimal" maxlength="30" autocomplete="off"`,
 })}
 <button class="button second">${said.compute}</button>
 </form>
 ${
-  kwh === null
+  meant.length < 2
     ? ""
-    : html`<p class="panel">${said[via ? "estimate_via" : "estimate"](number(kwh), ...amounts(kwh * ere_per_kwh * price_per_ere_eur, fee_pct, locale), partner)}</p>
-<p class="quiet">${said.computed(number(kwh), number(ere_per_kwh, 6), inEuro(price_per_ere_eur, locale))}</p>`
+    : html`<p class="actions">${meant.map((kwh) => html`<a class="button" href="${to(page, asQuery({ ...wishes, typed: unambiguous(kwh) }))}#offer">${ungrouped(words, kwh)} kWh</a>`)}</p>`
 }`;
 }
 
-/** Gross, fee and what is left of it, as they are divided: the fee is cut to the cent. */
-function amounts(yielded: number, fee_pct: number, locale: Frame["locale"]): [string, string, string] {
-  const cents = Math.round(yielded * 100);
-  const fee = Math.floor((cents * fee_pct) / 100);
-  return [inEuro(cents / 100, locale), inEuro(fee / 100, locale), inEuro((cents - fee) / 100, locale)];
-}
+const inNumber = ({ date_locale }: KitWords, value: number) =>
+  new Intl.NumberFormat(date_locale, { maximumFractionDigits: 6 }).format(value);
+const ungrouped = ({ date_locale }: KitWords, value: number) =>
+  new Intl.NumberFormat(date_locale, { useGrouping: false, maximumFractionDigits: 3 }).format(value);

@@ -3,7 +3,7 @@ import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase_auth.ts";
 import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { composeSignInCode } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { ConfigurationError } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, CODE_REFUSALS } from "#shared/foundation/errors.ts";
@@ -163,7 +163,10 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     return isFormOf(this.cookie("form"), this.form.get("form_token"));
   }
 
-  /** The session of a JWT, and null where it is none that is still good. @throws {ApiError} where it cannot be judged: that is for later, not refused. */
+  /**
+   * The session of a JWT, and null where it is none that is still good.
+   * @throws {ApiError} where it cannot be judged: that is for later, not refused.
+   */
   protected async read(jwt: string): Promise<SignedIn | null> {
     try {
       const session = await readSignInSession(this.environment, jwt);
@@ -231,13 +234,13 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     if (!address) return this.refuseSignIn({ email: frame.words.sign_in.errors.email });
 
     secretKey(environment); // without one the code would be mailed in vain
-    const { config, locale } = frame;
+    const { locale } = frame;
     const [token, code] = [newSecret(), newCode()];
     const sending = this.call("send_sign_in_code", {
       ...this.#counted(address),
       ...hashesOf(token, code),
       email: address,
-      mail: composeSignInCode({ config, locale, code, app }),
+      mail: aboutMail(environment.config, "sign_in", locale, { code, app }),
       signatories: this.signatorySeconds !== null,
       strangers: this.strangers,
     });

@@ -1,5 +1,6 @@
 import { newSecret } from "#shared/auth/tokens.ts";
 import { type Bars, bars } from "./bars.ts";
+import { longMonth } from "./document.ts";
 import { type Html, layout, type Page } from "./frame.ts";
 import { html } from "./html.ts";
 import { formToken } from "./sign_in_views.ts";
@@ -86,7 +87,11 @@ export function barsOfMonths(
   const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "narrow", timeZone: "UTC" });
   return bars({
     ...said,
-    points: months.map(({ day, value }) => ({ short: short.format(new Date(day)), value })),
+    points: months.map(({ day, value }) => ({
+      short: short.format(new Date(day)),
+      name: longMonth(day, frame.words),
+      value,
+    })),
     format: (value) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} ${unit}`,
   });
 }
@@ -98,7 +103,7 @@ export const newsOf = (text: string | undefined): Html =>
 /** A secret that was just made, and is not shown again. */
 export function shownOnce(title: string, once: string, secret: string | null): Html | "" {
   return secret
-    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p><p><code>${secret}</code></p></div>`
+    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p><p><code data-copy>${secret}</code></p></div>`
     : "";
 }
 

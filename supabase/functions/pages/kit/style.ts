@@ -192,12 +192,20 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .sheet { margin: 2.5rem 0 0; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); }
 .sheet h2 { margin: 0 0 .35rem; font-size: 1.125rem; }
 .offer, section.sheet { margin: 2rem 0; }
+div.offer { margin: 1.25rem 0; }
 .offer dl div { grid-template-columns: minmax(9rem, 34%) 1fr; padding: .4rem 0; }
 .offer dd { font-weight: 400; }
-.offer form { margin: 0 0 1.25rem; }
-.offer .field { margin-bottom: 1rem; }
 .offer h3 { margin: 1.75rem 0 .35rem; font-size: 1.0625rem; }
-#kwh { width: 9rem; }
+.offer form { margin: 0 0 1rem; display: grid; grid-template-columns: 9rem auto; justify-content: start; gap: 0 .75rem; }
+.offer .field { display: contents; }
+.offer form .button { justify-self: start; }
+.offer .actions { margin: 0 0 1.75rem; }
+.offer .field > :not(input) { grid-column: 1 / -1; }
+.amount { margin: 0 0 1rem; font-size: 1.125rem; }
+.amount strong { display: block; color: var(--accent); font-size: clamp(2.25rem, 1.8rem + 2.2vw, 3rem); line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.sum { max-width: 28rem; margin: 0 0 1.75rem; }
+.sum tbody th { font-weight: 400; white-space: normal; }
+.sum tfoot :is(th, td) { border-top: 2px solid var(--edge); }
 .choices { margin: .75rem 0 0; padding: 0; list-style: none; }
 .choices li { margin: 0; }
 .choices a, .choices li[aria-current] { display: grid; grid-template-columns: 1.75rem 1fr; gap: 0 .75rem; align-items: center; min-height: 2.75rem; padding: .5rem .75rem; border: 1.5px solid transparent; border-radius: 8px; }
@@ -256,6 +264,12 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .button.second:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .link { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 30rem) { .actions .button { width: 100%; } }
+.copy { min-height: 2.75rem; padding: .25rem .9rem; border: 1.5px solid var(--accent); border-radius: 6px; background: transparent; color: var(--accent); font: inherit; font-size: 1rem; font-weight: 650; cursor: pointer; }
+.field .copy { margin-top: .5rem; }
+.copy:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
+.busy { margin: .5rem 0 0; color: var(--quiet); }
+.value { min-height: 1.6em; margin: .25rem 0 0; font-weight: 650; }
+.bars .chosen { fill: var(--accent-strong); }
 
 .errors { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--wrong-tint); border: 2px solid var(--wrong); border-radius: 10px; }
 .errors h2 { margin: 0 0 .5rem; font-size: 1.2rem; }

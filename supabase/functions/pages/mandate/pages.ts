@@ -1,10 +1,10 @@
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { composeMandateCode, composeMandateSigned } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import type { Errors } from "../kit/frame.ts";
-import { wishesOf } from "../kit/offer.ts";
+import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
 import { asPdf } from "../kit/pdf.ts";
 import { asFile, askCodePage, changedPage, readSignature, signPage, versionOf } from "../kit/signature.ts";
 import type { Answer, Visit } from "../kit/visit.ts";
@@ -19,10 +19,8 @@ async function read(request: Visit): Promise<Response> {
   if (closed) return closed;
   const wishes = wishesOf(visit);
   const facts = wanted(visit);
-  return visit.page(
-    readPage(visit.frame, visit.opened, facts, visit.documentOf(facts), wishes),
-    wishes.kwh === null ? 422 : 200,
-  );
+  const page = readPage(visit.frame, visit.opened, facts, visit.documentOf(facts), wishes);
+  return wishedPage(visit, page, wishes, visit.opened.offer as Offer);
 }
 
 /** The facts for the years in the address; for the shortest time where there are none. */
@@ -66,7 +64,7 @@ const sendCode = onOpenLink(async (visit, facts) => {
   const { config } = visit.environment;
   const sending = visit.act("send_mandate_code", {
     code_hash: visit.hashCode(code),
-    mail: composeMandateCode({ config, locale: visit.locale, code, full_name, partner_name }),
+    mail: aboutMail(config, "mandate_code", visit.locale, { code, full_name, partner_name }),
   });
   const { refused } = await visit.attempt(sending, ["link_not_open", "signatory_email_missing", "too_many_codes"]);
   if (refused?.code === "too_many_codes")
@@ -99,7 +97,7 @@ const sign = onOpenLink(async (visit) => {
     document_sha256: hashSecret(document),
     address: visit.address,
     user_agent: c.req.header("user-agent") ?? null,
-    mail: composeMandateSigned({ config, locale: visit.locale, link, full_name, partner_name, document }),
+    mail: aboutMail(config, "mandate_signed", visit.locale, { link, full_name, partner_name, document }),
   });
   const { refused } = await visit.attempt(signing, ["link_not_open", "mandate_changed", ...CODE_REFUSALS]);
   if (!refused) {

@@ -16,7 +16,7 @@ export function readPage(frame: Frame, opened: Opened, facts: Facts, document: s
   return layout(frame, {
     title: words.title,
     place: { steps, step: 0 },
-    errors: wishErrors(frame, wishes),
+    errors: wishErrors(frame, wishes, offer as Offer),
     body: html`<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
 <p>${words.why(facts.partner_name, config.SERVICE_NAME)}</p>
 <p>${words.how(facts.email !== null)}</p>

@@ -1,6 +1,6 @@
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { composeAccountCode } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
 import { readCode } from "../kit/code.ts";
@@ -53,7 +53,7 @@ const mailAccountCode = signedIn(async (visit) => {
     account_id,
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
-    mail: composeAccountCode({ config, locale: visit.locale, code, purpose: "iban" }),
+    mail: aboutMail(config, "claim_code", visit.locale, { code, purpose: "iban" }),
   });
   const { refused } = await visit.attempt(sending, ["account_not_found", "too_many_codes"]);
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));
@@ -150,7 +150,7 @@ ${textInput({
   error: errors.iban,
   value: iban,
   required: true,
-  attributes: html` autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="50"`,
+  attributes: html` autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="50" data-group="4"`,
 })}
 ${codeInput({ label: code.label, hint: code.hint(maskEmail(email)), error: errors.code })}
 <div class="actions">

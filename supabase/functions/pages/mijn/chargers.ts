@@ -28,9 +28,9 @@ ${
   password
     ? html`<div class="panel" role="status"><h2 class="first">${words.new_title}</h2><p>${words.new_once}</p>
 <dl>
-<div><dt>${words.address}</dt><dd><code>${typed.get("address")}</code></dd></div>
-<div><dt>${words.identity}</dt><dd><code>${typed.get("identity")}</code></dd></div>
-<div><dt>${words.password}</dt><dd><code>${password}</code></dd></div>
+<div><dt>${words.address}</dt><dd><code data-copy>${typed.get("address")}</code></dd></div>
+<div><dt>${words.identity}</dt><dd><code data-copy>${typed.get("identity")}</code></dd></div>
+<div><dt>${words.password}</dt><dd><code data-copy>${password}</code></dd></div>
 </dl></div>`
     : ""
 }

@@ -257,7 +257,7 @@ export const en: MijnWords = {
     stop_title: (partner) => `Do you want to stop sharing with ${partner}?`,
     stop_means: (partner) => [
       `From now on ${partner} sees nothing about you any more.`,
-      `What you charged before this month still counts for the fee of ${partner}. What you charge from now on does not.`,
+      `What you charged before this month still counts for the share of ${partner}. What you charge from now on does not.`,
       "Your mandate stays in force, with the same percentage. You are paid as before.",
       "You cannot undo this yourself.",
     ],

@@ -159,14 +159,14 @@ export const nl = {
       `Er is nog geen rekeningnummer van u. Uw laadstroom telt pas mee als wij dat hebben, ook al betalen wij er niets naartoe. Geef het door aan ${cpo ?? "uw laadpaalbedrijf"}.`,
     steps_via: (cpo: string) =>
       `Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij ${cpo}, dat met u afrekent. Reken op enkele maanden.`,
-    net: "Na onze vergoeding",
+    net: "Na onze kosten",
     paid_via: (cpo: string) => `Wat wij voor u aan ${cpo} hebben betaald`,
     payout_via: (amount: string, day: string, cpo: string) => `${amount} aan ${cpo} op ${day}: overzicht als pdf`,
     changed: "Uw rekeningnummer is gewijzigd. Wij hebben u dat ook gemaild.",
     fee: "Wat onze dienst kost",
     fee_is: (percent: string) =>
       `${percent}% van wat uw ERE opbrengen, inclusief btw. Wij houden dat in; u betaalt nooit zelf iets. Dit percentage staat in uw machtiging en verandert niet zolang die geldt.`,
-    fee_unknown: "De vergoeding staat in uw machtiging. U heeft er nog geen ondertekend.",
+    fee_unknown: "Wat onze dienst kost, staat in uw machtiging. U heeft er nog geen ondertekend.",
   },
 
   account: {
@@ -260,7 +260,7 @@ export const nl = {
     stop_title: (partner: string) => `Stopt u met delen met ${partner}?`,
     stop_means: (partner: string) => [
       `${partner} ziet vanaf nu niets meer van u.`,
-      `Wat u tot deze maand laadde, telt nog mee voor de vergoeding van ${partner}. Wat u daarna laadt niet meer.`,
+      `Wat u tot deze maand laadde, telt nog mee voor het aandeel van ${partner}. Wat u daarna laadt niet meer.`,
       "Uw machtiging blijft gelden, met hetzelfde percentage. U krijgt uw geld zoals altijd.",
       "U kunt dit niet zelf terugdraaien.",
     ],

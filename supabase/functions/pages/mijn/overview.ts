@@ -1,4 +1,5 @@
 import { inEuro } from "#shared/domain/mail/notices.ts";
+import { estimateOf } from "../kit/estimate.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
@@ -55,7 +56,7 @@ const ereOf = ({ quarters }: Position) => sum(quarters.map(({ ere_credits }) => 
 function worth(frame: MijnFrame, position: Position, prices: Prices, cpo: string | null): Html {
   const words = WORDS[frame.locale].overview;
   const sold = sum(position.quarters.map(({ revenue_eur }) => revenue_eur ?? 0));
-  const estimate = estimateOf(position, prices);
+  const estimate = expected(position, prices);
   return html`${sold > 0 ? html`<div><dt>${words.sold}</dt><dd>${inEuro(sold, frame.locale)}<small>${cpo ? words.sold_via(cpo) : words.sold_for_you}</small></dd></div>` : ""}
 ${estimate ? html`<div><dt>${words.estimate}</dt><dd>${inEuro(estimate.net, frame.locale)}<small>${words.estimate_hint}</small></dd></div>` : ""}`;
 }
@@ -63,7 +64,7 @@ ${estimate ? html`<div><dt>${words.estimate}</dt><dd>${inEuro(estimate.net, fram
 function computed(frame: MijnFrame, position: Position, prices: Prices): Html {
   const { locale } = frame;
   const words = WORDS[locale].overview;
-  const estimate = estimateOf(position, prices);
+  const estimate = expected(position, prices);
   if (!estimate) {
     const sold = position.quarters.some(({ sold_ere }) => sold_ere > 0);
     return prices.price_per_ere_eur === null ? html`<p>${sold ? words.unknown_rest : words.unknown}</p>` : html``;
@@ -77,12 +78,11 @@ function computed(frame: MijnFrame, position: Position, prices: Prices): Html {
 export const percent = ({ words }: MijnFrame, pct: number): string =>
   new Intl.NumberFormat(words.date_locale).format(pct);
 
-/** What the ERE that are not sold yet may bring, to the cent, the fee cut as it is divided; null where nothing can be said. */
-function estimateOf(position: Position, { price_per_ere_eur: price, fee_pct }: Prices) {
+/** What the ERE that are not sold yet may bring; null where nothing can be said. */
+function expected(position: Position, { price_per_ere_eur: price, fee_pct }: Prices) {
   const ere = ereOf(position) - sum(position.quarters.map(({ sold_ere }) => sold_ere));
   if (price === null || fee_pct === null || ere < 0.01) return null;
-  const cents = Math.round(ere * price * 100);
-  return { ere, price, fee_pct, net: (cents - Math.floor((cents * fee_pct) / 100)) / 100 };
+  return { ere, price, fee_pct, net: estimateOf([ere, price], fee_pct).net };
 }
 
 /** What the person has yet to do, each with the way to it. */

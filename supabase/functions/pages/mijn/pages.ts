@@ -1,6 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
-import { composeManagersChanged, managersChanged } from "#shared/domain/mail/mail.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
@@ -254,13 +253,8 @@ const askEnd = withLogin(async (visit) => {
 });
 
 const endAccount = withLogin(async (visit) => {
-  const { config } = visit.environment;
-  const mails = {
-    left: managersChanged(config, "left"),
-    alone: composeManagersChanged({ config, locale: "nl", change: "alone" }),
-    operator: config.SUPPORT_EMAIL,
-  };
-  const ending = visit.own<{ closed: boolean }>("close_own_account", { mails });
+  const operator = visit.environment.config.SUPPORT_EMAIL;
+  const ending = visit.own<{ closed: boolean }>("close_own_account", { operator });
   const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
   if (refused) return visit.told("/data/end", "recent");
   if (!answer.closed) return visit.told("/data/end", "iban");

@@ -1,6 +1,6 @@
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { composeAccountCode, customerWithdrew } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { readCode } from "../kit/code.ts";
@@ -46,7 +46,7 @@ const mailWithdrawalCode = signedIn(async (visit) => {
     connection_id: connectionOf(visit),
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
-    mail: composeAccountCode({ config, locale: visit.locale, code, purpose: "revoke" }),
+    mail: aboutMail(config, "claim_code", visit.locale, { code, purpose: "revoke" }),
   });
   const { refused } = await visit.attempt(sending, ["account_not_found", "link_not_open", "too_many_codes"]);
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));
@@ -71,7 +71,6 @@ const withdrawMandate = signedIn(async (visit) => {
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
     key: claimKey(visit.environment),
-    told: customerWithdrew(visit.environment.config),
   });
   const { refused } = await visit.attempt(withdrawing, ["account_not_found", "link_not_open", ...CODE_REFUSALS]);
   if (refused?.code === "account_not_found") return visit.unknown();

@@ -1,6 +1,6 @@
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
-import { composeClaimCode, composeCustomerIbanChanged, composeMandateSigned } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { callFor } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -101,7 +101,7 @@ export class ClaimFlow {
     const { config } = this.environment;
     return this.#call("send_claim_code", {
       code_hash: this.#hashCode(code, purpose),
-      mail: composeClaimCode({ config, locale, code, purpose, brand: brand ?? { name: config.SERVICE_NAME } }),
+      mail: aboutMail(config, "claim_code", locale, { code, purpose, brand: brand ?? { name: config.SERVICE_NAME } }),
       stage,
       proved_by,
     });
@@ -135,7 +135,7 @@ export class ClaimFlow {
       key: claimKey(this.environment),
       document,
       document_sha256: hashSecret(document),
-      mail: composeMandateSigned({ config, locale, link, full_name, partner_name, document, brand }),
+      mail: aboutMail(config, "mandate_signed", locale, { link, full_name, partner_name, document, brand }),
     });
   }
 
@@ -154,8 +154,8 @@ export class ClaimFlow {
     brand: Brand | null,
   ): Promise<unknown> {
     const { config } = this.environment;
-    const sender = { config, locale, brand: brand ?? { name: config.SERVICE_NAME } };
-    const mail = iban ? composeCustomerIbanChanged({ ...sender, iban_masked: `**** ${iban.last4}` }) : null;
+    const content = { brand: brand ?? { name: config.SERVICE_NAME }, iban_masked: `**** ${iban?.last4}` };
+    const mail = iban ? aboutMail(config, "customer_iban_changed", locale, content) : null;
     const hashes = code ? this.#hashesOf(code, "iban", browser) : {};
     return this.#call("complete_claim", { step, answers, iban, missing, mail, proved_by, ...hashes });
   }

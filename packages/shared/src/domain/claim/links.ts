@@ -4,13 +4,13 @@ import { claimLinkKeys, keysOf, sqlKeys } from "#shared/auth/keys.ts";
 import { sameSecret } from "#shared/auth/tokens.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 
-/** Where a partner's customers are at home once they are accounts: private.house() in SQL. */
+/** The tenant of a partner's customers once they have accounts: private.house() in SQL. */
 export const HOUSE = "00000000-0000-4000-8000-000000000000";
 
-/** The keys that SQL makes claim links, unsubscribe links and references of customers with. */
+/** The keys with which SQL makes claim links, unsubscribe links and references of customers. */
 export const claimKey: (environment: Environment) => string = oncePerEnvironment(sqlKeys);
 
-/** What SQL needs to write a link of its own into a mail: `mails` of drafts, the import, the list of drafts. */
+/** The input SQL needs to write a link into a mail: `mails` of drafts, the import, the list of drafts. */
 export function claimLinks(environment: Environment): { key: string; pages_url: string } {
   return { key: claimKey(environment), pages_url: environment.config.PAGES_URL };
 }
@@ -30,14 +30,17 @@ export function signInLink({ config }: Pick<Environment, "config">, token: strin
   return `${config.PAGES_URL}/enter/${token}`;
 }
 
-/** The id of the draft a token is of, or null when the token is none of ours: nothing forged reaches the database. */
+/** The id of the draft in a token, or null if the token is not ours: forged tokens never reach the database. */
 export function readClaimToken(environment: Environment, token: string): string | null {
   const [, ...parts] = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})-/.exec(token) ?? [];
   const draft_id = parts.join("-");
   return draft_id && claimTokens(environment, draft_id).some((each) => sameSecret(token, each)) ? draft_id : null;
 }
 
-/** The address's own hash in an unsubscribe link, hex, or null. It outlives the draft: opting out must work for good. */
+/**
+ * The hash of the address in an unsubscribe link, hex, or null. It outlives the draft, because an opt-out lasts for
+ * good.
+ */
 export function readUnsubscribeToken(environment: Environment, token: string): string | null {
   const [head = "", email_hash] = /^([0-9a-f]{64})-/.exec(token) ?? [];
   if (!email_hash) return null;
@@ -45,12 +48,12 @@ export function readUnsubscribeToken(environment: Environment, token: string): s
   return made.some((each) => sameSecret(token.slice(head.length), each)) ? email_hash : null;
 }
 
-/** An HMAC for what is bound to a claim: a link, a session, a form. */
+/** An HMAC for something bound to a claim: a link, a session, a form. */
 export function mac(environment: Environment, message: string, key = claimLinkKeys(environment)[0]): string {
   return macUnder(key, message);
 }
 
-/** The key under which mac() made what is given, the current one or one of before; undefined where it did not. */
+/** The key with which mac() made the value, current or previous; undefined if none did. */
 export function keyOfMac(environment: Environment, message: string, given: string): Buffer | undefined {
   return claimLinkKeys(environment).find((key) => sameSecret(given, macUnder(key, message)));
 }

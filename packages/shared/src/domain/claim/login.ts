@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { makeUser } from "#shared/auth/supabase_auth.ts";
 import { newSecret } from "#shared/auth/tokens.ts";
-import { composeLoginSecured } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import type { Locale } from "#shared/values/locale.ts";
@@ -42,7 +42,7 @@ export async function makeLogin(
   }
   if (secured) {
     await pause(UNDER_WAY_MS);
-    return { secured, mail: composeLoginSecured({ config: environment.config, locale: locale ?? "nl" }) };
+    return { secured, mail: aboutMail(environment.config, "login_secured", locale ?? "nl", {}) };
   }
   // where it is there already a parallel request of the same person made it a moment ago; what else it may be, the call after this one sees
   const app_metadata = { proved_email: email, ...(partner_id ? { claimed_for: partner_id } : {}) };

@@ -1,4 +1,7 @@
-/** The api functions behind a claim. Each is one statement; where a login is made, a call of Auth stands between two. */
+/**
+ * The api functions behind a claim. Each is one statement. If a login is created, a call to Auth comes between two
+ * statements.
+ */
 export const CLAIM_SQL = [
   "open_claim",
   "send_claim_code",
@@ -9,6 +12,6 @@ export const CLAIM_SQL = [
   "revoke_claim",
 ] as const;
 
-/** In the order of the pages, which is that of private.claim_steps in SQL; private.claim_open_step says which comes next. */
+/** In the order of the pages, the same as private.claim_steps in SQL. private.claim_open_step returns the next step. */
 export const STEP_NAMES = ["details", "company", "address", "ean", "payout", "charger"] as const;
 export type StepName = (typeof STEP_NAMES)[number];

@@ -5,12 +5,12 @@ export function sameForm(text: string | null | undefined): string {
   return (text ?? "").replace(/[^\p{L}\p{N}]/gu, "").toUpperCase();
 }
 
-/** Equal for every way of writing the same address. */
+/** Equal for all spellings of the same address. */
 export function addressKey({ postal_code, house_number, house_number_addition }: PartialAddress): string {
   return `${sameForm(postal_code)} ${house_number} ${sameForm(house_number_addition)}`;
 }
 
-/** Whether it says where: postal code and house number. */
+/** Whether it has both a postal code and a house number. */
 export function isWhole(address: PartialAddress): address is EanRegisterAddress {
   return address.postal_code !== undefined && address.house_number !== undefined;
 }

@@ -24,14 +24,14 @@ const default_limits: CodeboekLimits = {
   backoff_ms: 200,
   page_bytes: 256 * 1024, // a full page is about 40 KiB
   pages: 10,
-  circuit_failures: 6, // attempts: two lookups that failed to the last retry
+  circuit_failures: 6, // attempts: two failed lookups, up to the last retry
   circuit_pause_ms: 30_000,
   cache_entries: 2_000,
   confirmed_ms: 24 * 60 * 60_000,
   unconfirmed_ms: 10 * 60_000,
 };
 
-// what is not plain text must not reach a write, which it would make fail
+// control characters would make a database write fail
 const text = z.string().max(200).refine(isPlain).nullish();
 
 const Page = z.object({
@@ -56,7 +56,7 @@ const Page = z.object({
 });
 type MeteringPoint = z.infer<typeof Page>["meteringPoints"][number];
 
-/** `down` counts towards opening the circuit: a 4xx is the EAN register at work, refusing this one question. */
+/** `down` counts toward opening the circuit. A 4xx does not: the EAN register works, and refuses this question. */
 type Failure = { reason: UnavailableReason; down: boolean; retry: boolean; retry_after_ms?: number | undefined };
 
 export function createCodeboek(config: EanRegisterConfig): EanRegister {
@@ -160,7 +160,10 @@ function parsePage(body: string): z.infer<typeof Page> | null {
   }
 }
 
-/** The points of exactly this address. 12 is not 12A: an addition that the EAN register lacks is an address it does not know. */
+/**
+ * The points of exactly this address. 12 is not 12A: if the EAN register lacks an addition, it does not know the
+ * address.
+ */
 function judge(address: EanRegisterAddress, found: MeteringPoint[]): EanRegisterAnswer {
   const electric = found.filter(({ product }) => !product || product === "ELK");
   const exact = electric.filter(
@@ -171,8 +174,8 @@ function judge(address: EanRegisterAddress, found: MeteringPoint[]): EanRegister
       sameForm(at.streetNumberAddition) === sameForm(address.house_number_addition),
   );
   if (exact.length === 0) return { source: "codeboek", outcome: "unknown_address" };
-  // A point listed without its address belongs to this house number, perhaps to this addition: counting it can keep
-  // a customer from being refused wrongly.
+  // A point without its address belongs to this house number, maybe to this addition. Counting it can prevent a wrong
+  // refusal.
   const here = [...exact, ...electric.filter((point) => !point.address)];
   const points = new Map(
     here.map(({ ean, address: at }) => [
@@ -188,7 +191,10 @@ function judge(address: EanRegisterAddress, found: MeteringPoint[]): EanRegister
   return { source: "codeboek", outcome: "points", points: [...points.values()] };
 }
 
-/** Closed; open after failures in a row; after a pause one attempt is let through, and its outcome closes it or opens it again. */
+/**
+ * A circuit breaker: closed; open after failures in a row; after a pause it lets one attempt through, whose result
+ * closes or reopens it.
+ */
 function createCircuit(now: () => number, { circuit_failures, circuit_pause_ms }: CodeboekLimits) {
   let failures = 0;
   let open_until = 0;
@@ -198,7 +204,7 @@ function createCircuit(now: () => number, { circuit_failures, circuit_pause_ms }
     admits(): boolean {
       if (!tripped()) return true;
       if (now() < open_until) return false;
-      open_until = now() + circuit_pause_ms; // the others wait for what this one finds
+      open_until = now() + circuit_pause_ms; // the others wait for the result of this attempt
       return true;
     },
     record(healthy: boolean): void {
@@ -209,8 +215,9 @@ function createCircuit(now: () => number, { circuit_failures, circuit_pause_ms }
 }
 
 /**
- * Least recently used goes first. An answer that confirms is good for a day; one that would cost a customer a refusal or
- * the gate (unknown address, other EANs) is asked again much sooner. A missing answer is not kept.
+ * The least recently used entry goes first. A confirming answer is kept for a day. An answer that would cost a
+ * customer a refusal or the gate (unknown address, other EANs) is asked again much sooner. A missing answer is not
+ * kept.
  */
 function createCache(now: () => number, { cache_entries, confirmed_ms, unconfirmed_ms }: CodeboekLimits) {
   const entries = new Map<string, { answer: EanRegisterAnswer; at: number }>();
@@ -241,7 +248,7 @@ function confirms(answer: EanRegisterAnswer, ean_code?: string): boolean {
   return "points" in answer && (ean_code === undefined || answer.points.some((point) => point.ean_code === ean_code));
 }
 
-/** Seconds or an HTTP date (RFC 9110, 10.2.3); anything else is as good as absent. */
+/** Seconds or an HTTP date (RFC 9110, 10.2.3); any other value counts as absent. */
 function retryAfter(value: string | null, now: number): number | undefined {
   if (!value) return undefined;
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;

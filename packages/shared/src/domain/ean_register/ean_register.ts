@@ -21,7 +21,7 @@ export const eanRegisterOf = oncePerEnvironment(({ config }) =>
   }),
 );
 
-/** The EAN decides, or where none is asked about, the address. */
+/** The key is the EAN, or the address if there is no EAN. */
 const sandbox: EanRegister = {
   known: (address, ean_code) => (ean_code === undefined && !isWhole(address) ? null : sandboxAnswer(address, ean_code)),
   lookup: async (address, ean_code) => sandboxAnswer(address, ean_code),

@@ -27,7 +27,7 @@ export function sandboxAnswer(address: PartialAddress, ean_code?: string): EanRe
         return { source: "sandbox", outcome: "unknown_address" };
       case "61":
         return unavailable("timeout");
-      default: // 16, 54 (refused later, by whoever knows which EANs are held) and every EAN that is no test value
+      default: // 16, 54 (refused later, when SQL finds the EAN taken) and every EAN that is not a test value
         return points(address, ean_code);
     }
   }
@@ -56,7 +56,7 @@ function points(address: PartialAddress, ...ean_codes: string[]): EanRegisterAns
   return { source: "sandbox", outcome: "points", points: ean_codes.map((ean_code) => ({ ean_code, ...place })) };
 }
 
-/** The same address has the same EAN on every machine and on every day; `nth` (1-9) keeps it apart from the test values. */
+/** An address has the same EAN on every machine and day; `nth` (1-9) separates it from the test values. */
 function eanOf(address: PartialAddress, nth: number): string {
   let hash = 0;
   for (const character of addressKey(address)) hash = (hash * 131 + (character.codePointAt(0) ?? 0)) % 9_999_999_967;

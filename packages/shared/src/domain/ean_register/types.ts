@@ -4,7 +4,7 @@ export type EanRegisterAddress = {
   house_number_addition: string | null;
 };
 
-/** An address of which the caller may know a part only, the rest being in the database. */
+/** An address of which the caller may know only a part; the database has the rest. */
 export type PartialAddress = { [part in keyof EanRegisterAddress]?: EanRegisterAddress[part] | undefined };
 
 export type EanRegisterPoint = {
@@ -14,7 +14,7 @@ export type EanRegisterPoint = {
   house_number_addition: string | null;
 };
 
-/** Why there is no answer. `silent` and the sandbox's `timeout` are test values; the others are what happened to a request. */
+/** Why there is no answer. `silent` and the sandbox's `timeout` are test values; the others are real failures. */
 export type UnavailableReason =
   | "timeout"
   | "network"
@@ -28,26 +28,26 @@ export type EanRegisterAnswer =
   | { source: "codeboek" | "sandbox"; outcome: "points"; points: EanRegisterPoint[] }
   | { source: "codeboek" | "sandbox"; outcome: "unknown_address" }
   | { source: "codeboek" | "sandbox"; outcome: "unavailable"; reason: UnavailableReason }
-  /** Not an answer but where to find it: core.ean_register_points, read by the statement that needs it. */
+  /** A reference instead of an answer: core.ean_register_points, read by the statement that needs it. */
   | { source: "table" };
 
 /**
- * Which metering points are at an address. The EAN register only reports; whether an EAN matches, and what a missing
- * answer means for a write, is for SQL to judge.
+ * Finds the metering points at an address. The EAN register only reports. SQL judges whether an EAN matches, and what
+ * a missing answer means.
  */
 export type EanRegister = {
-  /** An answer that costs no input or output and needs no more of the address, or null: then `lookup` is needed. */
+  /** An answer that needs no I/O and no more of the address; null if `lookup` is needed. */
   known(address: PartialAddress, ean_code?: string): EanRegisterAnswer | null;
-  /** Never throws and never rejects: a register that is down is the answer `unavailable`. */
+  /** Never throws or rejects: if the register is down, the answer is `unavailable`. */
   lookup(address: EanRegisterAddress, ean_code?: string): Promise<EanRegisterAnswer>;
 };
 
 export type EanRegisterConfig = {
   host: "sandbox" | "production";
   driver: "http" | "table";
-  /** Root of the EAN-codeboek; null is the public one. */
+  /** Root of the EAN-codeboek; null means the public one. */
   url: string | null;
-  /** Sent as X-API-Key where the EAN register asks for one. */
+  /** Sent as X-API-Key, if the EAN register asks for a key. */
   api_key?: string | null;
   fetch?: typeof fetch;
   now?: () => number;

@@ -2,7 +2,7 @@
 import Papa from "papaparse";
 import { COLUMNS, columnOf, type RawRow } from "./rows.ts";
 
-/** Why a text is no CSV that customers could be read from; the sentence is for the partner, in English. */
+/** Why customers cannot be read from the text; an English sentence for the partner. */
 export class CsvError extends Error {
   override name = "CsvError";
   readonly wrong: "not_utf8" | "no_header" | "open_quote";
@@ -13,22 +13,22 @@ export class CsvError extends Error {
   }
 }
 
-/** What a CSV says. */
+/** A parsed CSV. */
 export type Sheet = {
-  /** The header, as it is written: what each column was understood as, null where nothing of it is read. */
+  /** The header as written, with the column each cell was understood as; null if the column is ignored. */
   columns: { header: string; column: string | null }[];
-  /** By column name; blank lines are none. */
+  /** By column name, without blank lines. */
   rows: RawRow[];
-  /** Of each row the number that a spreadsheet shows beside it: header and blank lines counted. */
+  /** For each row its line number in a spreadsheet, counting the header and blank lines. */
   sheet_rows: number[];
 };
 
 const DELIMITERS = [",", ";"] as const;
 
 /**
- * The rows of a CSV text, by column name: comma or semicolon, quotes, a byte order mark, any line ends, the `sep=;` line that
- * Excel writes. A value is data whatever it looks like: a formula stays the text it is.
- * @throws {CsvError} no header with an e-mail column, or a quote that is never closed.
+ * The rows of a CSV text, by column name. Accepts comma or semicolon, quotes, a byte order mark, any line ends, and the
+ * `sep=;` line that Excel writes. Values are plain text: a formula is not evaluated.
+ * @throws {CsvError} no header with an e-mail column, or a quote that is never closed
  */
 export function readCsv(csv: string): Sheet {
   let text = csv.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
@@ -56,7 +56,7 @@ export function readCsv(csv: string): Sheet {
     );
   const [header = [], ...records] = data;
   const above = blank.split("\n").length; // the header's own number
-  // of columns with the same name the first counts
+  // if two columns have the same name, the first counts
   const places = new Map<string, number>();
   const columns = header.map((name, place) => {
     const column = columnOf(name);

@@ -1,21 +1,10 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import { composeClaim, type Mail } from "#shared/domain/mail/mail.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
-import type { Locale } from "#shared/values/locale.ts";
 import { loadNumberingPlans } from "#shared/values/phone.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";
 import { COUNTERS, type Import, type Imported, type ImportSql, MAX_ROWS } from "./model.ts";
 import { type DraftRow, readRow } from "./rows.ts";
-
-/** The invitation in each language: which of them is sent, the partner's settings say. */
-function invitations({ config }: Environment, words?: string | null): Record<Locale, Mail> {
-  const message = words ? { message: words } : {};
-  return {
-    nl: composeClaim({ config, locale: "nl", ...message }),
-    en: composeClaim({ config, locale: "en", ...message }),
-  };
-}
 
 /** Reads each row by itself, the first of them as row 1. */
 export async function readRows(
@@ -45,7 +34,7 @@ export function importInput(
     over_request_limit: 0,
     counters: COUNTERS,
     links: claimLinks(environment),
-    mails: send_invite && !dry_run ? invitations(environment, message) : null,
+    message: message || null,
   };
 }
 

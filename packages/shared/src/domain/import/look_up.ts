@@ -6,12 +6,12 @@ import { workThrough } from "#shared/foundation/work_through.ts";
 export type DraftLookup = EanRegisterAddress & { draft_id: string };
 type DraftLookupResult = { draft_id: string; ean_register: EanRegisterAnswer };
 
-/** What a request may spend on the EAN register; whom it does not get to, the scheduled job looks up. */
+/** Time that a request may spend on the EAN register. The scheduled job looks up the rest. */
 const BUDGET_MS = 8_000;
-/** Questions under way at once: the EAN register is a public service with a rate limit. */
+/** Lookups in parallel: the EAN register is a public service with a rate limit. */
 const AT_ONCE = 4;
 
-/** The EAN register's answers for as many of the addresses as the time allows, in the order they came. */
+/** The EAN register's answers, in order, for as many addresses as the time allows. */
 export async function lookUp(
   environment: Environment,
   due: readonly DraftLookup[],

@@ -1,4 +1,4 @@
-/** Rows one request may bring; what comes after them is counted and left. */
+/** Rows per request; later rows are counted and ignored. */
 export const MAX_ROWS = 500;
 /** The largest file or body, in bytes. */
 export const MAX_IMPORT = 2 * 1024 * 1024;
@@ -19,7 +19,7 @@ export const COUNTERS = [
   "charger_claimed",
 ] as const;
 
-/** An import's answer, as the specification has it; the schema with its texts is the partner function's. */
+/** The response of an import, as in the specification; the partner function has the schema with its descriptions. */
 export type Imported = {
   ok: true;
   dry_run: false;
@@ -51,18 +51,21 @@ export type Imported = {
   cap: { rolling_days: number; rolling_cap: number; remaining_before: number };
 };
 
-/** What is asked of an import. */
+/** The input of an import. */
 export type Import = {
   rows: unknown[];
-  /** Of each row the number that a spreadsheet shows beside it. */
+  /** For each row its line number in a spreadsheet. */
   sheet_rows?: number[];
   source: "csv" | "api" | "invite";
   send_invite: boolean;
-  /** A partner's own words, put into the invitation. */
+  /** The partner's own words in the invitation. */
   message?: string | null;
-  /** Only says what would happen: nothing is stored, and nobody is mailed. */
+  /** A dry run: nothing is stored, and nobody is mailed. */
   dry_run?: boolean;
-  /** Each customer agreed that their data is passed on: a dry run then tells what depends on other partners' people too. */
+  /**
+   * Each customer agreed that their data is passed on. A dry run then also returns the results that depend on other
+   * partners' people.
+   */
   consent?: boolean;
 };
 

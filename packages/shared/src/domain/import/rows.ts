@@ -3,18 +3,21 @@ import { AccountType } from "#shared/values/models.ts";
 import { phone } from "#shared/values/phone.ts";
 import { cut, houseNumberAddition, isPlain } from "#shared/values/text.ts";
 
-/** A row as it came, by column name. */
+/** A row as received, by column name. */
 export type RawRow = Record<string, unknown>;
 
-/** A row as api.import_drafts takes it, under the English names that the database uses. `reason` is why it makes no draft, as far as the row alone tells. */
+/**
+ * A row as api.import_drafts takes it, under the English names of the database. `reason` says why it creates no
+ * draft, as far as the row alone shows.
+ */
 export type DraftRow = {
   place: number;
   email: string | null;
   reason?: "invalid" | "reserved_domain" | "missing_kvk";
-  /** What is wrong with it, as a sentence in English, and as what a page can say in the reader's language. */
+  /** The fault, as an English sentence and as a value that a page can put in the reader's language. */
   detail?: string;
   wrong?: Wrong;
-  /** The number that a spreadsheet shows beside the row. */
+  /** The line number in a spreadsheet. */
   sheet_row?: number | null;
   postal_code?: string;
   house_number?: number;
@@ -42,7 +45,7 @@ const ALIASES: Record<string, string[]> = {
   phone: [],
   charger: [],
 };
-/** What a CSV may bring; a charger, a street and a phone number come in rows only. */
+/** Columns that a CSV may have; a charger, a street and a phone number come only as JSON rows. */
 export const COLUMNS: ReadonlySet<string> = new Set(
   Object.keys(ALIASES).filter((column) => !["straat", "phone", "charger"].includes(column)),
 );
@@ -55,7 +58,7 @@ const KNOWN = new Map(
 /** The column a header or key names, if any. */
 export const columnOf = (name: string): string | undefined => KNOWN.get(keyOf(name.replace(/^\ufeff/, "")));
 
-/** A row object under its column names; of two keys for one column the first counts. */
+/** A row object under its column names; if two keys name one column, the first counts. */
 function byColumn(row: object): RawRow {
   const columns: RawRow = {};
   for (const [key, value] of Object.entries(row)) {
@@ -65,7 +68,7 @@ function byColumn(row: object): RawRow {
   return columns;
 }
 
-/** What can be wrong with a field, as a sentence for the partner. */
+/** The rule that a field breaks, as a sentence for the partner. */
 const DETAILS = {
   no_text: "must be text",
   control_characters: "must not contain control characters",
@@ -82,7 +85,7 @@ type Wrong = { column: string; what: keyof typeof DETAILS };
 
 const said = (wrong: Wrong) => ({ detail: `${wrong.column}: ${DETAILS[wrong.what]}`, wrong });
 
-/** A field that cannot be kept. */
+/** A field that cannot be stored. */
 class Unreadable extends Error {
   readonly wrong: Wrong;
 
@@ -108,14 +111,14 @@ function textOf(row: RawRow, column: string, length = 120): string | null {
   return cut(text, length) || null;
 }
 
-/** A name that the mandate will have: one that nobody could sign with is said now. */
+/** A name that appears in the mandate; reject now a name that could not sign later. */
 function signatory(row: RawRow, column: string): string | null {
   const text = textOf(row, column);
   if (text !== null && !READ.name.safeParse(text).success) throw new Unreadable(column, "name_length");
   return text;
 }
 
-/** As textOf, but undefined where it cannot be read: for a field that the row can do without. */
+/** The same as textOf, but undefined if the value cannot be read: for optional fields. */
 function textIfReadable(...about: Parameters<typeof textOf>): string | null | undefined {
   try {
     return textOf(...about);
@@ -125,7 +128,7 @@ function textIfReadable(...about: Parameters<typeof textOf>): string | null | un
   }
 }
 
-/** How the fields of a row are read: made once, because to make them takes ten times as long as to read a row. */
+/** The readers of a row's fields. Built once, because building takes ten times as long as reading a row. */
 const READ = {
   email: typedEmail(),
   phone: phone(),
@@ -138,7 +141,7 @@ const READ = {
 
 type Rules = { named: boolean; reserved: (domain: string) => boolean };
 
-/** Reads one row by itself. Never throws: what is wrong with it is in `reason` and `detail`. */
+/** Reads one row by itself. Never throws: `reason` and `detail` have the fault. */
 export function readRow(sent: unknown, place: number, { named, reserved }: Rules): DraftRow {
   const row = typeof sent === "object" && sent !== null && !Array.isArray(sent) ? byColumn(sent) : {};
   const shown =
@@ -171,7 +174,7 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
     contact_name: signatory(row, "contactpersoon"),
     referral_code: textOf(row, "referral_code"),
     external_ref: textOf(row, "external_ref"),
-    // an invalid number is left out; the customer is asked for it when they claim
+    // drop an invalid number; the customer is asked for it when they claim
     phone: readPhone(row),
     charger: readCharger(row.charger),
     ...readEan(row),
@@ -188,7 +191,10 @@ function readPhone(row: RawRow): string | null {
   return sent === null ? null : (READ.phone.safeParse(sent).data ?? null);
 }
 
-/** An EAN that cannot be read, such as one a spreadsheet rounded, is as good as none: the address is looked up, or the customer types it. */
+/**
+ * An EAN that cannot be read, such as one rounded by a spreadsheet, is dropped: the address is looked up, or the
+ * customer types it.
+ */
 function readEan(row: RawRow) {
   const sent = textIfReadable(row, "ean");
   if (sent === null) return { ean: null };
@@ -204,7 +210,7 @@ function readAddress(row: RawRow) {
   if (postcode === null && huisnummer === null) return { city };
   const postal_code = READ.postcode.safeParse(postcode ?? "").data;
   const house = READ.huisnummer.safeParse(huisnummer ?? "").data;
-  // part of an address is not kept: neither the EAN register nor the customer could confirm it
+  // drop a partial address: neither the EAN register nor the customer could confirm it
   if (!postal_code) return { address_ignored: "invalid_postal_code" };
   if (!house || toevoeging === undefined) return { address_ignored: "invalid_house_number" };
   return {

@@ -280,8 +280,18 @@ export const en: MailMessages = {
     },
     payout_sent: {
       subject: (amount) => `Your compensation of ${amount} is on its way`,
+      between: (from, until) => `between ${from} and ${until}`,
+      soon: "within three working days",
+      lines: (amount, iban, days) => [
+        `${amount} is on its way to the account that ends in ${iban}. We expect it to arrive ${days}.`,
+        "It is the compensation for the charging electricity that was sold. Our fee, including VAT, has been taken off.",
+      ],
+      after: "There is nothing you need to do. You get another mail once it has been transferred.",
+    },
+    payout_paid: {
+      subject: (amount) => `Your compensation of ${amount} has been transferred`,
       lines: (amount, iban) => [
-        `We have transferred ${amount} to the account that ends in ${iban}. It usually arrives within one working day.`,
+        `We have transferred ${amount} to the account that ends in ${iban}.`,
         "It is the compensation for the charging electricity that was sold. Our fee, including VAT, has been taken off.",
       ],
       after: "There is nothing you need to do.",

@@ -1,7 +1,7 @@
 import type { Brand } from "#shared/domain/brand.ts";
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
-import { type Content, compose, MAIL_MESSAGES, type Mail, type Sender, sentBy } from "./mail.ts";
+import { type Content, MAIL_MESSAGES, sentBy } from "./layout.ts";
 
 /** What a customer is told after signing, as core.notices keeps it. Days are calendar days, amounts euro. */
 export type Notice =
@@ -25,7 +25,15 @@ export type Notice =
       /** The last day that still counts; null where nothing does but what is booked. */
       covered_until: string | null;
     }
-  | { kind: "payout_sent" | "payout_failed"; amount_eur: number; iban_last4: string }
+  | {
+      kind: "payout_sent";
+      amount_eur: number;
+      iban_last4: string;
+      /** The days on which the money is expected; a notice of release 0.9.0 has none. */
+      from?: string;
+      until?: string;
+    }
+  | { kind: "payout_paid" | "payout_failed"; amount_eur: number; iban_last4: string }
   /** By the CPO, through the API; or by the customer of one, on a page, by a code. A person with a claim is told by its own mail. */
   | { kind: "payout_iban_changed"; iban_last4: string; by?: "signatory" };
 
@@ -45,21 +53,16 @@ export type NoticeReader = {
 };
 
 /** The mail about what became of a registration, a mandate or money. A service mail: it answers a signature, and has no way to opt out. */
-export function composeNotice({
-  config,
-  locale,
-  notice,
-  reader,
-}: Sender & { notice: Notice; reader: NoticeReader }): Mail {
+export function noticeContent(notice: Notice, reader: NoticeReader, locale: Locale, service: string): Content {
   const { greeting, notices } = MAIL_MESSAGES[locale];
-  const { button, ...content } = contentOf(notice, reader, locale, config.SERVICE_NAME);
-  return compose(notice.kind, config, locale, {
+  const { button, ...content } = contentOf(notice, reader, locale, service);
+  return {
     ...(reader.brand ? sentBy(reader.brand) : {}),
     greeting: greeting(reader.full_name),
     unexpected: notices.why,
     ...content,
     ...(button && reader.link ? { button: { label: button, link: reader.link } } : {}),
-  });
+  };
 }
 
 type Said = Pick<Content, "subject" | "lines" | "after"> & { button?: string };
@@ -114,7 +117,18 @@ function contentOf(
       return { subject, lines, button: notices.view, after };
     }
     case "payout_sent": {
-      const { subject, lines, after } = notices.payout_sent;
+      const { subject, between, soon, lines, after } = notices.payout_sent;
+      const amount = inEuro(notice.amount_eur, locale);
+      const days = notice.from && notice.until ? between(day(notice.from), day(notice.until)) : soon;
+      return {
+        subject: subject(amount),
+        lines: lines(amount, notice.iban_last4, days),
+        button: notices.earnings,
+        after,
+      };
+    }
+    case "payout_paid": {
+      const { subject, lines, after } = notices.payout_paid;
       const amount = inEuro(notice.amount_eur, locale);
       return { subject: subject(amount), lines: lines(amount, notice.iban_last4), button: notices.earnings, after };
     }

@@ -34,8 +34,8 @@ export const en: MandateWords = {
     ],
     the_company: "the company or association",
     stop: "Stopping",
-    stopping: (email) =>
-      `I can withdraw this mandate at any time with a mail to ${email}. What has been registered stays registered.`,
+    stopping: (service, email) =>
+      `I can withdraw this mandate at any time: on the website of ${service}, or with a mail to ${email}. What has been registered stays registered.`,
     filename: "mandate.txt",
   },
 };

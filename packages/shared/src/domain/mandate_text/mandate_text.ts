@@ -64,7 +64,7 @@ export function composeDocument(facts: Facts, service: Service, locale: Locale):
     ],
     [words.allow, words.allowed(service.name).map(point)],
     [words.declare, words.declared(company).map(point)],
-    [words.stop, [words.stopping(service.email)]],
+    [words.stop, [words.stopping(service.name, service.email)]],
   ];
   return [
     words.title,

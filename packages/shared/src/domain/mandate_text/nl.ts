@@ -33,8 +33,8 @@ export const nl = {
     ],
     the_company: "het bedrijf of de vereniging",
     stop: "Stoppen",
-    stopping: (email: string) =>
-      `Ik kan deze machtiging op elk moment intrekken met een mail naar ${email}. Wat al is ingeboekt, blijft ingeboekt.`,
+    stopping: (service: string, email: string) =>
+      `Ik kan deze machtiging op elk moment intrekken: op de website van ${service}, of met een mail naar ${email}. Wat al is ingeboekt, blijft ingeboekt.`,
     filename: "machtiging.txt",
   },
 };

@@ -62,7 +62,7 @@ export const invitation: InvitationWords = {
   mail_code: "Mail me the code",
   code_title: "Enter the code",
   code_sent: (email) => `We have mailed a code to ${email}.`,
-  code_hint: "Six digits. The code works for ten minutes.",
+  code_hint: "6 digits. The code works for 10 minutes.",
   accept: "Accept the invitation",
   used: {
     title: "This invitation has already been used",

@@ -1,5 +1,5 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { composeManagerInvitation, managersChanged } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { email as address } from "#shared/values/fields.ts";
 import { signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -21,8 +21,7 @@ const inviteColleague = signedIn(async (visit) => {
   const inviting = visit.own<{ invited: boolean | null }>("invite_manager", {
     email,
     token_hash: hashSecret(token),
-    mail: composeManagerInvitation({ config, locale, link }),
-    told: managersChanged(config, "invited"),
+    mail: aboutMail(config, "manager_invitation", locale, { link }),
   });
   const { answer, refused } = await visit.attempt(inviting, ["recent_sign_in_required"]);
   if (refused) return visit.signInFirst(COLLEAGUES);
@@ -48,12 +47,7 @@ const askRemoveColleague = signedIn(async (visit) => {
 });
 
 const removeColleague = signedIn(async (visit) => {
-  const { config } = visit.environment;
-  const removing = visit.own<{ removed: boolean }>("remove_manager", {
-    user_id: visit.c.req.param("id"),
-    removed: managersChanged(config, "removed"),
-    left: managersChanged(config, "left"),
-  });
+  const removing = visit.own<{ removed: boolean }>("remove_manager", { user_id: visit.c.req.param("id") });
   const { answer, refused } = await visit.attempt(removing, ["recent_sign_in_required"]);
   if (refused) return visit.go(COLLEAGUES);
   return visit.told(COLLEAGUES, answer.removed ? "removed" : "not_removed");

@@ -1,7 +1,7 @@
 import { secretKey, signInByMail } from "#shared/auth/supabase_auth.ts";
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { composeInvitationCode, managersChanged } from "#shared/domain/mail/mail.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { readCode } from "../../kit/code.ts";
 import type { Answer, Handler } from "../../kit/visit.ts";
@@ -37,7 +37,7 @@ const mailInvitationCode = onForm(async (visit, { token, path }) => {
   const sending = visit.call("send_invitation_code", {
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
-    mail: composeInvitationCode({ config: environment.config, locale, code }),
+    mail: aboutMail(environment.config, "sign_in", locale, { code, purpose: "join" }),
   });
   const { refused } = await visit.attempt(sending, ["too_many_codes", "link_not_open"]);
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, frame.to(`${path}/code`));
@@ -61,7 +61,6 @@ const acceptInvitation = onForm(async (visit, { token, path, opened }) => {
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
     key: claimKey(environment),
-    told: managersChanged(environment.config, "joined"),
   });
   const { answer, refused } = await visit.attempt(accepting, [...CODE_REFUSALS, "link_not_open"]);
   if (refused?.code === "link_not_open") return visit.go(path);

@@ -61,7 +61,7 @@ export const invitation = {
   mail_code: "Mail mij de code",
   code_title: "Vul de code in",
   code_sent: (email: string) => `Wij hebben een code gemaild naar ${email}.`,
-  code_hint: "Zes cijfers. De code werkt tien minuten.",
+  code_hint: "6 cijfers. De code werkt 10 minuten.",
   accept: "Neem de uitnodiging aan",
   used: {
     title: "Deze uitnodiging is al gebruikt",

@@ -53,7 +53,7 @@ ${details([
   [words.drafted, on(draft?.created_at ?? null)],
   [words.invited, on(draft?.invited_at ?? null)],
   [words.claimed, on(draft?.claimed_at ?? null)],
-  [words.code, html`<code>${customer.customer_ref}</code><small>${words.code_hint}</small>`],
+  [words.code, html`<code data-copy>${customer.customer_ref}</code><small>${words.code_hint}</small>`],
 ])}
 <h2>${words.earns}</h2>
 <p>${words.fee(percent(frame, customer.effective_fee_pct), percent(frame, customer.partner_share_pct))}</p>

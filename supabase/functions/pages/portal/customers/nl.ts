@@ -64,7 +64,7 @@ export const customers = {
     charger_brand: "Merk laadpaal",
     charger_model: "Model laadpaal",
     charger_mid: "MID-meter",
-    effective_fee_pct: "Vergoeding in %",
+    effective_fee_pct: "Kosten in %",
     partner_share_pct: "Uw deel daarvan in %",
   },
   yes: "ja",
@@ -103,6 +103,6 @@ export const customer = {
   unknown: "Niet bekend",
   earns: "Wat u ervoor krijgt",
   fee: (fee: string, share: string) =>
-    `Van de opbrengst van de ERE houden wij ${fee} in als vergoeding; daarvan is ${share} voor u.`,
+    `Van de opbrengst van de ERE gaat ${fee} af: onze kosten. Daarvan is ${share} voor u.`,
   months: "Hoeveel deze klant laadt, ziet u niet. De som van al uw klanten staat op het overzicht.",
 };

@@ -72,7 +72,7 @@ function claimLink(frame: PortalFrame, { claim_url }: OneDraft): Html {
   return html`<div class="panel" role="status"><div class="field">
 <label for="claim-link">${words.link_is}</label>
 <p class="hint" id="claim-link-hint">${words.link_secret}</p>
-<input type="text" id="claim-link" value="${claim_url}" readonly aria-describedby="claim-link-hint">
+<input type="text" id="claim-link" value="${claim_url}" readonly data-copy aria-describedby="claim-link-hint">
 </div></div>`;
 }
 

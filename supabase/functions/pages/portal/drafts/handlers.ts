@@ -1,5 +1,4 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import { composeClaim } from "#shared/domain/mail/mail.ts";
 import { isId } from "../../kit/routes.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { askedOf } from "./asked.ts";
@@ -43,10 +42,8 @@ const showLink = signedIn(async (visit) => {
 });
 
 const inviteAgain = signedIn(async (visit) => {
-  const { config } = visit.environment;
   const inviting = visit.own<{ state: MailingState }>("invite_draft_again", {
     draft_id: idOf(visit),
-    mails: { nl: composeClaim({ config, locale: "nl" }), en: composeClaim({ config, locale: "en" }) },
     links: claimLinks(visit.environment),
   });
   const { answer, refused } = await visit.attempt(inviting, ["draft_not_found"]);

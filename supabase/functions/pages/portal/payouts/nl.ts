@@ -36,7 +36,7 @@ export const payouts = {
   sum: "Totaal",
   how: "Hoe uw deel wordt berekend",
   share: (fee: string, share: string) =>
-    `Van wat de ERE van een klant opbrengen houden wij ${fee} in als vergoeding. Van die vergoeding is ${share} voor u. De rest van de opbrengst is voor de klant.`,
+    `Van wat de ERE van een klant opbrengen houden wij ${fee} in voor onze dienst. Van die kosten is ${share} voor u. De rest van de opbrengst is voor de klant.`,
   example: (part: string, amount: string) =>
     `Dat is ${part} van de opbrengst: brengen de ERE van een klant € 100 op, dan is ${amount} voor u. Het geldt vanaf de maand waarin de klant bij u kwam.`,
   signed_terms:

@@ -57,7 +57,7 @@ ${
   signed_in_recently
     ? html`<form method="post" action="${frame.to(PAGE)}" novalidate>
 ${formToken(frame.form_token)}
-${textInput({ id: "iban", label: words.iban, hint: words.iban_hint, error: errors.iban, value: typed.get("iban"), required: true, attributes: html` autocomplete="off" maxlength="42" autocapitalize="characters" spellcheck="false"` })}
+${textInput({ id: "iban", label: words.iban, hint: words.iban_hint, error: errors.iban, value: typed.get("iban"), required: true, attributes: html` autocomplete="off" maxlength="42" autocapitalize="characters" spellcheck="false" data-group="4"` })}
 ${textInput({ id: "account_holder", label: words.account_holder, hint: words.account_holder_hint, error: errors.account_holder, value: typed.get("account_holder") ?? account_holder, required: true, attributes: html` autocomplete="off" maxlength="120"` })}
 <div class="actions"><button class="button">${words.submit}</button></div>
 </form>`

@@ -1,0 +1,26 @@
+/** In groups of three, apart by the same sign, then decimals after another one. */
+const GROUPED = /^\d{1,3}(?:([ .,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,](\d+))?$/;
+const PLAIN = /^\d+(?:[.,]\d+)?$/;
+/** A group of three, or three decimals. */
+const EITHER = /^[1-9]\d{0,2}[.,]\d{3}$/;
+
+/**
+ * What a number may mean that somebody typed in Dutch or in English, whatever the language of the page: nothing where it is not
+ * one, and two values where "1.234" may have a group of three or three decimals, the larger first. Whoever reads it asks which.
+ * No sign, no exponent; spaces, full-width characters and `unit` after it are forgiven.
+ */
+export function readNumber(text: string, unit: string): number[] {
+  const ascii = text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
+  const typed = ascii.replace(/\s/g, " ").trim().toLowerCase();
+  const digits = typed.endsWith(unit.toLowerCase()) ? typed.slice(0, typed.length - unit.length).trimEnd() : typed;
+  const grouped = GROUPED.exec(digits);
+  return [
+    ...(grouped && (EITHER.test(digits) || !PLAIN.test(digits)) ? [withoutGroups(digits, grouped[2])] : []),
+    ...(PLAIN.test(digits) ? [Number(digits.replace(",", "."))] : []),
+  ];
+}
+
+function withoutGroups(digits: string, decimals = ""): number {
+  const whole = digits.slice(0, decimals ? -decimals.length - 1 : undefined);
+  return Number(`${whole.replace(/\D/g, "")}.${decimals || 0}`);
+}

@@ -1,0 +1,104 @@
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+import { createHash } from "node:crypto";
+
+/**
+ * What a page adds in a browser that runs scripts; every page works without. The browser gets the text of this function, so it
+ * uses nothing from outside itself.
+ *
+ * - A form is sent once, however often its button is pressed, and says that it is under way.
+ * - What has `data-copy` gets a button that copies it.
+ * - What is typed in a field with `data-group` is shown in groups of that many signs.
+ * - A plot says the value of a bar under the pointer, or chosen with the arrow keys: `data-value` of the bar.
+ */
+function react(): void {
+  const { sayCopy: copy = "", sayCopied: copied = "", sayBusy: busy = "" } = document.currentScript?.dataset ?? {};
+
+  const end = (form: HTMLFormElement) => {
+    delete form.dataset.sent;
+    form.querySelector(":scope .busy")?.remove();
+  };
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement) || event.defaultPrevented) return;
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = "yes";
+    const said = document.createElement("p");
+    said.className = "busy";
+    said.setAttribute("role", "status");
+    // files take a while
+    if (form.enctype === "multipart/form-data") said.append(document.createElement("progress"), " ");
+    (event.submitter?.closest(".actions") ?? form).append(said);
+    said.append(busy);
+    // a download leaves the page as it is
+    setTimeout(end, 15_000, form);
+  });
+  // back to a page that the browser kept
+  addEventListener("pageshow", () => {
+    for (const form of document.forms) end(form);
+  });
+
+  // a browser has no clipboard for a page that came unencrypted
+  for (const shown of navigator.clipboard ? document.querySelectorAll<HTMLElement>("[data-copy]") : []) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = copy;
+    button.setAttribute("aria-live", "polite");
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(shown instanceof HTMLInputElement ? shown.value : (shown.textContent ?? ""));
+      button.textContent = copied;
+      setTimeout(() => {
+        button.textContent = copy;
+      }, 3_000);
+    });
+    shown.after(" ", button);
+  }
+
+  for (const field of document.querySelectorAll<HTMLInputElement>("input[data-group]")) {
+    const size = Number(field.dataset.group);
+    const inGroups = (text: string) => text.match(new RegExp(`.{1,${size}}`, "g"))?.join(" ") ?? "";
+    field.addEventListener("input", () => {
+      const signs = (text: string) => text.replace(/\s/g, "");
+      const before = signs(field.value.slice(0, field.selectionStart ?? field.value.length));
+      field.value = inGroups(signs(field.value));
+      const caret = inGroups(before).length;
+      field.setSelectionRange(caret, caret);
+    });
+  }
+
+  for (const plot of document.querySelectorAll<SVGSVGElement>("svg.bars")) {
+    const bars = [...plot.querySelectorAll<SVGElement>("[data-value]")];
+    if (bars.length === 0) continue;
+    const said = document.createElement("p");
+    said.className = "value";
+    said.setAttribute("aria-live", "polite");
+    plot.after(said);
+    plot.setAttribute("tabindex", "0");
+    let chosen = bars.length - 1;
+    const show = (index: number | null) => {
+      if (index !== null) chosen = index;
+      for (const [at, bar] of bars.entries()) bar.classList.toggle("chosen", at === index);
+      said.textContent = (index === null ? undefined : bars[index]?.dataset.value) ?? "";
+    };
+    plot.addEventListener("pointermove", ({ clientX }) => {
+      const distances = bars.map((bar) => {
+        const { left, right } = bar.getBoundingClientRect();
+        return Math.abs((left + right) / 2 - clientX);
+      });
+      show(distances.indexOf(Math.min(...distances)));
+    });
+    plot.addEventListener("pointerleave", () => show(null));
+    plot.addEventListener("focus", () => show(chosen));
+    plot.addEventListener("blur", () => show(null));
+    plot.addEventListener("keydown", ({ key }) => {
+      if (key === "ArrowLeft") show(Math.max(chosen - 1, 0));
+      if (key === "ArrowRight") show(Math.min(chosen + 1, bars.length - 1));
+    });
+  }
+}
+
+export const SCRIPT = `(${react})();`;
+
+/** Changes with the script: a page never meets that of another version. */
+export const SCRIPT_VERSION = createHash("sha256").update(SCRIPT).digest("hex").slice(0, 12);

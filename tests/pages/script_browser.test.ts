@@ -1,0 +1,125 @@
+// What pages add where a browser runs their script, and that they work where it does not.
+
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { createCustomerWorld, signInOn } from "./customer.ts";
+import { earningPartner, type Manager, newManager, portal } from "./manager.ts";
+
+describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
+  let world: SandboxWorld;
+  let browser: Browser;
+  let manager: Manager;
+  let claim_url: string;
+  let draft_id: string;
+  beforeAll(async () => {
+    world = await createCustomerWorld();
+    await earningPartner(world, world.partnerA);
+    ({ claim_url, draft_id } = await world.draft());
+    manager = await newManager(world, world.partnerA);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.close();
+  });
+
+  const on = (run: (page: Page, context: BrowserContext) => Promise<void>, options = {}) =>
+    onPage(browser, { viewport: { width: 390, height: 844 }, ...options }, run);
+  const posts = (page: Page) => {
+    const sent: string[] = [];
+    page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
+    return sent;
+  };
+
+  test("is one file of at most 10 kB, of our own, that runs under the pages' policy and is kept by its version", () =>
+    on(async (page) => {
+      const said: string[] = [];
+      page.on("console", (message) => said.push(message.text()));
+      page.on("pageerror", (error) => said.push(String(error)));
+      const loaded = page.waitForResponse(/page\.js/);
+      const opened = await page.goto(claim_url);
+      const script = await loaded;
+      expect((await script.body()).length).toBeLessThanOrEqual(10_000);
+      expect(script.headers()["cache-control"]).toBe("public, max-age=31536000, immutable");
+      expect(opened?.headers()["content-security-policy"]).toContain("default-src 'none'; script-src 'self';");
+      expect(said).toEqual([]);
+      expect(await page.getByRole("button", { name: "Kopieer", includeHidden: true }).count()).toBe(0);
+    }));
+
+  test("a form is sent once, however often its button is pressed, and says so; after Back it can be sent again", () =>
+    on(async (page) => {
+      const sent = posts(page);
+      await page.goto(claim_url);
+      const button = page.getByRole("button", { name: "Mail mij de code" });
+      const busy = await button.evaluate((element: HTMLButtonElement) => {
+        for (let clicks = 0; clicks < 3; clicks++) element.click();
+        return document.querySelector(".busy[role='status']")?.textContent;
+      });
+      expect(busy).toBe("Even geduld…");
+      await page.waitForURL(/proof/);
+      expect(sent).toHaveLength(1);
+      await page.goBack();
+      await button.click();
+      await expect.poll(() => sent.length).toBe(2);
+    }));
+
+  test("an account number is shown in groups while it is typed, and the place where one types stays", () =>
+    on(async (page) => {
+      await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+      await page.goto(`${portal(world)}/settings/account?lang=nl`);
+      const field = page.locator("#iban");
+      await field.pressSequentially("NL91ABNA0417164300");
+      expect(await field.inputValue()).toBe("NL91 ABNA 0417 1643 00");
+      for (let n = 0; n < 18; n++) await field.press("ArrowLeft");
+      await field.press("Backspace");
+      expect(await field.inputValue()).toBe("NL9A BNA0 4171 6430 0");
+      await field.pressSequentially("1");
+      expect(await field.inputValue()).toBe("NL91 ABNA 0417 1643 00");
+    }));
+
+  test("a link that is shown is copied by a button, also by keyboard", () =>
+    on(
+      async (page) => {
+        await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+        await page.goto(`${portal(world)}/drafts/${draft_id}?lang=nl`);
+        await page.getByRole("button", { name: /link/i }).first().click();
+        await page.locator("#claim-link").waitFor();
+        await page.getByRole("button", { name: "Kopieer" }).press("Enter");
+        await page.getByRole("button", { name: "Gekopieerd" }).waitFor();
+        expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+          await page.locator("#claim-link").inputValue(),
+        );
+      },
+      { permissions: ["clipboard-read", "clipboard-write"] },
+    ));
+
+  test("a plot says the value under the pointer and by the arrow keys; the table stays", () =>
+    on(async (page) => {
+      await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+      const plot = page.locator("svg.bars").first();
+      await plot.focus();
+      const value = page.locator("svg.bars + .value").first();
+      const last = await value.textContent();
+      expect(last).toMatch(/^[a-z]+ \d{4}: [\d.,]+ kWh$/);
+      await page.keyboard.press("ArrowLeft");
+      expect(await value.textContent()).not.toBe(last);
+      await page.keyboard.press("ArrowRight");
+      expect(await value.textContent()).toBe(last);
+      expect(await page.locator("table").count()).toBeGreaterThan(0);
+    }));
+
+  test("where the script is blocked, everything goes on without it", () =>
+    on(async (page, context) => {
+      await context.route("**/page.js*", (route) => route.abort());
+      const sent = posts(page);
+      await page.goto(claim_url);
+      await page.getByRole("button", { name: "Mail mij de code" }).click();
+      await page.waitForURL(/proof|code/);
+      expect(sent.length).toBeGreaterThan(0);
+      await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+      await page.goto(`${portal(world)}/drafts/${draft_id}?lang=nl`);
+      expect(await page.getByRole("button", { name: "Kopieer" }).count()).toBe(0);
+    }));
+});
