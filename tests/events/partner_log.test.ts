@@ -191,9 +191,10 @@ describe("§6 the log of a partner", () => {
     const { rows } = await world.database.admin.query("select * from core.events");
     const log = await readLog(world, "partner", world.keyA);
     const told = JSON.stringify([rows.map(({ user_id: _, ...row }) => row), log.events]).toLowerCase();
-    for (const secret of [...Object.values(PLANTED), "plantinga", "geheim", "687654321", "123456789"])
+    const { huisnummer, ...planted } = PLANTED; // four digits also stand in an id, by chance
+    for (const secret of [...Object.values(planted), "plantinga", "geheim", "687654321", "123456789"])
       expect(told, secret).not.toContain(secret.toLowerCase());
-    expect(withoutIds(told)).not.toContain("4321");
+    expect(withoutIds(told)).not.toContain(huisnummer);
     expect(JSON.stringify(log.events)).not.toContain(customer.account_id);
     expect((await readLog(world, "partner", world.keyB)).events).toEqual([]);
     expect((await readLog(world, "client", await world.partnerA.client.token())).events).toEqual([]);
