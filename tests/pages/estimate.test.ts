@@ -44,7 +44,7 @@ const amountOf = (page: string) =>
   main(`<main>${/<p class="amount">[\s\S]*?<\/p>/.exec(page)?.[0] ?? ""}</main>`).trim();
 /** Of the three rows, as numbers. */
 const rowsOf = (page: string, locale: "nl" | "en") =>
-  [...page.matchAll(/<tr><th scope="row">[^<]*<\/th><td>([^<]*)<\/td><\/tr>/g)].map(([, cell = ""]) => {
+  [...page.matchAll(/<tr><th scope="row">[^<]*<\/th><td[^>]*>([^<]*)<\/td><\/tr>/g)].map(([, cell = ""]) => {
     const digits = cell.replace(/[^\d.,-]/g, "");
     return Number(locale === "nl" ? digits.replaceAll(".", "").replace(",", ".") : digits.replaceAll(",", ""));
   });

@@ -79,6 +79,34 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
       expect(await field.inputValue()).toBe("NL91 ABNA 0417 1643 00");
     }));
 
+  test("the estimate follows the kWh while they are typed, to the figures that the button gives; a number that may be two waits for it", () =>
+    on(async (page, context) => {
+      await world.row(
+        `insert into core.figures (partner_id, delivery_year, price) select id, 2026, 0.423457 from core.partners
+         on conflict on constraint figures_pkey do update set price = excluded.price returning 1`,
+      );
+      const amount = page.locator(".amount");
+      const field = page.locator("#kwh");
+      for (const lang of ["nl", "en"]) {
+        await context.clearCookies();
+        await page.goto(`${claim_url}?lang=${lang}`);
+        const typical = await amount.innerText();
+        for (const typed of ["3.200,5", "12,3450", "999999"]) {
+          await field.fill(typed);
+          const computed = await amount.innerText();
+          expect(computed).not.toBe(typical);
+          await field.press("Enter");
+          await page.waitForURL(({ searchParams }) => searchParams.get("kwh") === typed);
+          expect(await amount.innerText(), typed).toBe(computed);
+        }
+        for (const typed of ["1.234", "0", "twee"]) {
+          const before = await amount.innerText();
+          await field.fill(typed);
+          expect(await amount.innerText()).toBe(before);
+        }
+      }
+    }));
+
   test("a link that is shown is copied by a button, also by keyboard", () =>
     on(
       async (page) => {

@@ -1,15 +1,19 @@
-/** In groups of three, apart by the same sign, then decimals after another one. */
-const GROUPED = /^\d{1,3}(?:([ .,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,](\d+))?$/;
-const PLAIN = /^\d+(?:[.,]\d+)?$/;
-/** A group of three, or three decimals. */
-const EITHER = /^[1-9]\d{0,2}[.,]\d{3}$/;
-
 /**
  * What a number may mean that somebody typed in Dutch or in English, whatever the language of the page: nothing where it is not
  * one, and two values where "1.234" may have a group of three or three decimals, the larger first. Whoever reads it asks which.
- * No sign, no exponent; spaces, full-width characters and `unit` after it are forgiven.
+ * No sign, no exponent; spaces, full-width characters and `unit` after it are forgiven. It uses nothing from outside itself: the
+ * script of the pages runs it too.
  */
 export function readNumber(text: string, unit: string): number[] {
+  // in groups of three, apart by the same sign, then decimals after another one
+  const GROUPED = /^\d{1,3}(?:([ .,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,](\d+))?$/;
+  const PLAIN = /^\d+(?:[.,]\d+)?$/;
+  // a group of three, or three decimals
+  const EITHER = /^[1-9]\d{0,2}[.,]\d{3}$/;
+  const withoutGroups = (digits: string, decimals = "") => {
+    const whole = digits.slice(0, decimals ? -decimals.length - 1 : undefined);
+    return Number(`${whole.replace(/\D/g, "")}.${decimals || 0}`);
+  };
   const ascii = text.replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
   const typed = ascii.replace(/\s/g, " ").trim().toLowerCase();
   const digits = typed.endsWith(unit.toLowerCase()) ? typed.slice(0, typed.length - unit.length).trimEnd() : typed;
@@ -18,9 +22,4 @@ export function readNumber(text: string, unit: string): number[] {
     ...(grouped && (EITHER.test(digits) || !PLAIN.test(digits)) ? [withoutGroups(digits, grouped[2])] : []),
     ...(PLAIN.test(digits) ? [Number(digits.replace(",", "."))] : []),
   ];
-}
-
-function withoutGroups(digits: string, decimals = ""): number {
-  const whole = digits.slice(0, decimals ? -decimals.length - 1 : undefined);
-  return Number(`${whole.replace(/\D/g, "")}.${decimals || 0}`);
 }

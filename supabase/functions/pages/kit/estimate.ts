@@ -1,3 +1,7 @@
+import type { readNumber } from "#shared/values/typed_number.ts";
+
+// The script of the pages runs these too: each function uses nothing from outside itself but its arguments.
+
 export type Estimate = { gross: number; fee: number; net: number };
 
 /**
@@ -10,4 +14,36 @@ export function estimateOf(factors: readonly number[], fee_pct: number): Estimat
   const gross = Number((2n * product + one) / (2n * one));
   const fee = Math.floor((gross * Math.round(fee_pct * 100)) / 10_000);
   return { gross: gross / 100, fee: fee / 100, net: (gross - fee) / 100 };
+}
+
+/** The kWh a year that may be meant, from 1 to a million: as readNumber, which is `read`. */
+export function kwhOf(read: typeof readNumber, typed: string): number[] {
+  return read(typed, "kWh")
+    .map((kwh) => Math.round(kwh * 1000) / 1000)
+    .filter((kwh) => kwh >= 1 && kwh <= 1_000_000);
+}
+
+export type YieldFacts = { ere_per_kwh: number; price_per_ere_eur: number; fee_pct: number; date_locale: string };
+
+/** What a year yields, as pages write it: `about` in whole euros, unless it is a few. `estimate` is estimateOf. */
+export function shownYield(
+  estimate: typeof estimateOf,
+  kwh: number,
+  { ere_per_kwh, price_per_ere_eur, fee_pct, date_locale }: YieldFacts,
+) {
+  const { gross, fee, net } = estimate([kwh, ere_per_kwh, price_per_ere_eur], fee_pct);
+  const euro = (amount: number, digits = 2) =>
+    new Intl.NumberFormat(date_locale, {
+      style: "currency",
+      currency: "EUR",
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+    }).format(amount);
+  return {
+    about: `± ${euro(net, net < 10 ? 2 : 0)}`,
+    kwh: new Intl.NumberFormat(date_locale, { maximumFractionDigits: 6 }).format(kwh),
+    gross: euro(gross),
+    fee: euro(-fee),
+    net: euro(net),
+  };
 }

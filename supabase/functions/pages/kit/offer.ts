@@ -2,7 +2,7 @@ import { getCookie, setCookie } from "hono/cookie";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { type Facts, longDate, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readNumber } from "#shared/values/typed_number.ts";
-import { type Estimate, estimateOf } from "./estimate.ts";
+import { estimateOf, kwhOf, shownYield, type YieldFacts } from "./estimate.ts";
 import { textInput } from "./fields.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
@@ -30,7 +30,6 @@ export type Wishes = {
 
 /** About what an electric car charges at home in a year; the customer puts their own number in its place. */
 const TYPICAL_KWH = 2500;
-const MAX_KWH = 1_000_000;
 /** The kWh of the first page, for the last one: of this browser, until it closes. */
 const COOKIE = "kwh";
 
@@ -41,9 +40,7 @@ export function wishesOf(visit: Visit): Wishes {
   const years = Number(c.req.query("years")) || null;
   const kept = isSecure(visit) ? getCookie(c, COOKIE, "secure") : getCookie(c, COOKIE);
   const typed = c.req.query("kwh") ?? kept ?? null;
-  const meant = readNumber(typed ?? String(TYPICAL_KWH), "kWh")
-    .map((kwh) => Math.round(kwh * 1000) / 1000)
-    .filter((kwh) => kwh >= 1 && kwh <= MAX_KWH);
+  const meant = kwhOf(readNumber, typed ?? String(TYPICAL_KWH));
   return { years, kwh: meant.length === 1 ? (meant[0] as number) : null, meant, typed };
 }
 
@@ -143,63 +140,62 @@ export function showYield(frame: Frame, page: string, fee_pct: number, offer: Of
   const { words } = frame;
   const { kwh } = wishes;
   return html`<div class="offer" id="offer">
-${kwh === null ? "" : figure(frame, kwh, yieldOf(kwh, offer, fee_pct), null)}
-${askKwh(frame, page, offer, wishes)}
+${kwh === null ? "" : figure(frame, shownYield(estimateOf, kwh, factsOf(frame, offer, fee_pct)), null)}
+${askKwh(frame, page, offer, fee_pct, wishes)}
 ${kwh === null ? "" : html`<p class="quiet">${words.offer.fee_is_off(inNumber(words, fee_pct))}</p>`}
 </div>`;
 }
 
 function estimate(frame: Frame, page: string, fee_pct: number, offer: Offer, partner: string, wishes: Wishes): Html {
-  const { words, locale } = frame;
+  const { words } = frame;
   const { offer: said } = words;
   if (!isPriced(offer)) return html`<p>${said.unknown}</p>`;
   const { kwh } = wishes;
-  if (kwh === null) return askKwh(frame, page, offer, wishes);
+  if (kwh === null) return askKwh(frame, page, offer, fee_pct, wishes);
   const { ere_per_kwh, price_per_ere_eur, payout_handler } = offer;
   const via = payout_handler === "via_cpo_invoicing";
-  const yielded = yieldOf(kwh, offer, fee_pct);
-  const row = (label: string, euro: number) =>
-    html`<tr><th scope="row">${label}</th><td>${inEuro(euro, locale)}</td></tr>`;
+  const shown = shownYield(estimateOf, kwh, factsOf(frame, offer, fee_pct));
+  const row = (label: string, name: "gross" | "fee" | "net") =>
+    html`<tr><th scope="row">${label}</th><td data-yield="${name}">${shown[name]}</td></tr>`;
   const price = new Intl.NumberFormat(words.date_locale, {
     style: "currency",
     currency: "EUR",
     maximumFractionDigits: 6,
   });
-  return html`${figure(frame, kwh, yielded, via ? partner : null)}
+  return html`${figure(frame, shown, via ? partner : null)}
 <table class="sum" aria-label="${said.sum}">
-<tbody>${row(said.gross, yielded.gross)}
-${row(said.costs(inNumber(words, fee_pct)), -yielded.fee)}</tbody>
-<tfoot>${row(via ? said.for_partner(partner) : said.for_you, yielded.net)}</tfoot>
+<tbody>${row(said.gross, "gross")}
+${row(said.costs(inNumber(words, fee_pct)), "fee")}</tbody>
+<tfoot>${row(via ? said.for_partner(partner) : said.for_you, "net")}</tfoot>
 </table>
 ${via ? html`<p>${said.ask_partner(partner)}</p>` : ""}
-${askKwh(frame, page, offer, wishes)}
-<p class="quiet">${said.computed(inNumber(words, kwh), inNumber(words, ere_per_kwh), price.format(price_per_ere_eur))}</p>`;
+${askKwh(frame, page, offer, fee_pct, wishes)}
+<p class="quiet">${sayKwh((said_kwh) => said.computed(said_kwh, inNumber(words, ere_per_kwh), price.format(price_per_ere_eur)), shown.kwh)}</p>`;
 }
 
-function yieldOf(kwh: number, { ere_per_kwh, price_per_ere_eur }: Priced, fee_pct: number): Estimate {
-  return estimateOf([kwh, ere_per_kwh, price_per_ere_eur], fee_pct);
+/** What the script of the page estimates with, too. */
+function factsOf({ words }: Frame, { ere_per_kwh, price_per_ere_eur }: Priced, fee_pct: number): YieldFacts {
+  return { ere_per_kwh, price_per_ere_eur, fee_pct, date_locale: words.date_locale };
 }
 
-/** About what comes of it in a year, in large: whole euros, unless it is a few. */
-function figure({ words }: Frame, kwh: number, { net }: Estimate, partner: string | null): Html {
+/** About what comes of it in a year, in large. */
+function figure({ words }: Frame, { about, kwh }: Record<"about" | "kwh", string>, partner: string | null): Html {
   const { a_year, a_year_to } = words.offer;
-  const digits = net < 10 ? 2 : 0;
-  const euro = new Intl.NumberFormat(words.date_locale, {
-    style: "currency",
-    currency: "EUR",
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
-  const said = inNumber(words, kwh);
-  return html`<p class="amount"><strong>± ${euro.format(net)}</strong> ${partner === null ? a_year(said) : a_year_to(said, partner)}</p>`;
+  return html`<p class="amount"><strong data-yield="about">${about}</strong> ${sayKwh((said) => (partner === null ? a_year(said) : a_year_to(said, partner)), kwh)}</p>`;
+}
+
+/** A sentence in which the script finds the kWh. No name holds a line break. */
+function sayKwh(sentence: (kwh: string) => string, kwh: string): Html {
+  const [before, after] = sentence("\n").split("\n");
+  return html`${before}<span data-yield="kwh">${kwh}</span>${after}`;
 }
 
 /** The customer's own number, and which was meant where it may be two. */
-function askKwh(frame: Frame, page: string, offer: Offer, wishes: Wishes): Html {
+function askKwh(frame: Frame, page: string, offer: Priced & Offer, fee_pct: number, wishes: Wishes): Html {
   const { words, to, locale } = frame;
   const { offer: said } = words;
   const { years, typed, meant } = wishes;
-  return html`<form method="get" action="${to(page).split("?")[0]}#offer">
+  return html`<form method="get" action="${to(page).split("?")[0]}#offer" data-yields="${JSON.stringify(factsOf(frame, offer, fee_pct))}">
 <input type="hidden" name="lang" value="${locale}">${years ? html`<input type="hidden" name="years" value="${years}">` : ""}
 ${textInput({
   id: "kwh",

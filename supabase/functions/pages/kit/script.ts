@@ -1,17 +1,25 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import { createHash } from "node:crypto";
+import { readNumber } from "#shared/values/typed_number.ts";
+import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
 
 /**
  * What a page adds in a browser that runs scripts; every page works without. The browser gets the text of this function, so it
- * uses nothing from outside itself.
+ * uses nothing from outside itself but its arguments, which are functions of the pages.
  *
  * - A form is sent once, however often its button is pressed, and says that it is under way.
  * - What has `data-copy` gets a button that copies it.
  * - What is typed in a field with `data-group` is shown in groups of that many signs.
+ * - An estimate is made again while the kWh are typed, by the rule that made it on the page.
  * - A plot says the value of a bar under the pointer, or chosen with the arrow keys: `data-value` of the bar.
  */
-function react(): void {
+function react(
+  read: typeof readNumber,
+  kwh: typeof kwhOf,
+  estimate: typeof estimateOf,
+  shown: typeof shownYield,
+): void {
   const { sayCopy: copy = "", sayCopied: copied = "", sayBusy: busy = "" } = document.currentScript?.dataset ?? {};
 
   const end = (form: HTMLFormElement) => {
@@ -67,6 +75,19 @@ function react(): void {
     });
   }
 
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-yields]")) {
+    const offer = form.closest(".offer");
+    const facts = JSON.parse(form.dataset.yields ?? "");
+    offer?.querySelector(".amount")?.setAttribute("aria-live", "polite");
+    form.querySelector<HTMLInputElement>("[name=kwh]")?.addEventListener("input", (event) => {
+      const meant = kwh(read, (event.target as HTMLInputElement).value);
+      // not a number, or one of two: the button asks
+      if (meant.length !== 1) return;
+      for (const [name, text] of Object.entries(shown(estimate, meant[0] as number, facts)))
+        for (const place of offer?.querySelectorAll(`[data-yield=${name}]`) ?? []) place.textContent = text;
+    });
+  }
+
   for (const plot of document.querySelectorAll<SVGSVGElement>("svg.bars")) {
     const bars = [...plot.querySelectorAll<SVGElement>("[data-value]")];
     if (bars.length === 0) continue;
@@ -98,7 +119,7 @@ function react(): void {
   }
 }
 
-export const SCRIPT = `(${react})();`;
+export const SCRIPT = `(${react})(${[readNumber, kwhOf, estimateOf, shownYield].join()});`;
 
 /** Changes with the script: a page never meets that of another version. */
 export const SCRIPT_VERSION = createHash("sha256").update(SCRIPT).digest("hex").slice(0, 12);
