@@ -131,14 +131,15 @@ export function newBrowser(world: World) {
     { form, headers = {} }: { form?: Record<string, string> | FormData; headers?: Record<string, string> } = {},
   ): Promise<PageAnswer> => {
     const url = new URL(address, world.environment.config.PAGES_URL);
-    const cookies = [...jar.values()].filter(({ path }) => `${url.pathname}/`.startsWith(`${path}/`));
+    const cookiesOf = ({ pathname }: URL) =>
+      [...jar.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`)).map(({ cookie }) => cookie);
     // as bytes: a stream of a form with files says nothing good of being cancelled
     const multipart = form instanceof FormData ? new Response(form) : null;
     const body = multipart ? await multipart.arrayBuffer() : new URLSearchParams(form as Record<string, string>);
     const sent = {
       "content-type": multipart?.headers.get("content-type") ?? "",
       "x-forwarded-for": "192.0.2.9",
-      cookie: cookies.map(({ cookie }) => cookie).join("; "),
+      cookie: cookiesOf(url).join("; "),
       ...(form ? { "sec-fetch-site": "same-origin" } : {}),
       ...headers,
     };
@@ -152,9 +153,13 @@ export function newBrowser(world: World) {
     keep(response.headers);
     const returned = response.headers.getSetCookie().find((set) => /^(__Secure-)?form=/.test(set));
     if (form && response.status === 303 && returned) {
+      const next = new URL(response.headers.get("location") ?? "", url);
       // its own cookie, whatever came back to this browser meanwhile
-      const cookie = [sent.cookie, returned.split(";")[0]].filter(Boolean).join("; ");
-      return ask(response.headers.get("location") ?? "", { headers: { ...headers, cookie } });
+      const others = headers.cookie
+        ? [headers.cookie]
+        : cookiesOf(next).filter((each) => !/^(__Secure-)?form=/.test(each));
+      const cookie = [...others, returned.split(";")[0]].join("; ");
+      return ask(next.href, { headers: { ...headers, cookie } });
     }
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, location: response.headers.get("location") };

@@ -107,8 +107,9 @@ export const revoke = onClaim(holds, async (visit) => {
   if (code === null) return again(errors.code_missing);
   const { refused } = await visit.attempt(visit.flow.revoke(code, visit.session?.proved_by), REFUSALS.revoke);
   if (refused && refused.code !== "claim_not_open") return again(errors[refused.code]);
-  if (!refused) visit.became("revoked");
-  return visit.go("");
+  if (refused) return visit.go("");
+  visit.became("revoked");
+  return visit.done("/mandate", "withdrawn");
 });
 
 /** The text, to be kept: as it was signed, for these years or those after, or with years in the address as it would be. */

@@ -99,7 +99,7 @@ export const saveStep = onClaim(
         ? visit.go("")
         : again(errorsOf(refused.code, { form, words, kit: frame.words }));
     visit.became("saved");
-    return visit.go(next);
+    return isLater(claim, name) && name === "payout" ? visit.done("/earnings", "account_changed") : visit.go(next);
   },
   aboutStep,
 );

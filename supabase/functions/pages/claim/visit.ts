@@ -1,8 +1,10 @@
+import { hashAddress } from "#shared/auth/tokens.ts";
 import { ClaimFlow, type ClaimProof, type CodePurpose, type LaterStep, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { beginClaimSession, type ClaimSession, claimPath, isFormOf, readClaimSession } from "../kit/claim_session.ts";
 import { wishesOf } from "../kit/offer.ts";
+import { leave } from "../kit/returned.ts";
 import { choicesOf, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
@@ -42,8 +44,12 @@ export class ClaimVisit extends Visit<Name> {
     this.flow = flow;
     this.session = readClaimSession(c, environment, flow.draft_id);
     this.claim = claim;
+    const { to } = this.frame;
     this.frame = {
       ...this.frame,
+      ...(this.#isFromMijn
+        ? { to: (page, query = {}) => (page ? to(page, { ...query, from: "mijn" }) : this.#mijn("")) }
+        : {}),
       form_token: this.session?.form_token ?? "",
       signed: claim.signed !== undefined,
       // a page that only says how things are names nobody
@@ -58,6 +64,24 @@ export class ClaimVisit extends Visit<Name> {
     const { c, environment, address_hash } = visit;
     const session = readClaimSession(c, environment, flow.draft_id);
     return new ClaimVisit(visit, flow, await flow.open<Claim>({ address_hash, session, ...about }));
+  }
+
+  /** Whether a button of the person's own pages led here: what they do then ends there. */
+  get #isFromMijn(): boolean {
+    return this.c.req.query("from") === "mijn" && this.claim.signed !== undefined;
+  }
+
+  #mijn(section: string): string {
+    return `${this.c.var.root}/mijn${section}?lang=${this.locale}`;
+  }
+
+  /** Something was done: told on the person's own page that led here, or shown by the page of the claim. */
+  done(section: "/earnings" | "/mandate", news: string): Response {
+    const { c, environment, claim } = this;
+    if (!this.#isFromMijn) return this.go("");
+    const place = { path: `${c.var.root}/mijn${section}`, whose: hashAddress(environment, claim.email ?? "") };
+    leave(c, environment, place, { typed: new URLSearchParams({ news }), errors: {} });
+    return c.redirect(this.#mijn(section), 303);
   }
 
   /** What may be signed: for each of the periods, the shortest first. */

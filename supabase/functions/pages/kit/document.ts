@@ -2,14 +2,7 @@ import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
 import { html } from "./html.ts";
 import type { KitWords } from "./words.ts";
 
-/** A moment as people in the Netherlands read it. */
-export function longMoment(moment: string, { date_locale }: KitWords): string {
-  return new Intl.DateTimeFormat(date_locale, {
-    dateStyle: "long",
-    timeStyle: "short",
-    timeZone: "Europe/Amsterdam",
-  }).format(new Date(moment));
-}
+export { longMoment } from "#shared/domain/mandate_text/mandate_text.ts";
 
 /** The month of a day, as people write it. */
 export function longMonth(day: string, { date_locale }: KitWords): string {

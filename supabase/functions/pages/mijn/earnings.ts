@@ -19,9 +19,13 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
   const words = WORDS[locale].earnings;
   const { year, position, prices, left_out, accounts, payouts } = earnings;
   const cpo = settles(accounts);
+  const [held = null] = accounts
+    .flatMap(({ iban_held_until }) => iban_held_until ?? [])
+    .sort()
+    .reverse();
   return ownPage(frame, "/earnings", earnings.email, {
     title: words.title(year),
-    body: html`${newsOf(news === "account_changed" ? words.changed : undefined)}
+    body: html`${newsOf(news === "account_changed" && held ? words.changed(longMoment(held, frame.words)) : undefined)}
 ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
 <h2 class="first">${words.quarters}</h2>
 ${quarterTable(frame, earnings, cpo !== null)}

@@ -158,7 +158,8 @@ export const en: MijnWords = {
     net: "After our fee",
     paid_via: (cpo) => `What we paid ${cpo} for you`,
     payout_via: (amount, day, cpo) => `${amount} to ${cpo} on ${day}: statement as PDF`,
-    changed: "Your account number was changed. We have mailed you about it too.",
+    changed: (moment) =>
+      `Your account number was changed. We have mailed you about it too. For your safety we transfer nothing to it for 48 hours: until ${moment}. After that we pay you on this number.`,
     fee: "What our service costs",
     fee_is: (percent) =>
       `${percent}% of what your ERE earn, VAT included. We keep that; you never pay anything yourself. The percentage is in your mandate and does not change while the mandate is in force.`,

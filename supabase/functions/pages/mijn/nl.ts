@@ -162,7 +162,8 @@ export const nl = {
     net: "Na onze kosten",
     paid_via: (cpo: string) => `Wat wij voor u aan ${cpo} hebben betaald`,
     payout_via: (amount: string, day: string, cpo: string) => `${amount} aan ${cpo} op ${day}: overzicht als pdf`,
-    changed: "Uw rekeningnummer is gewijzigd. Wij hebben u dat ook gemaild.",
+    changed: (moment: string) =>
+      `Uw rekeningnummer is gewijzigd. Wij hebben u dat ook gemaild. Voor uw veiligheid maken wij er 48 uur niets naar over: tot ${moment}. Daarna betalen wij u op dit nummer.`,
     fee: "Wat onze dienst kost",
     fee_is: (percent: string) =>
       `${percent}% van wat uw ERE opbrengen, inclusief btw. Wij houden dat in; u betaalt nooit zelf iets. Dit percentage staat in uw machtiging en verandert niet zolang die geldt.`,

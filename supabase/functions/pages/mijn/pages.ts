@@ -118,10 +118,8 @@ const openClaim = withLogin(async (visit) => {
   const { draft_id } = answer;
   const proof = { proved_by: "code", stage: "active" } as const;
   beginClaimSession(c, environment, { draft_id }, proof, c.var.root, CLAIM_SECONDS);
-  return c.redirect(
-    `${claimPath(c.var.root, environment, { draft_id })}${page}?${new URLSearchParams({ lang: locale })}`,
-    303,
-  );
+  const query = new URLSearchParams({ lang: locale, ...(page ? { from: "mijn" } : {}) });
+  return c.redirect(`${claimPath(c.var.root, environment, { draft_id })}${page}?${query}`, 303);
 });
 
 const showChargers = withLogin(async (visit) => {

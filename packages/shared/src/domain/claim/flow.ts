@@ -154,7 +154,12 @@ export class ClaimFlow {
     brand: Brand | null,
   ): Promise<unknown> {
     const { config } = this.environment;
-    const content = { brand: brand ?? { name: config.SERVICE_NAME }, iban_masked: `**** ${iban?.last4}` };
+    const content = {
+      brand: brand ?? { name: config.SERVICE_NAME },
+      iban_masked: `**** ${iban?.last4}`,
+      // as long as private.payees waits
+      held_until: new Date(this.environment.now().getTime() + 48 * 3600 * 1000).toISOString(),
+    };
     const mail = iban ? aboutMail(config, "customer_iban_changed", locale, content) : null;
     const hashes = code ? this.#hashesOf(code, "iban", browser) : {};
     return this.#call("complete_claim", { step, answers, iban, missing, mail, proved_by, ...hashes });

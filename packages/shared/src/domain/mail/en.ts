@@ -197,6 +197,7 @@ export const en: MailMessages = {
     lines: (partner, iban) => [
       `The compensation of your registration through ${partner} goes to account number ${iban} from now on.`,
     ],
+    held: (moment) => `For your safety we transfer nothing to it for 48 hours: until ${moment}.`,
     after: "Did you do this yourself? Then there is nothing you need to do.",
     unexpected: "Did you not do this? Tell us at once.",
   },

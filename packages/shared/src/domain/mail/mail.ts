@@ -1,4 +1,5 @@
 import type { Brand, ShownLogo } from "#shared/domain/brand.ts";
+import { longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, layOut, MAIL_MESSAGES, type Service, sentBy, type Written } from "./layout.ts";
 import { type Notice, type NoticeReader, noticeContent } from "./notices.ts";
@@ -40,8 +41,8 @@ export type Contents = {
   );
   /** To whoever manages a partner: its share goes to another account from now on. */
   iban_changed: { partner_name: string; iban_masked: string; account_holder: string };
-  /** To a customer who gave an account number after signing, the first one or another. */
-  customer_iban_changed: { brand: Brand; iban_masked: string };
+  /** To a customer who gave an account number after signing, the first one or another. Release 0.9.0 stored no `held_until`. */
+  customer_iban_changed: { brand: Brand; iban_masked: string; held_until?: string };
   /** To whoever manages a partner, and to the operator. `since` is when it began to fail. */
   webhook_failing: { partner_name: string; url: string; since: string };
   webhook_disabled: { partner_name: string; url: string; since: string };
@@ -196,11 +197,19 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
     after: message.after,
     unexpected: message.unexpected,
   }),
-  customer_iban_changed: ({ brand, iban_masked }, { customer_iban_changed: message, hello }) => ({
+  customer_iban_changed: (
+    { brand, iban_masked, held_until },
+    { customer_iban_changed: message, hello },
+    _,
+    locale,
+  ) => ({
     subject: message.subject,
     ...sentBy(brand),
     greeting: hello,
-    lines: message.lines(brand.name, iban_masked),
+    lines: [
+      ...message.lines(brand.name, iban_masked),
+      ...(held_until ? [message.held(longMoment(held_until, MANDATE_WORDS[locale]))] : []),
+    ],
     after: message.after,
     unexpected: message.unexpected,
   }),

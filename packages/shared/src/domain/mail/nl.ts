@@ -205,6 +205,7 @@ export const nl = {
     lines: (partner: string, iban: string) => [
       `De vergoeding van uw aanmelding via ${partner} gaat voortaan naar rekeningnummer ${iban}.`,
     ],
+    held: (moment: string) => `Voor uw veiligheid maken wij er 48 uur niets naar over: tot ${moment}.`,
     after: "Heeft u dit zelf gedaan? Dan hoeft u niets te doen.",
     unexpected: "Heeft u dit niet gedaan? Laat het ons dan meteen weten.",
   },

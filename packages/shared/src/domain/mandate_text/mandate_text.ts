@@ -98,6 +98,15 @@ function addressOf(facts: Facts, words: MandateWords["document"]): string {
   return facts.street ? `${facts.street} ${number}, ${place}` : `${place}, ${words.house_number} ${number}`;
 }
 
+/** A moment as people in the Netherlands read it. */
+export function longMoment(moment: string, { date_locale }: Pick<MandateWords, "date_locale">): string {
+  return new Intl.DateTimeFormat(date_locale, {
+    dateStyle: "long",
+    timeStyle: "short",
+    timeZone: "Europe/Amsterdam",
+  }).format(new Date(moment));
+}
+
 /** A day, or the day of a moment in the Netherlands, as people write it. */
 export function longDate(date: string, { date_locale }: Pick<MandateWords, "date_locale">): string {
   return new Intl.DateTimeFormat(date_locale, { dateStyle: "long", timeZone: "Europe/Amsterdam" }).format(
