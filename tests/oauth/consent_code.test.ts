@@ -55,7 +55,7 @@ async function asked(address = email, visit = consentVisit(world, app)) {
 describe("§4.5 signing in by a mailed code", () => {
   test("whose login a claim made gives an app access: from the mail to the tokens", async () => {
     const visit = consentVisit(world, app, { scope: "sessions:read", state: "x&y=z" });
-    expect((await visit.show()).html).toContain(`formaction="/pages/consent/mail-code?`);
+    expect((await visit.show()).html).toContain(`action="/pages/consent/mail-code?`);
     const { code, page } = await asked(email, visit);
     expect([page.status, page.heading]).toEqual([200, "Enter the code"]);
     expect(page.html).toContain(email);

@@ -208,7 +208,7 @@ describe.skipIf(noBrowser)(
           await page.locator("main form .button").first().click();
           expect(await page.getByRole("status").textContent()).toContain("Wat u invulde, staat daarna weer klaar");
           await page.locator("#email").fill(empty.email);
-          await page.locator("[formaction]").click();
+          await page.locator("form[action*='/mail-code'] .button").click();
           await page.locator("#code").fill(await signInCode(world, empty.email));
           await page.locator(".actions .button").click();
           await page.locator(".signed-in").waitFor();
@@ -227,7 +227,7 @@ describe.skipIf(noBrowser)(
         await world.row("delete from core.page_sessions where user_id = $1 returning 1", empty.user_id);
         await page.locator("main form .button").first().click();
         await page.locator("#email").fill(full.email);
-        await page.locator("[formaction]").click();
+        await page.locator("form[action*='/mail-code'] .button").click();
         await page.locator("#code").fill(await signInCode(world, full.email));
         await page.locator(".actions .button").click();
         await page.locator(".signed-in").waitFor();

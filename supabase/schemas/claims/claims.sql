@@ -279,6 +279,19 @@ comment on function private.draft_for(core.drafts, text) is
   'The draft for a session proved by code or link. An IBAN entered behind a sign-in link may be the partner''s, which could have opened the link. A customer who proved the address by a code enters it again.';
 grant execute on function private.draft_for(core.drafts, text) to api_owner;
 
+create function private.claim_login(draft core.drafts, session jsonb) returns text
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  return (select u.email from auth.users u
+           where session ->> 'proved_by' = 'code' and u.id = draft.user_id and u.email = draft.email
+             and private.login_proved(u, draft.partner_id) and private.login_stands(u.id));
+end $$;
+comment on function private.claim_login(core.drafts, jsonb) is
+  'The address of the login that a browser may be signed in to from a signed claim: its session proved the address by a code, and so did the owner of the login. Null for any other login at that address. Definer, because logins belong to Supabase Auth.';
+grant execute on function private.claim_login(core.drafts, jsonb) to api_owner;
+
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 set search_path = ''
@@ -303,6 +316,7 @@ begin
                                       'fee_pct', (private.own_partner()).default_fee_pct);
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
+      'login', private.claim_login(draft, request -> 'session'),
       'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
     -- what the partner uploaded describes the first charger, not a second one
     answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;

@@ -34,6 +34,7 @@ export const claim: Flow = {
     { method: "GET", path: `${PATH}/document`, run: does("download") },
     { method: "GET", path: `${PATH}/pdf`, run: does("downloadPdf") },
     { method: "GET", path: `${PATH}/statement/:line`, run: does("downloadStatement") },
+    { method: "POST", path: `${PATH}/mijn`, run: does("openOwnPages") },
     { method: "GET", path: `${PATH}/revoke`, run: does("showRevoke") },
     { method: "POST", path: `${PATH}/revoke-code`, run: does("sendRevokeCode") },
     { method: "POST", path: `${PATH}/revoke`, run: does("revoke") },

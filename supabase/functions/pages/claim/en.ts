@@ -147,7 +147,8 @@ export const en: ClaimWords = {
     change: "Change something",
   },
   done: {
-    own_pages: "Your own pages: what you charge and what it earns",
+    own_pages: "Go to your own pages",
+    own_pages_are: "Your own pages show what you charge, what it earns and how far your registration is.",
     title: "You are registered",
     thanks: (date) => `Your mandate was signed on ${date}. We have mailed you a copy.`,
     signed_on: (date) => `You had signed it on ${date}.`,

@@ -8,6 +8,8 @@ export type ClaimFrame = Frame & {
   form_token: string;
   /** A step then stands by itself: it leads back to the page of the signed claim. */
   signed: boolean;
+  /** Whether this browser may go on to the own pages without another code. */
+  opens_own: boolean;
 };
 
 /** Where each page stands in the list of steps. */

@@ -43,6 +43,8 @@ export type Claim = {
   /** Newest first; the day as 2026-12-31. */
   payouts?: { line_id: string; paid_on: string; amount_eur: number }[];
   return_url?: string | null;
+  /** The address of their login, where this browser may be signed in to it. */
+  login?: string | null;
 };
 
 export type Answers = {

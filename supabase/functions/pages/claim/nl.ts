@@ -147,7 +147,8 @@ export const nl = {
     change: "Iets aanpassen",
   },
   done: {
-    own_pages: "Uw eigen pagina's: wat u laadt en wat het oplevert",
+    own_pages: "Naar uw eigen pagina's",
+    own_pages_are: "Op uw eigen pagina's ziet u wat u laadt, wat het oplevert en hoe ver uw aanmelding is.",
     title: "U bent aangemeld",
     thanks: (date: string) => `Uw machtiging is ondertekend op ${date}. Wij hebben u een kopie gemaild.`,
     signed_on: (date: string) => `U had de machtiging ondertekend op ${date}.`,

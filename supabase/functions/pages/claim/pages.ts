@@ -1,4 +1,5 @@
 import { showEnter, useEnter } from "./enter.ts";
+import { openOwnPages } from "./own.ts";
 import { prove, sendCode, showProof, start } from "./prove.ts";
 import {
   download,
@@ -35,6 +36,7 @@ export const pages = {
   download,
   downloadPdf,
   downloadStatement,
+  openOwnPages,
   showRevoke,
   sendRevokeCode,
   revoke,

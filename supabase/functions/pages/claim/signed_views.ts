@@ -76,6 +76,7 @@ ${
 <p>${words.signed_on(longDate(signed.signed_at, kit))}</p></div>`
     : html`<div class="status done"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p></div>`
 }
+${ownPages(frame)}
 ${showValidity(
   frame,
   signed,
@@ -104,8 +105,19 @@ ${keptText(frame, claim.renewal, kit.sign.again)}`
     : ""
 }
 ${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${kit.withdrawal.title}</a></p>`}
-<p class="save"><a class="link" href="${frame.root}/mijn?lang=${frame.locale}">${words.own_pages}</a></p>`,
+`,
   });
+}
+
+/** On to their own pages: signed in, where the code that signed was typed in this browser a moment ago. */
+function ownPages(frame: ClaimFrame): Html {
+  const { own_pages, own_pages_are } = WORDS[frame.locale].done;
+  return html`<p>${own_pages_are}</p>
+${
+  frame.opens_own
+    ? html`<form class="actions" method="post" action="${frame.to("/mijn")}">${formToken(frame)}<button class="button">${own_pages}</button></form>`
+    : html`<div class="actions"><a class="button" href="${frame.root}/mijn?lang=${frame.locale}">${own_pages}</a></div>`
+}`;
 }
 
 /** What was paid, each with its statement. */

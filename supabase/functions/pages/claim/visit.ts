@@ -52,6 +52,7 @@ export class ClaimVisit extends Visit<Name> {
         : {}),
       form_token: this.session?.form_token ?? "",
       signed: claim.signed !== undefined,
+      opens_own: Boolean(this.session?.is_fresh && claim.login),
       // a page that only says how things are names nobody
       ...(claim.state === "open" || claim.signed ? { brand: claim.brand } : {}),
     };
@@ -168,6 +169,7 @@ export const signable = (claim: Claim) => Boolean(claim.facts) && (underWay(clai
 /** Answers are shown to a session that proves the address alone. */
 export const underWay = ({ state, status, answers }: Claim) =>
   state === "open" && status === "claimed" && answers !== undefined;
+export const isSigned = ({ signed }: Claim) => signed !== undefined;
 export const holds = ({ signed }: Claim) => signed?.status === "signed";
 
 /** What can be given after the signature; a charger only while the mandate holds, an account number also for what it still pays. */

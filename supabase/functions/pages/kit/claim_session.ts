@@ -10,6 +10,8 @@ const NAME = "claim";
 const PROOFS = ["code", "link"] as const;
 const STAGES: readonly Stage[] = ["invited", "claimed", "active"];
 const SECONDS = 24 * 3600;
+/** As long as private.require_recent_sign_in calls a sign-in recent. */
+const FRESH_SECONDS = 15 * 60;
 
 /**
  * A browser in which the address of a draft was proven. A forwarded link has none, and is asked for a code. What of it still
@@ -18,6 +20,8 @@ const SECONDS = 24 * 3600;
 export type ClaimSession = ClaimProof & {
   /** What every form of this session sends along, so that no other page can send one. */
   form_token: string;
+  /** Begun a moment ago: it may go on to the own pages without another code. */
+  is_fresh: boolean;
 };
 
 /** The session of this draft that the browser shows, or null. Nothing is stored: the cookie is its own proof, bound to the draft. */
@@ -29,9 +33,11 @@ export function readClaimSession(c: Context, environment: Environment, draft_id:
   if (!proof || !proved_by || !stage) return null;
   const key = keyOfMac(environment, provedIn(draft_id, expires, { proved_by, stage }, nonce), proof);
   if (!key) return null;
-  if (Number(expires) * 1000 <= environment.now().getTime()) return null;
+  const left = Number(expires) - environment.now().getTime() / 1000;
+  if (left <= 0) return null;
   // under the key of the session, so that a form that was open while keys rotate is still its own
-  return { proved_by, stage, form_token: mac(environment, `form:${proof}`, key).slice(0, 22) };
+  const form_token = mac(environment, `form:${proof}`, key).slice(0, 22);
+  return { proved_by, stage, form_token, is_fresh: left > SECONDS - FRESH_SECONDS };
 }
 
 /** A draft, by the link that its customer came by: the newest, unless told. */

@@ -9,8 +9,11 @@ export function textInput({
   required = false,
   attributes = html``,
   value,
+  name,
   ...field
 }: Field & {
+  /** Where it is not the id. */
+  name?: string;
   type?: "text" | "tel" | "email" | "password";
   required?: boolean;
   /** Left out of a field that always begins empty. */
@@ -20,7 +23,7 @@ export function textInput({
   return html`<div class="field">
 <label for="${field.id}">${field.label}</label>
 ${notes(field)}
-<input type="${type}" id="${field.id}" name="${field.id}"${value === undefined ? "" : html` value="${value ?? ""}"`}${described(field)}${attributes}${required ? html` required` : ""}>
+<input type="${type}" id="${field.id}" name="${name ?? field.id}"${value === undefined ? "" : html` value="${value ?? ""}"`}${described(field)}${attributes}${required ? html` required` : ""}>
 </div>`;
 }
 

@@ -213,7 +213,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     const password = this.form.get("password") ?? "";
     if (!address || !password) {
       return this.refuseSignIn({
-        ...(address ? {} : { email: words.email }),
+        ...(address ? {} : { login: words.email }),
         ...(password ? {} : { password: words.password }),
       });
     }

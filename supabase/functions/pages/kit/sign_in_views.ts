@@ -2,7 +2,8 @@ import { codeInput, textInput } from "./fields.ts";
 import { type Frame, type Html, layout } from "./frame.ts";
 import { html } from "./html.ts";
 
-export type SignInErrors = { email?: string | undefined; password?: string | undefined };
+/** By the ids of the fields; `login` is the address beside the password. */
+export type SignInErrors = { email?: string | undefined; login?: string | undefined; password?: string | undefined };
 
 /** What a page to sign in on shows of this browser; `again`: the form before did not come from it. */
 export type SignInShown = { form_token: string; email: string; errors: SignInErrors; again: boolean };
@@ -21,17 +22,19 @@ export function signInPage(
     errors,
     body: html`${again ? html`<p class="panel" role="alert">${words.again}</p>` : ""}
 ${why}
+<form method="post" action="${to("/mail-code")}" novalidate>
+${formToken(form_token)}
+${addressInput("email", words.email, words.how, email, errors.email)}
+<div class="actions">
+<button class="button">${words.mail_code}</button>
+${instead}
+</div>
+</form>
+<details${errors.login || errors.password ? html` open` : ""}>
+<summary>${words.by_password}</summary>
 <form method="post" action="${to("/sign-in")}" novalidate>
 ${formToken(form_token)}
-${textInput({
-  id: "email",
-  type: "email",
-  label: words.email,
-  error: errors.email,
-  value: email,
-  required: true,
-  attributes: html` autocomplete="username" maxlength="254" autocapitalize="none" spellcheck="false"`,
-})}
+${addressInput("login", words.email, undefined, email, errors.login)}
 ${textInput({
   id: "password",
   type: "password",
@@ -40,16 +43,30 @@ ${textInput({
   required: true,
   attributes: html` autocomplete="current-password"`,
 })}
-<div class="actions">
-<button class="button">${words.submit}</button>
-${instead}
-</div>
-<div class="sheet">
-<h2>${words.no_password}</h2>
-<p class="quiet">${words.no_password_help}</p>
-<button class="button second" formaction="${to("/mail-code")}">${words.mail_code}</button>
-</div>
-</form>`,
+<button class="button second">${words.submit}</button>
+</form>
+</details>`,
+  });
+}
+
+/** Two forms have it: in one form, Enter in the field of the password would press the button that mails a code. */
+function addressInput(
+  id: string,
+  label: string,
+  hint: string | undefined,
+  value: string,
+  error: string | undefined,
+): Html {
+  return textInput({
+    id,
+    name: "email",
+    type: "email",
+    label,
+    hint,
+    error,
+    value,
+    required: true,
+    attributes: html` autocomplete="username" maxlength="254" autocapitalize="none" spellcheck="false"`,
   });
 }
 

@@ -52,7 +52,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   protected override readonly signInPath = "/sign-in";
   #visitor: Visitor | undefined;
 
-  constructor({ c, environment, declared }: Visit<Name>, area: Area<Section, Name>) {
+  constructor({ c, environment, declared }: Pick<Visit, "c" | "environment" | "declared">, area: Area<Section, Name>) {
     const { lang: _now, ...query } = c.req.query();
     super(c, environment, declared, {
       path: area.path,

@@ -9,6 +9,10 @@ import type { OwnFrame } from "./signed_in.ts";
 /** What an area calls its menu, and each section. */
 type Menu<Section extends string> = { label: string } & Record<Section, string>;
 
+/** More sections than this do not fit a phone: the first four are shown there, and the others are under "more". */
+const FITS = 6;
+const SHOWN = 4;
+
 /** A page of somebody who is signed in: the menu above it, and the way out below. */
 export function areaPage<Section extends string>(
   frame: OwnFrame,
@@ -18,10 +22,14 @@ export function areaPage<Section extends string>(
   signed_in: string,
   { body, ...page }: Page,
 ): Html {
+  const link = (each: Section, wide = false) =>
+    html`<a href="${frame.to(each)}"${wide ? html` class="wider"` : ""}${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
+  const folded = sections.length > FITS ? sections.slice(SHOWN) : [];
   return layout(frame, {
     ...page,
     menu: html`<nav class="menu" aria-label="${menu.label}">
-${sections.map((each) => html`<a href="${frame.to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`)}
+${sections.map((each) => link(each, folded.includes(each)))}
+${folded.length > 0 ? html`<details class="more"><summary${folded.includes(section) ? html` class="here"` : ""}>${frame.words.more}</summary>${folded.map((each) => link(each))}</details>` : ""}
 </nav>`,
     body: html`${body}
 <form class="signed-in" method="post" action="${frame.to("/sign-out")}">

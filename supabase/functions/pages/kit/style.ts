@@ -67,8 +67,12 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .menu a { margin-bottom: -1px; }
 .menu a:hover, .years a:hover { border-bottom-color: var(--edge); }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
+.menu .more { display: none; margin: 0; }
+.menu summary { padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
+.menu .here { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
+@media (max-width: 40rem) { .menu > .wider { display: none; } .menu .more { display: block; } .menu .more[open] { flex-basis: 100%; } }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
-@media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu a { padding: 0 .5rem; } }
+@media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } }
 
 @media (min-width: 48rem) { .wide table { min-width: 62rem; } }
 .wide td, .wide th { padding-left: .75rem; padding-right: .75rem; }

@@ -42,7 +42,7 @@ ${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_i
 ${claimed && connects ? html`<h3>${words.add_ocpp}</h3>` : ""}
 ${
   connects
-    ? html`<p>${words.add_ocpp_how}</p>
+    ? html`<ol>${words.add_ocpp_how.map((line) => html`<li>${line}</li>`)}</ol>
 <form method="post" action="${frame.to("/chargers")}" novalidate>
 ${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}

@@ -15,7 +15,7 @@ export const en: MijnWords = {
     "/mandate": "Mandate",
     "/chargers": "Chargers",
     "/sharing": "Who sees what",
-    "/tokens": "Tokens",
+    "/tokens": "Own programs",
     "/data": "Data",
   },
   signed_in: (email) => `You are signed in as ${email}.`,
@@ -276,8 +276,8 @@ export const en: MijnWords = {
   },
 
   tokens: {
-    title: "Tokens for your own programs",
-    what: "With a token a program of your own, such as Home Assistant, can read your data. Share it with nobody: whoever has it can do what that program can.",
+    title: "Your own programs",
+    what: "A program of your own, such as Home Assistant, can read your data. For this you create a key (a token) here, and enter it in the program. Share it with nobody: whoever has it can do what that program can.",
     yours: "Your tokens",
     none: "You have no tokens.",
     made: "Made on",
@@ -333,14 +333,17 @@ export const en: MijnWords = {
     add_model: "Do you know its make and model? Then enter those, with the serial number.",
     add_model_action: "Choose make and model",
     add_ocpp: "Or have the charger connect by itself (OCPP)",
-    add_ocpp_how:
-      "Can you set an OCPP server in your charger? Then create an address and a password here, and enter them there.",
+    add_ocpp_how: [
+      "Give the charger a name below. You will get an address, an identity and a password.",
+      "Open the app or the web page of your charger. Look in its settings for “OCPP”, “backend” or “server”, and enter the three there.",
+      "Then see here whether the charger is connected. Does it not work? Ask your installer for help: they know this setting.",
+    ],
     name: "Name",
     name_hint: "What do you call this charger? For example Driveway.",
     submit: "Create address and password",
     new_title: "Enter this in your charger",
     new_once: "Write the password down now. We show it only once.",
-    address: "Address (OCPP server)",
+    address: "Address of our server",
     identity: "Identity",
     password: "Password",
     errors: {

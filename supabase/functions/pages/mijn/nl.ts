@@ -14,7 +14,7 @@ export const nl = {
     "/mandate": "Machtiging",
     "/chargers": "Laadpalen",
     "/sharing": "Wie ziet wat",
-    "/tokens": "Tokens",
+    "/tokens": "Eigen programma's",
     "/data": "Gegevens",
   },
   signed_in: (email: string) => `U bent ingelogd als ${email}.`,
@@ -279,8 +279,8 @@ export const nl = {
   },
 
   tokens: {
-    title: "Tokens voor eigen programma's",
-    what: "Met een token leest een programma van uzelf uw gegevens, bijvoorbeeld Home Assistant. Deel een token met niemand: wie het heeft, kan hetzelfde als dat programma.",
+    title: "Eigen programma's",
+    what: "Een programma van uzelf kan uw gegevens lezen, bijvoorbeeld Home Assistant. U maakt daarvoor hier een sleutel (een token), en vult die in het programma in. Deel een token met niemand: wie het heeft, kan hetzelfde als dat programma.",
     yours: "Uw tokens",
     none: "U heeft geen tokens.",
     made: "Gemaakt op",
@@ -336,14 +336,17 @@ export const nl = {
     add_model: "Weet u merk en model? Dan vult u die in, met het serienummer.",
     add_model_action: "Kies merk en model",
     add_ocpp: "Of laat de laadpaal zelf verbinding maken (OCPP)",
-    add_ocpp_how:
-      "Kunt u in uw laadpaal een OCPP-server instellen? Dan krijgt u hier een adres en een wachtwoord om in te vullen.",
+    add_ocpp_how: [
+      "Geef de laadpaal hieronder een naam. U krijgt dan een adres, een identiteit en een wachtwoord.",
+      "Open de app of de webpagina van uw laadpaal. Zoek bij de instellingen naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
+      "Kijk daarna hier of de laadpaal verbonden is. Lukt het niet? Vraag uw installateur om hulp: die kent deze instelling.",
+    ],
     name: "Naam",
     name_hint: "Hoe noemt u deze laadpaal? Bijvoorbeeld Oprit.",
     submit: "Maak adres en wachtwoord",
     new_title: "Vul dit in uw laadpaal in",
     new_once: "Schrijf het wachtwoord nu op. Wij laten het maar één keer zien.",
-    address: "Adres (OCPP-server)",
+    address: "Adres van onze server",
     identity: "Identiteit",
     password: "Wachtwoord",
     errors: {

@@ -1,0 +1,31 @@
+import { signInByMail } from "#shared/auth/supabase_auth.ts";
+import { html } from "../kit/html.ts";
+import { type Area, SignedInVisit } from "../kit/signed_in.ts";
+import { isSigned, onClaim } from "./visit.ts";
+
+const AREA: Area<never, never> = {
+  id: "on to a person's own pages",
+  path: "/mijn",
+  sections: [],
+  caller: { kind: "session" },
+  sql: [],
+};
+
+/** The pages of the person who signed, as signing in to them begins. */
+class OwnPages extends SignedInVisit<never, never> {
+  protected why() {
+    return html``;
+  }
+}
+
+/**
+ * Signs the browser that has just proved the address in to the own pages. The login is one whose owner typed a code of ours: whoever
+ * made a login at the address before, or makes one later, is not signed in here.
+ */
+export const openOwnPages = onClaim(isSigned, async (visit) => {
+  const { c, environment, claim, session, locale } = visit;
+  const jwt = session?.is_fresh && claim.login ? await signInByMail(environment, claim.login) : null;
+  if (!jwt) return c.redirect(`${c.var.root}/mijn/sign-in?lang=${locale}`, 303);
+  visit.became("signed_in");
+  return new OwnPages({ c, environment, declared: AREA }, AREA).begin(jwt);
+});
