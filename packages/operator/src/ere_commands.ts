@@ -4,6 +4,7 @@ import { Argument, Option } from "commander";
 import { type Command, changed, limit, list, type Row, titled, whole } from "./command.ts";
 import { readCreditFile } from "./credit_file.ts";
 import type { Answer } from "./database.ts";
+import { showQuarter } from "./quarter.ts";
 import { fields, table } from "./text.ts";
 
 const quarter = () => new Argument("<quarter>", "a quarter, such as 2026-Q2");
@@ -71,6 +72,18 @@ function checked({ ok, checks, wrong }: Answer): string {
 }
 
 export const ERE_COMMANDS: Command[] = [
+  {
+    name: "quarter",
+    summary: "Show where each partner stands in a quarter, and the next command to type",
+    details:
+      "next is the first step that waits: wait (the quarter runs), open, submit, export, credit, sell, publish, pay, " +
+      "approve, send, settle or done. preview: months were delivered, and none can be booked. deliver: there are no " +
+      "months. due_eur is for customers and partners, without VAT. figures says whether the year's are published.",
+    example: "quarter 2026-Q3",
+    takes: [quarter(), ofPartner()],
+    ops: "quarter_show",
+    view: showQuarter,
+  },
   {
     name: "factor list",
     summary: "List the ERE per kWh of each year",

@@ -1,0 +1,50 @@
+// Where each partner stands in a quarter, and the command that comes next.
+
+import type { Row } from "./command.ts";
+import { count } from "./command.ts";
+import type { Answer } from "./database.ts";
+import { table } from "./text.ts";
+
+type Step = { step: string; booking?: string; batch?: string; ere?: number };
+
+/** What the person types next for a partner; undefined if there is nothing to type. */
+function nextCommand(quarter: string, slug: string, { step, booking, batch, ere }: Step): string | undefined {
+  const named = booking ?? `${quarter} --partner ${slug}`;
+  const commands: Record<string, string> = {
+    preview: `booking preview ${quarter} --partner ${slug}`,
+    open: `booking open ${quarter}`,
+    submit: `booking submit ${quarter}`,
+    export: `booking export ${named} --out ${slug}-${quarter}.csv`,
+    credit: `booking credit ${named} --file granted.csv`,
+    sell: `sale record ${named} --ere ${ere} --price <euro> --buyer <name> --reference <reference>`,
+    publish: `figures publish ${quarter.slice(0, 4)}`,
+    pay: "payout prepare",
+    approve: `payout approve ${batch}`,
+    send: `payout export ${batch} --out ${quarter}.xml`,
+    settle: `payout settle ${batch}`,
+  };
+  return commands[step];
+}
+
+export function showQuarter({ quarter, over, last_day, partners, without }: Answer): string {
+  const rows = partners as (Row & { partner_slug: string; next: Step })[];
+  const steps = rows.map(({ partner_slug, next }) => nextCommand(String(quarter), partner_slug, next));
+  const typed = [...new Set(steps.filter((step) => step !== undefined))];
+  return [
+    `${quarter}: ${over ? "over" : `runs until ${last_day}, and its bookings can be submitted after that`}. ` +
+      `${count(rows.length, "partner")} with months or bookings, ${without} without.`,
+    ...(rows.length > 0
+      ? [
+          table(
+            rows.map((row) => ({ ...row, next: row.next.step })),
+            "partner_slug next months kwh to_book left_out open submitted_kwh credited_ere sold_ere due_eur paid_eur figures".split(
+              " ",
+            ),
+          ),
+        ]
+      : []),
+    typed.length > 0
+      ? `Next\n${typed.map((command) => `  npm run -s operator -- ${command}`).join("\n")}`
+      : "Nothing to type now.",
+  ].join("\n\n");
+}

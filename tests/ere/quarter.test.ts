@@ -1,0 +1,119 @@
+// One quarter through its steps, as `operator quarter` shows them: where each partner stands, and what to type next.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sealIban } from "#shared/values/iban.ts";
+import { operate } from "../operator/operator.ts";
+import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await createPayoutWorld();
+});
+afterAll(() => world.close());
+
+const read = async (...words: string[]) =>
+  (await operate(["quarter", ...words], { OPERATOR_DATABASE_URL: world.database.url("operator") })).out;
+const states = async (quarter = "2026-Q2") => (await world.done(`quarter ${quarter}`)).partners;
+
+test("contract §8 quarter shows each step of a quarter, and the next command, which can be typed as it is", async () => {
+  expect(await read("2026-Q2")).toBe(
+    "2026-Q2: over. 0 partners with months or bookings, 3 without.\n\nNothing to type now.\n",
+  );
+  await world.customer({ "2026-04": 100, "2026-05": 200 });
+  await world.row("update core.accounts set iban_changed_at = '2026-01-01'");
+  const iban = sealIban(world.environment, world.partnerA.id, "NL20INGB0001234567");
+  await world.row(
+    "update core.partners set iban_ciphertext = $2, iban_key_id = $3, iban_last4 = $4, iban_holder = 'Partner A' where id = $1",
+    world.partnerA.id,
+    iban.ciphertext,
+    iban.key_id,
+    iban.last4,
+  );
+  await world.row("update core.partners set iban_changed_at = '2026-01-01'");
+  const typed = async (step: string, state: object, command: string) => {
+    expect(await states()).toMatchObject([{ partner_slug: "partner-a", next: { step }, ...state }]);
+    const said = await read("2026-Q2");
+    expect(said).toMatch(
+      /^2026-Q2: over\. 1 partner with months or bookings, 2 without\.\n\npartner_slug +next +months/,
+    );
+    expect(said).toContain(`Next\n  npm run -s operator -- ${command}\n`);
+  };
+  await typed("open", { months: 2, kwh: 300, to_book: 2, open: 0 }, "booking open 2026-Q2");
+  await world.done("booking open 2026-Q2");
+  await typed("submit", { open: 1, submitted_kwh: 0 }, "booking submit 2026-Q2");
+  await world.done("booking submit 2026-Q2");
+  const named = "2026-Q2 --partner partner-a";
+  await typed(
+    "export",
+    { to_book: 0, left_out: 0, open: 0, submitted_kwh: 300 },
+    `booking export ${named} --out partner-a-2026-Q2.csv`,
+  );
+  await world.done(`booking export ${named} --out ${world.folder}/q2.csv`);
+  await typed("credit", { credited_ere: 0 }, `booking credit ${named} --file granted.csv`);
+  await world.done(`booking credit ${named}`);
+  const sell = `sale record ${named} --ere`;
+  await typed(
+    "sell",
+    { submitted_kwh: 0, credited_ere: 99.8082, sold_ere: 0 },
+    `${sell} 99.8082 --price <euro> --buyer <name> --reference <reference>`,
+  );
+  await world.done(`${sell} 50 --price 0.42 --buyer B --reference Q-1`);
+  await typed(
+    "sell",
+    { sold_ere: 50, gross_eur: 21, due_eur: 17.85 },
+    `${sell} 49.8082 --price <euro> --buyer <name> --reference <reference>`,
+  );
+  await world.done(`${sell} 49.8082 --price 0.42 --buyer B --reference Q-2`);
+  await typed("publish", { sold_ere: 99.8082, figures: false }, "figures publish 2026");
+  await world.done("figures publish 2026");
+  await typed("pay", { figures: true, paid_eur: 0 }, "payout prepare");
+  const { batch_id } = (await world.anna("payout prepare --minimum 0")).json.batch;
+  await typed("approve", { paid_eur: 0 }, `payout approve ${batch_id}`);
+  await world.bram(["payout", "approve", batch_id, "--yes"]);
+  await typed("send", {}, `payout export ${batch_id} --out 2026-Q2.xml`);
+  await world.anna(["payout", "export", batch_id, "--out", `${world.folder}/q2.xml`]);
+  await typed("settle", { paid_eur: 0 }, `payout settle ${batch_id}`);
+  await world.anna(["payout", "settle", batch_id]);
+  const [{ due_eur, paid_eur, next }] = await states();
+  expect([paid_eur, next]).toEqual([due_eur, { step: "done" }]);
+  expect(await read("2026-Q2")).toMatch(/Nothing to type now\.\n$/);
+});
+
+test("contract §8 quarter names a booking by its id where a quarter has several, and shows months that cannot be booked", async () => {
+  await world.customer({ "2026-06": 50 });
+  await world.done("booking open 2026-Q2");
+  await world.done("booking submit 2026-Q2");
+  const { bookings } = await world.done("booking list 2026-Q2 --partner partner-a");
+  const second = bookings.find(({ number }: { number: number }) => number === 2);
+  expect(await read("2026-Q2")).toContain(`booking export ${second.booking_id} --out partner-a-2026-Q2.csv`);
+
+  const { connection_id } = await world.customer({ "2026-05": 10 }, world.partnerB);
+  await world.done(`mandate revoke ${connection_id}`);
+  expect(await states()).toMatchObject([
+    { partner_slug: "partner-a", next: { step: "export" } },
+    { partner_slug: "partner-b", left_out: 1, next: { step: "preview" } },
+  ]);
+  expect(await read("2026-Q2", "--partner", "partner-b")).toMatch(/booking preview 2026-Q2 --partner partner-b\n$/);
+});
+
+test("contract §8 quarter says when a quarter is over that runs, and of one partner that it has nothing", async () => {
+  expect(await read("2026-Q3")).toMatch(
+    /^2026-Q3: runs until 2026-09-30, and its bookings can be submitted after that\. 0 partners/,
+  );
+  await world.customer({ "2026-07": 10 }, world.partnerB);
+  expect(await states("2026-Q3")).toMatchObject([{ partner_slug: "partner-b", to_book: 1, next: { step: "wait" } }]);
+  expect((await world.done("quarter 2026-Q3 --partner partner-a")).partners).toMatchObject([
+    { partner_slug: "partner-a", months: 0, next: { step: "deliver" } },
+  ]);
+});
+
+test.each([
+  ["2026-q2", "A quarter is written 2026-Q2, from 2026-Q1 on."],
+  ["2026-Q5", "A quarter is written 2026-Q2, from 2026-Q1 on."],
+  ["2025-Q4", "A quarter is written 2026-Q2, from 2026-Q1 on."],
+  ["zomer", "A quarter is written 2026-Q2, from 2026-Q1 on."],
+  ["2026-Q4", "2026-Q4 has not begun; nothing is delivered for it yet."],
+  ["2031-Q1", "2031-Q1 has not begun; nothing is delivered for it yet."],
+])("contract §8 quarter %s is refused in a sentence", (quarter, sentence) =>
+  world.refused(`quarter ${quarter}`, sentence),
+);
