@@ -43,7 +43,7 @@ const closedAccount = () =>
     connection: { ean_code: "871687000000000023", postal_code: "3818LH", house_number: 8 },
   });
 
-async function standing({ account }: Account) {
+async function registrationOf({ account }: Account) {
   const [accounts, positions] = await Promise.all(
     ["accounts", "ere-positions"].map((list) =>
       world.get(`/v1/${list}?cpo_external_ref=${account.cpo_external_ref}`, token),
@@ -64,7 +64,7 @@ test.each(ordersOf(GATES).map((order) => [order.join(", "), order] as const))(
         opened.add(gate);
       }
       const all = opened.size === 4;
-      expect(await standing(account)).toEqual({
+      expect(await registrationOf(account)).toEqual({
         registration: all ? "ingediend" : "concept",
         checklist: Object.fromEntries(GATES.map((name) => [name, opened.has(name)])),
         ere_eligible: all,
@@ -85,7 +85,7 @@ test("contract §2 only MID counts: a charger without the meter, or of which it 
     const answer = await world.post("/v1/chargers", body, token);
     expect(answer.body).toMatchObject({ mid_eligible: mid_meter, account_ere_eligible: false });
   }
-  expect(await standing(account)).toMatchObject({ registration: "concept", ere_eligible: false });
+  expect(await registrationOf(account)).toMatchObject({ registration: "concept", ere_eligible: false });
 });
 
 test("contract §2 a registration that was decided stays decided when a gate is opened again", async () => {
@@ -98,7 +98,7 @@ test("contract §2 a registration that was decided stays decided when a gate is 
       status,
     );
     await OPENINGS.iban_present(account);
-    expect((await standing(account)).registration).toBe(status);
+    expect((await registrationOf(account)).registration).toBe(status);
   }
 });
 
@@ -109,9 +109,9 @@ test("contract §2 afgekeurd, corrected and signed again: ingediend", async () =
   await world.row("update core.connections set registration_status = 'afgekeurd' where id = $1", connection_id);
   const correction = { connection_id, connection: { ean_code: newEan() }, acknowledge_mandate_lapses: true };
   expect((await world.post("/v1/connections:update", correction, token)).body).toMatchObject({ mandate_revoked: true });
-  expect((await standing(account)).registration).toBe("concept");
+  expect((await registrationOf(account)).registration).toBe("concept");
   await OPENINGS.mandate_signed(account);
-  expect(await standing(account)).toMatchObject({ registration: "ingediend", ere_eligible: true });
+  expect(await registrationOf(account)).toMatchObject({ registration: "ingediend", ere_eligible: true });
 });
 
 test("contract §2 afgekeurd, answered with another charger: ingediend", async () => {
@@ -120,5 +120,5 @@ test("contract §2 afgekeurd, answered with another charger: ingediend", async (
   const { account_id, connection_id } = account;
   await world.row("update core.connections set registration_status = 'afgekeurd' where id = $1", connection_id);
   await world.post("/v1/chargers", { account_id, ...MID_CHARGER, serial_number: "SN-ANOTHER" }, token);
-  expect((await standing(account)).registration).toBe("ingediend");
+  expect((await registrationOf(account)).registration).toBe("ingediend");
 });

@@ -42,16 +42,16 @@ function file(...lines: string[]): string {
   return path;
 }
 const credit = (...lines: string[]) => ["booking", "credit", booking_id, "--file", file(...lines)];
-const standing = async () =>
+const creditsOfRows = async () =>
   Object.fromEntries(
     (await rowsOf(world, booking_id)).map(({ id, status, accepted_kwh, ere }) => [id, [status, accepted_kwh, ere]]),
   );
 
 async function refusedWhole(command: string[], sentence: string | RegExp) {
   const tables = ["credits", "ledger_entries", "audit_log"] as const;
-  const before = [await rowCounts(world, ...tables), await standing()];
+  const before = [await rowCounts(world, ...tables), await creditsOfRows()];
   await world.refused(command, sentence);
-  expect([await rowCounts(world, ...tables), await standing()]).toEqual(before);
+  expect([await rowCounts(world, ...tables), await creditsOfRows()]).toEqual(before);
 }
 
 describe("contract §3 booking credit", () => {
@@ -80,7 +80,7 @@ describe("contract §3 booking credit", () => {
     );
     const { booking } = await world.done(command);
     expect(booking).toMatchObject({ waiting: 1, registered: 2, rejected: 1, accepted_kwh: 250.5 });
-    expect(await standing()).toMatchObject({
+    expect(await creditsOfRows()).toMatchObject({
       [row["2026-04"] as string]: ["registered", "100.000", "33.269400"],
       // 150.5 x 0.332694 = 50.070447
       [row["2026-05"] as string]: ["registered", "150.500", "50.070447"],
@@ -225,15 +225,15 @@ describe("contract §3 booking reverse-credit", () => {
           "select kind, owner, balance from core.ledger_balances where balance <> 0 order by 1, 2",
         )
       ).rows;
-    const before = [await balances(), await standing()];
+    const before = [await balances(), await creditsOfRows()];
     await world.done(credit(`${row["2026-04"]},90,less`, `${row["2026-05"]},200,`, `${row["2026-06"]},0,no`));
     for (const id of Object.values(row)) expect((await world.done(reverse(id))).changed).toBe(true);
-    expect([await balances(), await standing()]).toEqual(before);
+    expect([await balances(), await creditsOfRows()]).toEqual(before);
     await world.agrees();
     for (const id of Object.values(row)) expect((await world.done(reverse(id))).changed).toBe(false);
     expect(await world.statuses(customers[0] as Customer)).toMatchObject({ "2026-06": "submitted" });
     await world.done(credit(`${row["2026-04"]},95,less`, `${row["2026-06"]},300,`));
-    expect(await standing()).toMatchObject({ [String(row["2026-04"])]: ["registered", "95.000", "31.605930"] });
+    expect(await creditsOfRows()).toMatchObject({ [String(row["2026-04"])]: ["registered", "95.000", "31.605930"] });
     await world.agrees();
     // with everything taken back it can be withdrawn
     for (const id of Object.values(row)) await world.done(reverse(id));

@@ -96,7 +96,7 @@ describe("§4.3 fixtures", () => {
 
   test("some, twice named, in the order asked for; the others stand; none at all", async () => {
     await fixtures();
-    const standing = (await world.get("/partner/customers", world.keyA)).body.customers.map(
+    const before = (await world.get("/partner/customers", world.keyA)).body.customers.map(
       (each: { customer_ref: string }) => each.customer_ref,
     );
     const { body } = await fixtures({ states: ["no_iban", "eligible", "no_iban"] });
@@ -104,7 +104,7 @@ describe("§4.3 fixtures", () => {
     const now = (await world.get("/partner/customers", world.keyA)).body.customers.map(
       (each: { customer_ref: string }) => each.customer_ref,
     );
-    expect(now.filter((ref: string) => standing.includes(ref))).toHaveLength(4);
+    expect(now.filter((ref: string) => before.includes(ref))).toHaveLength(4);
     expect((await fixtures({ states: [] })).body).toEqual({ fixtures: [] });
     expect((await fixtures({ states: null })).body.fixtures).toHaveLength(6);
   });

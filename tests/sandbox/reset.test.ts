@@ -112,7 +112,7 @@ describe("§4.3 reset", () => {
       mandate: await world.rows("select status from core.mandates where partner_id = $1", world.partnerA.id),
       mail: await world.rows("select cause from core.mail_outbox where recipient = $1 order by 1", person.email),
     });
-    const standing = await kept();
+    const keptBefore = await kept();
 
     await everything(world.keyA);
     const same = await world.draft({ email: person.email });
@@ -127,7 +127,7 @@ describe("§4.3 reset", () => {
     expect(deleted(await world.reset())).toEqual([200, people, drafts]);
     // the one client is the test's own application
     expect(await counts()).toEqual({ ...before, oauth_clients: clients });
-    expect(await kept()).toEqual(standing);
+    expect(await kept()).toEqual(keptBefore);
     expect((await world.get("/partner/drafts", world.keyA)).body.drafts).toEqual([]);
     expect((await world.get("/partner/customers", world.keyA)).body.customers).toEqual([]);
     expect(deleted(await world.reset())).toEqual([200, 0, 0]);

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Asked, connect } from "#shared/foundation/db.ts";
+import { connect, InputNeeded } from "#shared/foundation/db.ts";
 import { ApiError, Refusal } from "#shared/foundation/errors.ts";
 import { openPool } from "#shared/foundation/pool.ts";
 import { fitsIn, type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
@@ -149,7 +149,7 @@ describe("architecture §3 a call", () => {
     await world.database.admin.query("grant execute on function private.ask(text, json) to edge");
     await define("asking", `begin return private.ask('ean_register', '{"ean_code": "x"}'); end`);
     const error = await failure("asking", { kind: "anyone" }, {});
-    expect(error).toBeInstanceOf(Asked);
+    expect(error).toBeInstanceOf(InputNeeded);
     expect(error).toMatchObject({
       message: "api.asking asks for ean_register",
       next: "ean_register",

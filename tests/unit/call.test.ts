@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callFor } from "#shared/foundation/call.ts";
-import { Asked, type Db } from "#shared/foundation/db.ts";
+import { type Db, InputNeeded } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
 test("whoever declared its SQL runs that in its caller's name, and nothing else", async () => {
@@ -42,7 +42,7 @@ describe("a function that asks for something first", () => {
       const input = sent as Record<string, unknown>;
       inputs.push(input);
       const next = kinds.find((kind) => input[kind] == null);
-      if (next) throw new Asked(name, { next, about: { of: input.of } });
+      if (next) throw new InputNeeded(name, { next, about: { of: input.of } });
       return JSON.stringify(input);
     };
     return { inputs, environment: { db: { call } } as Environment };

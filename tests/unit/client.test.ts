@@ -305,9 +305,9 @@ describe("§8 patience", () => {
   });
 
   test("§8 429 for another reason than the limit that counts the call is that call's alone", async () => {
-    const standing = { "ratelimit-policy": '"w";q=60;w=60', ratelimit: '"w";r=50;t=1' };
-    const first = { status: 429, headers: { ...standing, "retry-after": "20" } };
-    const { client: api, sent } = client({ "/v1/mandate-links": [first, { headers: standing }] });
+    const limits = { "ratelimit-policy": '"w";q=60;w=60', ratelimit: '"w";r=50;t=1' };
+    const first = { status: 429, headers: { ...limits, "retry-after": "20" } };
+    const { client: api, sent } = client({ "/v1/mandate-links": [first, { headers: limits }] });
     const link = () => api.POST("/v1/mandate-links", { body: { account_id: "x" } });
     const waiting = link();
     await vi.advanceTimersByTimeAsync(0);

@@ -1,7 +1,7 @@
 import { after } from "./wait.ts";
 
 /** How a rate limit stands, as `RateLimit` and `RateLimit-Policy` say it. */
-export type Standing = {
+export type LimitState = {
   /** The limit's name: other calls may count in it too. */
   bucket: string;
   /** Requests that fit now. */
@@ -11,7 +11,7 @@ export type Standing = {
 };
 
 /** Reads `"cpo_write";r=117;t=2` and `"cpo_write";q=120;w=60`; null where an answer says neither. */
-export function standingOf(headers: Headers): Standing | null {
+export function limitStateOf(headers: Headers): LimitState | null {
   const [, bucket, room] = /^"([^"]+)";r=(\d+)/.exec(headers.get("ratelimit") ?? "") ?? [];
   const [, quota, window] = /;q=(\d+);w=(\d+)/.exec(headers.get("ratelimit-policy") ?? "") ?? [];
   if (!bucket || !Number(quota)) return null;
@@ -77,7 +77,7 @@ export class Lane {
   }
 
   /** An answer said how the limit stands. */
-  learn({ room, step }: Standing): void {
+  learn({ room, step }: LimitState): void {
     const now = performance.now();
     // an answer to what was sent before the pause
     if (this.#since > now) return;

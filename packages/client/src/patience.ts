@@ -1,6 +1,6 @@
 import { ConnectionError } from "./error.ts";
 import { isIdempotent } from "./idempotent.ts";
-import { Lane, standingOf } from "./lane.ts";
+import { Lane, limitStateOf } from "./lane.ts";
 import { withoutSlash } from "./url.ts";
 import { after, orAborted, sleep } from "./wait.ts";
 
@@ -52,7 +52,7 @@ type Refusal = { pause: number; shared: boolean };
 
 function refusalOf({ status, headers }: Response, attempt: number): Refusal | null {
   if (status !== 429) return null;
-  return { pause: retryAfter(headers) ?? backoff(attempt), shared: !standingOf(headers)?.room };
+  return { pause: retryAfter(headers) ?? backoff(attempt), shared: !limitStateOf(headers)?.room };
 }
 
 /** A path without its ids, as far as can be seen: what is counted together is mostly one such route. */
@@ -79,11 +79,11 @@ export function sender(baseUrl: string, options: SendOptions): Send {
 
   /** Tells the lane of a route what an answer says of its limit; `pause` is how long the call was told to wait, where it was refused. */
   function note(route: string, lane: Lane, { headers }: Response, pause: number | null): void {
-    const standing = standingOf(headers);
-    if (standing) {
-      buckets.set(route, standing.bucket);
-      if (!lanes.has(standing.bucket)) lanes.set(standing.bucket, lane);
-      laneOf(route).learn(standing);
+    const state = limitStateOf(headers);
+    if (state) {
+      buckets.set(route, state.bucket);
+      if (!lanes.has(state.bucket)) lanes.set(state.bucket, lane);
+      laneOf(route).learn(state);
     }
     if (pause !== null) laneOf(route).pause(pause);
   }

@@ -95,7 +95,7 @@ async function giveHistory(
   { user_id, account_id, partner_id }: Customer,
   quarters: readonly Quarter[],
 ): Promise<string | undefined> {
-  const standing = () =>
+  const readConnection = () =>
     client.query<{ connection_id: string; registration_status: string; chargers: boolean }>(
       `select c.id as connection_id, c.registration_status, exists (select from core.chargers h where h.account_id = $1) as chargers
          from core.connections c where c.account_id = $1`,
@@ -103,7 +103,7 @@ async function giveHistory(
     );
   await client.query("begin");
   try {
-    const [before] = (await standing()).rows;
+    const [before] = (await readConnection()).rows;
     if (before && !before.chargers) {
       await client.query(
         "update core.attributions set attached_month = date_trunc('month', private.today()) - interval '12 months' where user_id = $1",
@@ -126,7 +126,7 @@ async function giveHistory(
         account_id,
       ]);
     }
-    const [after] = (await standing()).rows;
+    const [after] = (await readConnection()).rows;
     await client.query("commit");
     return after?.registration_status;
   } catch (error) {

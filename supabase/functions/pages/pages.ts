@@ -180,12 +180,12 @@ function failure(error: Error, c: Context<PagesEnv>, environment: Environment): 
   const code = error instanceof ApiError ? error.code : "internal_error";
   const wait = error instanceof ApiError ? (error.retryAfter ?? 1) : 1;
   if (code === "too_many_requests") {
-    visit.became(code);
+    visit.logOutcome(code);
     c.header("Retry-After", String(wait));
     return visit.page(kindPage(frame, words.too_many_requests, said(words.retry_in(wait))), 429);
   }
   if (code === "payload_too_large" && uploadOf(c)) {
-    visit.became(code);
+    visit.logOutcome(code);
     return visit.page(kindPage(frame, words.file_too_large), 413);
   }
   const unread = UNREAD[code];

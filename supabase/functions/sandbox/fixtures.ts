@@ -107,13 +107,13 @@ export const createFixtures = endpoint(
       const [draft] = imported.created;
       if (!draft) throw new ImportRefused(imported.rejected[0].reason);
       const { mid = true, iban } = wishes;
-      const asked = { environment, caller, address, call };
-      const rehearsed = await rehearse(asked, draft.draft_id, {
+      const context = { environment, caller, address, call };
+      const rehearsed = await rehearse(context, draft.draft_id, {
         ...{ submit: true, iban, ean: null, phone: null, street: null },
         profile: ChargerProfile.parse({ mid }),
       });
       const customer = { id: rehearsed.account_id, key: claimKey(environment) };
-      if (ending === "revoke") await endMandate(asked, rehearsed);
+      if (ending === "revoke") await endMandate(context, rehearsed);
       else if (ending) await call("review_customer", { ...customer, outcome: ending });
       return rehearsed;
     };

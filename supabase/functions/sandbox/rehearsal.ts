@@ -60,7 +60,7 @@ export type Wishes = {
 
 export type StepResult = "done" | "already_done" | "skipped";
 type Sync = { ok: boolean; sessions_created: number; error: string | null };
-type Standing = {
+type Draft = {
   draft_id: string;
   /** Whether this rehearsal alone may move it. */
   held: boolean;
@@ -82,7 +82,7 @@ type Standing = {
   iban_present?: boolean;
   charger?: Record<string, unknown> | null;
 };
-export type Rehearsed = Standing & {
+export type Rehearsed = Draft & {
   steps: { claim: StepResult; activate: StepResult; submit: StepResult; iban: StepResult };
   sync: Sync | null;
 };
@@ -90,7 +90,7 @@ export type Rehearsed = Standing & {
 type Step = "claim" | "activate" | "submit" | "iban" | "charger" | "sync";
 type Call = (name: (typeof REHEARSAL_SQL)[number], input: object) => Promise<string>;
 /** By whom and from where a rehearsal was asked for, and what it may run. */
-type Asked = { environment: Environment; caller: Caller; address: string; call: Call };
+type RehearsalContext = { environment: Environment; caller: Caller; address: string; call: Call };
 
 /** How often a step is begun again because somebody on the claim pages moved the draft meanwhile. */
 const ATTEMPTS = 8;
@@ -103,14 +103,14 @@ const LOOK_MS = 150;
  * signs, connects a virtual charger. A step that is done says so and is left; one that fails is named, and those before it stay.
  * @throws {ApiError} `draft_not_found`, `unsupported_type`, or what a step ran into, with its `step`.
  */
-export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promise<Rehearsed> {
-  const { call, environment } = asked;
+export async function rehearse(context: RehearsalContext, id: string, wishes: Wishes): Promise<Rehearsed> {
+  const { call, environment } = context;
   const key = claimKey(environment);
   const lease = crypto.randomUUID();
-  const find = async (named: string, more: { profile?: ChargerProfile; leave?: true } = {}): Promise<Standing> =>
+  const find = async (named: string, more: { profile?: ChargerProfile; leave?: true } = {}): Promise<Draft> =>
     JSON.parse(await call("find_rehearsal", { id: named, key, lease, ...more }));
   const iban = wishes.iban === undefined && wishes.submit ? TEST.iban : (wishes.iban ?? null);
-  const isDone = ({ stage, iban_present, charger }: Standing) =>
+  const isDone = ({ stage, iban_present, charger }: Draft) =>
     stage === "active" && (!iban || iban_present) && (!wishes.submit || charger);
 
   const deadline = performance.now() + WAIT_MS;
@@ -122,7 +122,7 @@ export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promis
     draft = await find(draft.draft_id);
   }
   try {
-    return await play(asked, draft, wishes, iban, find);
+    return await play(context, draft, wishes, iban, find);
   } catch (error) {
     // where this fails too, the lease ends by itself
     await find(draft.draft_id, { leave: true }).catch(() => {});
@@ -132,13 +132,13 @@ export async function rehearse(asked: Asked, id: string, wishes: Wishes): Promis
 
 /** The steps of a rehearsal that holds the draft, or has nothing to move. */
 async function play(
-  asked: Asked,
-  found: Standing,
+  context: RehearsalContext,
+  found: Draft,
   wishes: Wishes,
   iban: string | null,
-  find: (draft_id: string, more?: { leave: true }) => Promise<Standing>,
+  find: (draft_id: string, more?: { leave: true }) => Promise<Draft>,
 ): Promise<Rehearsed> {
-  const { call, environment } = asked;
+  const { call, environment } = context;
   let draft = found;
   if (wishes.submit && draft.type !== "particulier") throw new ApiError("unsupported_type");
   const steps: Rehearsed["steps"] = {
@@ -150,19 +150,19 @@ async function play(
 
   for (let turn = 0; ; turn += 1) {
     const step = draft.stage === "claimed" ? "activate" : "claim";
-    await during(step, () => enter(asked, draft, wishes.ean));
+    await during(step, () => enter(context, draft, wishes.ean));
     if (draft.stage === "active") break;
     if (turn === ATTEMPTS)
       throw new ApiError("sandbox_step_failed", { step }, new Error(`somebody moved the draft ${ATTEMPTS} times`));
     const moved = await during(step, () =>
-      step === "claim" ? claim(asked, draft) : activate(asked, draft, wishes, iban),
+      step === "claim" ? claim(context, draft) : activate(context, draft, wishes, iban),
     );
     if (moved) steps[step] = "done";
     draft = await find(draft.draft_id);
   }
   if (iban) {
     const missing = !draft.iban_present;
-    if (missing) await during("iban", () => addIban(asked, draft, iban));
+    if (missing) await during("iban", () => addIban(context, draft, iban));
     steps.iban = missing || steps.activate === "done" ? "done" : "already_done";
   }
 
@@ -196,7 +196,7 @@ const NOT_CLAIMABLE = {
   existing_login: "The address has a login that no claim of yours made, and the helper enters nobody else's account.",
 } as const;
 
-function notClaimable(status: Standing["draft_status"], reason: keyof typeof NOT_CLAIMABLE): ApiError {
+function notClaimable(status: Draft["draft_status"], reason: keyof typeof NOT_CLAIMABLE): ApiError {
   const detail = `${ERRORS.draft_not_claimable.detail} ${NOT_CLAIMABLE[reason]}`;
   return new ApiError("draft_not_claimable", { detail, status, draft_status: status, reason });
 }
@@ -205,15 +205,15 @@ function notClaimable(status: Standing["draft_status"], reason: keyof typeof NOT
  * However far the claim is: only a login that a claim of the caller made is entered. Where the pages would end the draft in
  * conflict it does too, and an EAN that is given is judged like an uploaded one.
  */
-async function enter(asked: Asked, draft: Standing, ean: string | null): Promise<void> {
+async function enter(context: RehearsalContext, draft: Draft, ean: string | null): Promise<void> {
   const { draft_status, foreign_login, banned_login } = draft;
   if (draft_status === "expired" || draft_status === "conflict") throw notClaimable(draft_status, draft_status);
-  if (draft_status !== "active") await settle(asked, draft, ean);
+  if (draft_status !== "active") await settle(context, draft, ean);
   if (foreign_login) throw notClaimable(draft_status, "existing_login");
   if (banned_login) throw notClaimable(draft_status, "banned_login");
 }
 
-async function settle({ call }: Asked, { draft_id }: Standing, ean: string | null): Promise<void> {
+async function settle({ call }: RehearsalContext, { draft_id }: Draft, ean: string | null): Promise<void> {
   const { refused } = await attempt(call("settle_rehearsal", { draft_id, ean }), ["draft_not_claimable"]);
   if (refused) throw notClaimable("conflict", "conflict");
 }
@@ -222,7 +222,7 @@ async function settle({ call }: Asked, { draft_id }: Standing, ean: string | nul
  * The code of a rehearsal is the same each time, and only mailed while it is wanted, so that callers who play one draft at once
  * do not void each other's. It is checked like any other.
  */
-function codeOf(environment: Environment, draft: Standing, purpose: CodePurpose): string {
+function codeOf(environment: Environment, draft: Draft, purpose: CodePurpose): string {
   const digest = mac(environment, `rehearsal:${draft.draft_id}:${purpose}`);
   return String([...digest].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 1_000_000, 0)).padStart(
     6,
@@ -233,7 +233,7 @@ function codeOf(environment: Environment, draft: Standing, purpose: CodePurpose)
 const STAGES = { prove: "invited", sign: "claimed", iban: "active", revoke: "active" } as const;
 
 /** Mails the code and reads it; null when somebody moved the draft meanwhile. */
-async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: CodePurpose): Promise<string | null> {
+async function mailedCode(flow: ClaimFlow, draft: Draft, purpose: CodePurpose): Promise<string | null> {
   const code = codeOf(flow.environment, draft, purpose);
   const stage = STAGES[purpose];
   const { refused } = await attempt(
@@ -244,25 +244,31 @@ async function mailedCode(flow: ClaimFlow, draft: Standing, purpose: CodePurpose
 }
 
 /** Each request counts as another visitor, because the limit of the partner's key counts requests already. */
-const visitorOf = ({ environment, caller }: Asked) => hashAddress(environment, `sandbox:${caller.request_id}`);
+const visitorOf = ({ environment, caller }: RehearsalContext) =>
+  hashAddress(environment, `sandbox:${caller.request_id}`);
 
 /** What the customer does, with the helper as who does it. */
-const flowOf = ({ environment, caller }: Asked, { draft_id }: Standing) =>
+const flowOf = ({ environment, caller }: RehearsalContext, { draft_id }: Draft) =>
   new ClaimFlow(environment, caller.request_id, draft_id, { kind: "sandbox" });
 
 /** Whether it was this call that proved the address; false when somebody moved the draft meanwhile. */
-async function claim(asked: Asked, draft: Standing): Promise<boolean> {
-  const flow = flowOf(asked, draft);
+async function claim(context: RehearsalContext, draft: Draft): Promise<boolean> {
+  const flow = flowOf(context, draft);
   const code = await mailedCode(flow, draft, "prove");
   if (code === null) return false;
-  const { refused } = await attempt(flow.prove(code, visitorOf(asked)), REFUSALS.prove);
+  const { refused } = await attempt(flow.prove(code, visitorOf(context)), REFUSALS.prove);
   if (refused?.code === "claim_conflict") throw notClaimable("conflict", "conflict");
   return !refused;
 }
 
 /** Confirms what is not confirmed yet, or what the caller wants otherwise, and signs. False as for claim(). */
-async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: string | null): Promise<boolean> {
-  const flow = flowOf(asked, draft);
+async function activate(
+  context: RehearsalContext,
+  draft: Draft,
+  wishes: Wishes,
+  iban: string | null,
+): Promise<boolean> {
+  const flow = flowOf(context, draft);
   const wanted = new Set<StepName>([
     ...(wishes.phone ? ["details" as const] : []),
     ...(wishes.street ? ["address" as const] : []),
@@ -273,22 +279,22 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
   for (const step of STEP_NAMES) {
     if (step === "company" && draft.type === "particulier") continue;
     if (draft.confirmed.includes(step) && !wanted.has(step)) continue;
-    const kept = await answers[step](asked.environment, iban);
+    const kept = await answers[step](context.environment, iban);
     const { refused } = await attempt(flow.save(step, kept), ["claim_not_open", "ean_in_use"]);
     // what came to be in use meanwhile, or is in use at the address
-    if (refused?.code === "ean_in_use") await settle(asked, draft, String(kept.answers.ean_code));
+    if (refused?.code === "ean_in_use") await settle(context, draft, String(kept.answers.ean_code));
     if (refused) return false;
   }
 
   const code = await mailedCode(flow, draft, "sign");
   const { facts, periods = [] } = await flow.open<{ facts?: OpenFacts | null; periods?: Period[] }>({
-    address_hash: visitorOf(asked),
+    address_hash: visitorOf(context),
     session: { proved_by: "code", stage: "claimed" },
   });
   const [period] = periods; // the shortest, which the pages preselect too
   if (!code || !facts || !period) return false;
   const { brand, locale } = draft;
-  const signature = { signed_name: facts.full_name, address: asked.address, user_agent: "sandbox" };
+  const signature = { signed_name: facts.full_name, address: context.address, user_agent: "sandbox" };
   const { refused } = await attempt(
     flow.sign({ facts: { ...facts, ...period }, brand, code, locale, ...signature }),
     REFUSALS.sign,
@@ -299,23 +305,23 @@ async function activate(asked: Asked, draft: Standing, wishes: Wishes, iban: str
 }
 
 /** Ends the mandate as the customer does, by a code; a draft that somebody moved meanwhile is left. */
-export async function endMandate(asked: Asked, draft: Standing): Promise<void> {
-  const flow = flowOf(asked, draft);
+export async function endMandate(context: RehearsalContext, draft: Draft): Promise<void> {
+  const flow = flowOf(context, draft);
   const code = await mailedCode(flow, draft, "revoke");
   if (code) await attempt(flow.revoke(code), REFUSALS.revoke);
 }
 
 /** Of a customer who signed without. */
-async function addIban(asked: Asked, draft: Standing, iban: string): Promise<void> {
-  const kept = { answers: {}, iban: sealIban(asked.environment, HOUSE, iban), missing: true };
+async function addIban(context: RehearsalContext, draft: Draft, iban: string): Promise<void> {
+  const kept = { answers: {}, iban: sealIban(context.environment, HOUSE, iban), missing: true };
   // where somebody moved the draft meanwhile, the answer shows it
-  await attempt(flowOf(asked, draft).complete("payout", kept, draft.locale, draft.brand), ["claim_not_open"]);
+  await attempt(flowOf(context, draft).complete("payout", kept, draft.locale, draft.brand), ["claim_not_open"]);
 }
 
 type Answerer = (environment: Environment, iban: string | null) => Kept | Promise<Kept>;
 
 /** What the customer answers on each page: what is known of them, what the caller wants, and test values for the rest. */
-function answersOf({ type, answers: known, candidates }: Standing, wishes: Wishes): Record<StepName, Answerer> {
+function answersOf({ type, answers: known, candidates }: Draft, wishes: Wishes): Record<StepName, Answerer> {
   const address: EanRegisterAddress = {
     postal_code: String(known.postal_code ?? TEST.postal_code),
     house_number: Number(known.house_number ?? TEST.house_number),

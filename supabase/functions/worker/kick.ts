@@ -1,6 +1,6 @@
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
-import { gather } from "#shared/foundation/gather.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { singleflight } from "#shared/foundation/singleflight.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { recountDashboards } from "./dashboards.ts";
@@ -23,18 +23,18 @@ type Call = (name: (typeof SQL)[number], ...input: (object | null)[]) => Promise
 
 /** Each by itself: a receiver that hangs keeps no code from its reader. */
 const workOf = oncePerEnvironment((environment: Environment) => ({
-  mail: gather(async (call: Call, request_id: string) => {
+  mail: singleflight(async (call: Call, request_id: string) => {
     const deadline = Date.now() + BUDGET_MS;
     await mailNotices(environment, call, deadline);
     await deliverMail(environment, call, deadline, request_id);
   }),
-  webhooks: gather(async (call: Call, request_id: string) => {
+  webhooks: singleflight(async (call: Call, request_id: string) => {
     const { claimed, sent } = startDelivering(environment, call, Date.now() + BUDGET_MS, request_id);
     // what it has begun to send goes on beside the next run; if it failed, `claimed` says so
     environment.waitUntil(sent.catch(() => {}));
     await claimed;
   }),
-  dashboards: gather((call: Call, request_id: string) =>
+  dashboards: singleflight((call: Call, request_id: string) =>
     recountDashboards(environment, call, Date.now() + BUDGET_MS, request_id),
   ),
 }));

@@ -1,5 +1,5 @@
 import type { Caller } from "./caller.ts";
-import { Asked, type Db } from "./db.ts";
+import { type Db, InputNeeded } from "./db.ts";
 import type { Environment } from "./environment.ts";
 import { ApiError } from "./errors.ts";
 
@@ -42,7 +42,7 @@ export function callFor<Name extends string>(
         const db = slow ? environment.slowDb : environment.db;
         return await ("enter" in who ? who.enter(db, name, input) : db.call(name, who, ...input));
       } catch (error) {
-        if (!(error instanceof Asked)) throw error;
+        if (!(error instanceof InputNeeded)) throw error;
         const { next: kind, about, message } = error;
         const fetch = Object.hasOwn(next, kind) ? next[kind] : undefined;
         if (!fetch) throw new Error(`${message}, which ${id} does not declare`);

@@ -179,7 +179,7 @@ export type Configuration = { [Name in keyof typeof REQUIRED]: ReturnType<(typeo
 
 /** @throws {ConfigurationError} naming every variable that is missing or malformed. */
 export function readConfiguration(variables: Record<string, string | undefined>): Configuration {
-  const standing: Record<string, string> = {
+  const defaults: Record<string, string> = {
     ...DEFAULTS,
     ...(variables.API_HOST === "production" ? {} : TEST_SERVICE),
   };
@@ -187,7 +187,7 @@ export function readConfiguration(variables: Record<string, string | undefined>)
   const config: Fields = {};
   const rules: Record<string, Rule> = { ...REQUIRED, ...OPTIONAL };
   for (const [name, rule] of Object.entries(rules)) {
-    const text = variables[name] ?? standing[name];
+    const text = variables[name] ?? defaults[name];
     try {
       if (text !== undefined) config[name] = rule(text);
       else if (name in REQUIRED) throw new ConfigurationError("is not set");

@@ -13,7 +13,7 @@ export type Db = {
    * Runs `api.<name>(…)`. Arguments travel as JSON, bound, never spliced; the answer is JSON text.
    * @throws {Refusal} of the rules: an ApiError where the code is one of the error table.
    * @throws {ApiError} `service_unavailable` when the database cannot be reached.
-   * @throws {Asked} when the function needs something first; callFor() fetches it.
+   * @throws {InputNeeded} when the function needs something first; callFor() fetches it.
    */
   call(name: string, ...args: (object | null)[]): Promise<string>;
   /**
@@ -40,7 +40,7 @@ export type Db = {
 type Envelope = { refused: string; with?: Record<string, unknown> } | { next: string; about: unknown };
 
 /** An api function asked for something that only the outside can give. A failure of ours where nobody declared who fetches it. */
-export class Asked extends Error {
+export class InputNeeded extends Error {
   readonly next: string;
   readonly about: unknown;
 
@@ -216,12 +216,12 @@ const invocation = (name: string, args: unknown[]) =>
 
 /**
  * What an api function answered.
- * @throws {Refusal} and {Asked}, where it is one of the envelopes.
+ * @throws {Refusal} and {InputNeeded}, where it is one of the envelopes.
  */
 export function read(name: string, answer: string): string {
   const envelope = readEnvelope(answer);
   if (!envelope) return answer;
-  throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new Asked(name, envelope);
+  throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new InputNeeded(name, envelope);
 }
 
 /**

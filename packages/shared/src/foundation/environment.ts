@@ -2,8 +2,8 @@
 import process from "node:process";
 import { type Configuration, readConfiguration } from "./configuration.ts";
 import { connect, type Db, QUICK, SLOW } from "./db.ts";
-import { gather } from "./gather.ts";
 import { consoleLog, type Log } from "./log.ts";
+import { singleflight } from "./singleflight.ts";
 
 /** Everything a function reaches outside itself. Tests hand in their own; hosted it is read once, at the first request. */
 export type Environment = {
@@ -43,7 +43,7 @@ const KICK_MS = 5_000;
 
 /** Asks the worker to send what waits; of several kicks at once one is sent. */
 export function kicker({ SUPABASE_URL, WORKER_SECRET }: Pick<Configuration, "SUPABASE_URL" | "WORKER_SECRET">) {
-  const send = gather(() =>
+  const send = singleflight(() =>
     fetch(`${SUPABASE_URL}/functions/v1/worker/kick`, {
       method: "POST",
       headers: { Authorization: `Bearer ${WORKER_SECRET}` },

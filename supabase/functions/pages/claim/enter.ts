@@ -25,7 +25,7 @@ export const showEnter: Handler<Name> = async (request) => {
   const asked = { token_hash: hashSecret(token), address_hash };
   const { state, locale, brand, draft_id } = await request.call<Opened>("open_sign_in_link", asked);
   const visit = new Visit(c, environment, declared, { locale });
-  visit.became(state);
+  visit.logOutcome(state);
   switch (state) {
     case "open":
     case "active":
@@ -55,7 +55,7 @@ export const useEnter: Handler<Name> = async (request) => {
   const using = request.call<{ draft_id: string; stage: Stage }>("use_sign_in_link", asked);
   const { answer, refused } = await request.attempt(using, ["link_not_open", "claim_conflict"]);
   if (refused) return showEnter(request);
-  request.became("proven");
+  request.logOutcome("proven");
   const lang = request.c.req.query("lang");
   const { draft_id, stage } = answer;
   return welcome(request, { draft_id }, { proved_by: "link", stage }, isLocale(lang) ? `?lang=${lang}` : "");

@@ -26,6 +26,6 @@ export const openOwnPages = onClaim(isSigned, async (visit) => {
   const { c, environment, claim, session, locale } = visit;
   const jwt = session?.is_fresh && claim.login ? await signInByMail(environment, claim.login) : null;
   if (!jwt) return c.redirect(`${c.var.root}/mijn/sign-in?lang=${locale}`, 303);
-  visit.became("signed_in");
+  visit.logOutcome("signed_in");
   return new OwnPages({ c, environment, declared: AREA }, AREA).begin(jwt);
 });

@@ -55,7 +55,7 @@ export const prove: Handler<Name> = async (request) => {
   const claim = answer ?? (refused.fields as { claim: Claim }).claim;
   const visit = new ClaimVisit(request, flow, claim);
   if (!refused) {
-    visit.became("proven");
+    visit.logOutcome("proven");
     const stage = claim.state === "active" ? "active" : "claimed";
     return welcome(visit, flow, { proved_by: "code", stage }, `?lang=${visit.locale}`);
   }

@@ -74,7 +74,7 @@ export const sign = onFacts(async (visit) => {
     REFUSALS.sign,
   );
   if (!refused) {
-    visit.became("signed");
+    visit.logOutcome("signed");
     // the code that signed proves the address too: what a sign-in link began has ended, this browser goes on
     return welcome(visit, flow, { proved_by: "code", stage: "active" }, `?lang=${locale}`);
   }
@@ -108,7 +108,7 @@ export const revoke = onClaim(holds, async (visit) => {
   const { refused } = await visit.attempt(visit.flow.revoke(code, visit.session?.proved_by), REFUSALS.revoke);
   if (refused && refused.code !== "claim_not_open") return again(errors[refused.code]);
   if (refused) return visit.go("");
-  visit.became("revoked");
+  visit.logOutcome("revoked");
   return visit.done("/mandate", "withdrawn");
 });
 

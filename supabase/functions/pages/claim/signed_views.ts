@@ -87,7 +87,7 @@ ${
   ended
     ? html`<p>${ended.means}${signed.status === "revoked" && signed.covered_until ? html` ${words.kept(longDate(signed.covered_until, kit))}` : ""}</p>`
     : html`<h2>${kit.signed.next_title}</h2>
-<ul>${[...standing(frame, claim), words.yields(partner, config.SERVICE_NAME)].map((line) => html`<li>${line}</li>`)}</ul>`
+<ul>${[...statusLines(frame, claim), words.yields(partner, config.SERVICE_NAME)].map((line) => html`<li>${line}</li>`)}</ul>`
 }
 ${returnLink(kit, partner, claim.return_url ?? null)}
 ${given(frame, claim)}
@@ -156,7 +156,7 @@ function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): 
 }
 
 /** Where the registration stands, and what of it is not the customer's to do. */
-function standing({ locale, config }: ClaimFrame, claim: Claim): string[] {
+function statusLines({ locale, config }: ClaimFrame, claim: Claim): string[] {
   const words = WORDS[locale].done;
   const { checklist, chargers = [], ean_validation_status, registration_status = "concept" } = claim;
   const complete = Object.values(checklist ?? {}).every(Boolean);

@@ -98,7 +98,7 @@ export const saveStep = onClaim(
       return refused.code === "claim_not_open"
         ? visit.go("")
         : again(errorsOf(refused.code, { form, words, kit: frame.words }));
-    visit.became("saved");
+    visit.logOutcome("saved");
     return isLater(claim, name) && name === "payout" ? visit.done("/earnings", "account_changed") : visit.go(next);
   },
   aboutStep,

@@ -110,7 +110,7 @@ export class ClaimVisit extends Visit<Name> {
   closed(): Answer | null {
     const { state, signed } = this.claim;
     if (state === "open") return null;
-    this.became(state);
+    this.logOutcome(state);
     if (state !== "active") return this.page(claimKindPage(this.frame, state), DEAD);
     if (signed) return this.page(donePage(this.frame, this.claim, signed));
     const action = { href: this.frame.to("/code"), label: WORDS[this.locale].start.send };
@@ -124,7 +124,7 @@ export class ClaimVisit extends Visit<Name> {
     });
     const { refused } = await this.attempt(sending, REFUSALS.sendCode);
     if (refused) return refused.code === "too_many_codes" ? this.tooManyCodes(refused, back) : this.go("");
-    this.became("sent");
+    this.logOutcome("sent");
     return then;
   }
 }

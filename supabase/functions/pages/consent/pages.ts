@@ -21,7 +21,7 @@ const allow = onRequest(async (visit) => {
   const session = await visit.session();
   if (!session) return visit.signIn();
   if (!sameSecret(visit.form.get("proof") ?? "", visit.proof(session.jwt))) {
-    visit.became("changed");
+    visit.logOutcome("changed");
     return visit.ask(session, true);
   }
 
@@ -30,10 +30,10 @@ const allow = onRequest(async (visit) => {
     url = await allowed(visit, session.jwt);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    visit.became(error.code);
+    visit.logOutcome(error.code);
     return visit.signIn();
   }
-  visit.became("allowed");
+  visit.logOutcome("allowed");
   // the session ends with the decision
   await visit.end();
   // Not a redirect: form-action 'self' would stop it in Chromium, wherever it leads. A page that leads on is a step of its own.

@@ -62,7 +62,7 @@ export class ConsentVisit extends SignInVisit<Name> {
     // RFC 6749 section 4.1.2.1: once both are good, the application is told what is wrong. A form cannot lead there, see allow()
     const tell = (error: string) => {
       if (c.req.method === "POST") return bad(visit);
-      visit.became(error);
+      visit.logOutcome(error);
       const state = read("state");
       return c.redirect(
         redirectUrl(redirect_uri, environment.config.AUTH_URL, { error, ...(state && { state }) }),
@@ -148,6 +148,6 @@ export function onRequest(run: (visit: ConsentVisit) => Answer): Handler<Name> {
 }
 
 function bad(visit: Visit): Answer {
-  visit.became("bad_request");
+  visit.logOutcome("bad_request");
   return visit.page(badRequestPage(visit.frame), 400);
 }

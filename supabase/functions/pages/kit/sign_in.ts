@@ -143,7 +143,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
 
   /** A form that signs in, but is no form of a page this browser was shown. */
   signInAgain(): Answer {
-    this.became("foreign_form");
+    this.logOutcome("foreign_form");
     return this.page(this.#signInPage(undefined, undefined, true), 403);
   }
 
@@ -221,7 +221,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     await this.call("count_sign_in", this.#counted(address));
     const jwt = await signInByPassword(this.environment, address, password);
     if (jwt === "wrong" || jwt === "unconfirmed") {
-      this.became(jwt);
+      this.logOutcome(jwt);
       return this.refuseSignIn({ password: words[jwt] });
     }
     return this.begin(jwt);
@@ -246,7 +246,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     });
     const { refused } = await this.attempt(sending, ["too_many_codes"]);
     if (refused) return this.tooManyCodes(refused, frame.to("/code"));
-    this.became("sent");
+    this.logOutcome("sent");
     this.keep("code", `${token} ${address}`, CODE_COOKIE_SECONDS);
     return this.go("/code");
   }
@@ -274,7 +274,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     });
     const { answer, refused } = await this.attempt(redeeming, CODE_REFUSALS);
     if (refused) return this.refuseCode(waiting.email, refused.code);
-    this.became("right_code");
+    this.logOutcome("right_code");
     const { email: address, login, signatory } = answer;
     const jwt = login ? await signInByMail(this.environment, address) : null;
     if (jwt) return this.begin(jwt, signatory ? secret : null);

@@ -219,7 +219,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** A form that is none this browser was shown while it was signed in as it is now. */
   foreign(): Answer {
-    this.became("foreign_form");
+    this.logOutcome("foreign_form");
     return this.page(kindPage(this.frame, this.frame.words.refused), 403);
   }
 
@@ -235,7 +235,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** Nobody is signed in here, or no longer: to where they can, and then on to this page. A form of theirs waits for them there. */
   toSignIn(): Response {
-    this.became("signed_out");
+    this.logOutcome("signed_out");
     this.forget("session");
     const here = this.c.req.path.replace(/^\/pages/, "").slice(this.home.length);
     const to = this.area.sections.find((section) => section !== "" && section === here);

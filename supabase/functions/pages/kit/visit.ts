@@ -22,7 +22,7 @@ export type PagesEnv = {
     upload?: number;
     /** The file of a form that sends one. A browser sends an empty one where none was chosen. */
     file?: File;
-    /** For the log: what became of the request, where a status does not say it. */
+    /** For the log: the outcome of the request, where its status does not say it. */
     outcome?: string;
   };
 };
@@ -119,18 +119,18 @@ export class Visit<Name extends string = string> {
     return JSON.parse(await callFor(declared, environment, caller)(name, request));
   }
 
-  /** Waits for an act of the visitor that may be refused with one of `codes`: for the log too, the refusal is what became of it. */
+  /** Waits for an act of the visitor that may be refused with one of `codes`: the log names the refusal as the outcome. */
   async attempt<Result, const Code extends ErrorCode>(
     act: Promise<Result>,
     codes: readonly Code[],
   ): Promise<Attempt<Result, Code>> {
     const attempted = await attempt(act, codes);
-    if (attempted.refused) this.became(attempted.refused.code);
+    if (attempted.refused) this.logOutcome(attempted.refused.code);
     return attempted;
   }
 
-  /** For the log. */
-  became(outcome: string): void {
+  /** Names, for the log, what the request led to where its status does not say it. */
+  logOutcome(outcome: string): void {
     this.c.set("outcome", outcome);
   }
 
@@ -182,7 +182,7 @@ export class Visit<Name extends string = string> {
 
   /** A link that is none of ours. */
   unknown(): Answer {
-    this.became("unknown");
+    this.logOutcome("unknown");
     return this.page(kindPage(this.frame, this.frame.words.unknown), DEAD);
   }
 

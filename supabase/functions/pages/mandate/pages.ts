@@ -70,7 +70,7 @@ const sendCode = onOpenLink(async (visit, facts) => {
   if (refused?.code === "too_many_codes")
     return visit.tooManyCodes(refused, visit.frame.to("/sign", { seen }), WORDS[visit.locale].back_to_sign);
   if (refused?.code === "link_not_open") return visit.go("", { seen });
-  if (!refused) visit.became("sent");
+  if (!refused) visit.logOutcome("sent");
   return visit.go("/sign", { seen }); // where no address is known, signing needs no code
 });
 
@@ -101,7 +101,7 @@ const sign = onOpenLink(async (visit) => {
   });
   const { refused } = await visit.attempt(signing, ["link_not_open", "mandate_changed", ...CODE_REFUSALS]);
   if (!refused) {
-    visit.became("signed");
+    visit.logOutcome("signed");
     return visit.go("");
   }
   switch (refused.code) {
@@ -124,7 +124,7 @@ const decline = onOpenLink(async (visit) => {
     user_agent: visit.c.req.header("user-agent") ?? null,
   });
   const { refused } = await visit.attempt(declining, ["link_not_open"]);
-  if (!refused) visit.became("declined");
+  if (!refused) visit.logOutcome("declined");
   return visit.go("");
 });
 
@@ -137,7 +137,7 @@ async function renew(request: Visit): Promise<Response> {
   const { refused } = await visit.attempt(asking, ["link_not_open", "too_many_codes"]);
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, visit.frame.to(""));
   if (refused) return visit.go("");
-  visit.became("renewed");
+  visit.logOutcome("renewed");
   return visit.c.redirect(`${visit.frame.root}/mandate/${token}?lang=${visit.locale}`, 303);
 }
 

@@ -73,7 +73,7 @@ export class MandateVisit extends Visit<Name> {
     const { frame, opened } = this;
     const { state, signed, partner_name = "", return_url = null, held_until = null, may_sign_again = false } = opened;
     if (state === "open") return null;
-    this.became(state);
+    this.logOutcome(state);
     if (state === "signed" && signed)
       return this.page(signedPage(frame, signed, { partner_name, return_url, held_until, may_sign_again }));
     if (state === "declined") return this.page(declinedPage(frame, partner_name, return_url, held_until));

@@ -58,7 +58,7 @@ const mailAccountCode = signedIn(async (visit) => {
   const { refused } = await visit.attempt(sending, ["account_not_found", "too_many_codes"]);
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));
   if (refused) return visit.unknown();
-  visit.became("sent");
+  visit.logOutcome("sent");
   return visit.c.redirect(pageOf(visit), 303);
 });
 
@@ -90,7 +90,7 @@ const changeAccount = signedIn(async (visit) => {
   const { refused } = await visit.attempt(changing, ["account_not_found", ...CODE_REFUSALS]);
   if (refused?.code === "account_not_found") return visit.unknown();
   if (refused) return again({ code: frame.words.code.errors[refused.code] });
-  visit.became("saved");
+  visit.logOutcome("saved");
   return visit.told("/earnings", "account_changed");
 });
 
@@ -103,7 +103,7 @@ const renewMandate = signedIn(async (visit) => {
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, visit.frame.to("/mandate"));
   if (refused?.code === "link_not_open") return visit.go("/mandate");
   if (refused) return visit.unknown();
-  visit.became("renewed");
+  visit.logOutcome("renewed");
   return visit.c.redirect(`${visit.frame.root}/mandate/${token}?lang=${visit.locale}`, 303);
 });
 

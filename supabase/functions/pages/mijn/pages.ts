@@ -256,7 +256,7 @@ const endAccount = withLogin(async (visit) => {
   const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
   if (refused) return visit.told("/data/end", "recent");
   if (!answer.closed) return visit.told("/data/end", "iban");
-  visit.became("closed");
+  visit.logOutcome("closed");
   visit.forget("session");
   return visit.go("/sign-in", { out: "closed" });
 });

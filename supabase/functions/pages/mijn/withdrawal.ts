@@ -52,7 +52,7 @@ const mailWithdrawalCode = signedIn(async (visit) => {
   if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));
   if (refused?.code === "link_not_open") return visit.go("/mandate");
   if (refused) return visit.unknown();
-  visit.became("sent");
+  visit.logOutcome("sent");
   return visit.c.redirect(pageOf(visit), 303);
 });
 
@@ -76,7 +76,7 @@ const withdrawMandate = signedIn(async (visit) => {
   if (refused?.code === "account_not_found") return visit.unknown();
   if (refused?.code === "link_not_open") return visit.go("/mandate");
   if (refused) return again(errors[refused.code]);
-  visit.became("withdrawn");
+  visit.logOutcome("withdrawn");
   return visit.told("/mandate", "withdrawn");
 });
 

@@ -58,14 +58,14 @@ export class PortalVisit extends SignedInVisit<Landing, Name> {
 
   /** They manage another partner than when they opened the page: what is in its form is about that one. */
   override tenantChanged(): Answer {
-    this.became("tenant_changed");
+    this.logOutcome("tenant_changed");
     const { title, text, home } = WORDS[this.locale].other_partner;
     return this.page(kindPage(this.frame, { title, text }, onward(this.frame.to(""), home)), 409);
   }
 
   /** They have a login, and manage no partner, or no longer. */
   override notTheirs(): Answer {
-    this.became("no_partner_linked");
+    this.logOutcome("no_partner_linked");
     return this.page(notTheirsPage(this.frame), 403);
   }
 }

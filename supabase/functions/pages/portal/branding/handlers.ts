@@ -47,7 +47,7 @@ const saveLogo = signedIn(async (visit) => {
   if (!file?.size) return visit.refuse(BRANDING_PAGE, { logo: refused.missing });
   const read = await readLogo(new Uint8Array(await file.arrayBuffer()));
   if ("refused" in read) {
-    visit.became(read.refused);
+    visit.logOutcome(read.refused);
     return visit.refuse(BRANDING_PAGE, { logo: refused[read.refused] });
   }
   const { png, width, height } = read.logo;

@@ -17,7 +17,7 @@ const onInvitation = (run: (visit: PortalVisit, invited: Invited) => Answer): Ha
     const opened =
       token && (await visit.call<Opened>("open_invitation", { token_hash: hashSecret(token), address_hash }));
     if (!token || !opened || opened.state === "unknown") return visit.unknown();
-    visit.became(opened.state);
+    visit.logOutcome(opened.state);
     if (opened.state !== "open") return visit.page(closedInvitationPage(visit.frame, opened.state), 404);
     return run(visit, { token, path: `/invitation/${token}`, opened });
   });
@@ -66,10 +66,10 @@ const acceptInvitation = onForm(async (visit, { token, path, opened }) => {
   if (refused?.code === "link_not_open") return visit.go(path);
   if (refused) return again(errors[refused.code]);
   if (!answer.accepted) {
-    visit.became("manages_another_partner");
+    visit.logOutcome("manages_another_partner");
     return visit.page(closedInvitationPage(frame, "elsewhere"), 409);
   }
-  visit.became("accepted");
+  visit.logOutcome("accepted");
   const jwt = await signInByMail(environment, answer.email);
   return jwt ? visit.begin(jwt) : visit.go("/sign-in");
 });

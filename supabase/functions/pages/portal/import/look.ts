@@ -104,7 +104,7 @@ export const downloadImport = signedIn(async (visit) => {
 
 function gone(visit: PortalVisit, who: Who): Answer {
   const { gone: words } = WORDS[visit.locale].bring;
-  visit.became("gone");
+  visit.logOutcome("gone");
   const body = html`<p>${words.text}</p>
 <div class="actions"><a class="button" href="${visit.frame.to("/import")}">${words.again}</a></div>`;
   return visit.page(portalPage(visit.frame, "/import", who, { title: words.title, body }), 404);

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
-import { gather } from "#shared/foundation/gather.ts";
+import { singleflight } from "#shared/foundation/singleflight.ts";
 
 /** Work that ends when it is told to. */
 function work() {
   const ends: (() => void)[] = [];
-  const gathered = gather(() => new Promise<number>((resolve) => ends.push(() => resolve(ends.length))));
-  return { ends, gathered };
+  const shared = singleflight(() => new Promise<number>((resolve) => ends.push(() => resolve(ends.length))));
+  return { ends, shared };
 }
 const turn = () => new Promise((resolve) => setTimeout(resolve));
 
 test("ten calls at once are one run; those that come while it runs are one more, which begins after it", async () => {
-  const { ends, gathered } = work();
-  const first = Array.from({ length: 10 }, () => gathered());
+  const { ends, shared } = work();
+  const first = Array.from({ length: 10 }, () => shared());
   await turn();
   expect(ends).toHaveLength(1);
-  const second = Array.from({ length: 10 }, () => gathered());
+  const second = Array.from({ length: 10 }, () => shared());
   await turn();
   expect(ends).toHaveLength(1);
   ends[0]?.();
@@ -27,12 +27,12 @@ test("ten calls at once are one run; those that come while it runs are one more,
 
 test("a run that fails fails for whoever shares it, and for nobody after it", async () => {
   let fails = true;
-  const gathered = gather(async () => {
+  const shared = singleflight(async () => {
     if (fails) throw new Error("away");
     return "done";
   });
-  const outcomes = await Promise.allSettled([gathered(), gathered()]);
+  const outcomes = await Promise.allSettled([shared(), shared()]);
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   fails = false;
-  expect(await gathered()).toBe("done");
+  expect(await shared()).toBe("done");
 });
