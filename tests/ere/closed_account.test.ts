@@ -39,7 +39,10 @@ test("contract §3 the months before the end of an account are booked, with the 
   }
   await world.row("update core.chargers set brand = 'Alfen', serial_number = 'ACE1234' where user_id = $1", leaver.id);
   await world.freeze("2026-07-20T12:00:00Z");
-  expect(JSON.parse(await as(leaver, "close_own_account", { mails: {} }))).toEqual({ closed: true });
+  expect(JSON.parse(await as(leaver, "close_own_account", { mails: {} }))).toEqual({
+    closed: true,
+    end: expect.objectContaining({ accounts: 1, lost_kwh: 0, month_kwh: 0 }),
+  });
   const { id } = await world.row("select id from core.chargers where user_id = $1", remover.id);
   expect(JSON.parse(await as(remover, "remove_own_charger", { id }))).toEqual({ removed: true });
   await world.freeze("2026-08-15T12:00:00Z");

@@ -80,3 +80,95 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     expect(saved.location).toMatch(/^\/pages\/claim\/[^/]+\?lang=nl$/);
   });
 });
+
+describe("contract §6 the end of an account", () => {
+  const end = async (ask: Browser, lang = "nl") => {
+    const page = await ask(mijn(world, `/data/end?lang=${lang}`));
+    const ended = await ask(mijn(world, `/data/end?lang=${lang}`), { form: { form_token: formToken(page.text) } });
+    return { before: main(page.text), ended };
+  };
+  const mailTo = ({ email }: Customer) => world.mail("where recipient = $1 and template = 'account_closed'", email);
+
+  test.each([
+    ["nl", "Uw account is beëindigd", "1 januari 2033", "12 kWh van november 2026", "30 kWh van eerdere maanden"],
+    ["en", "Your account has ended", "1 January 2033", "12 kWh of November 2026", "30 kWh of earlier months"],
+  ])(
+    "a farewell page and a mail say what is kept, until when, and which kWh are lost: %s",
+    async (lang, title, kept, month, earlier) => {
+      const customer = await newCustomer(world);
+      await world.row(
+        `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, status, source, received_at)
+       select c.partner_id, c.id, c.owner_id, p.period, p.kwh, 1, 'staged', 'test', now() from core.connections c,
+              (values (date '2026-11-01', 12), (date '2026-10-01', 30)) as p (period, kwh) where c.account_id = $1 returning 1`,
+        customer.account_id,
+      );
+      const ask = await browserOf(world, customer);
+      const { before, ended } = await end(ask, lang);
+      expect(before).toContain(month);
+      expect(heading(ended.text)).toBe(title);
+      for (const text of [main(ended.text), (await mailTo(customer)).text])
+        for (const part of [kept, month, earlier]) expect(text).toContain(part);
+      const later = await ask(mijn(world, `/closed?lang=${lang}`));
+      expect([later.status, heading(later.text)]).toEqual([200, title]);
+      expect(main(later.text), "told once, and to nobody else").not.toContain(kept);
+    },
+  );
+
+  test("the partner that brought them cannot invite that address again, another one can, and only a hash is kept", async () => {
+    const customer = await newCustomer(world);
+    const row = { email: customer.email.toUpperCase(), type: "particulier", name: "Sanne de Vries" };
+    const imported = async (key: string, fields: object) =>
+      (await world.post("/partner/drafts/import", { consent: true, send_invite: false, rows: [row], ...fields }, key))
+        .body;
+    await end(await browserOf(world, customer));
+    for (const fields of [{ dry_run: true }, {}]) {
+      const { added, rejected, skipped } = await imported(world.keyA, fields);
+      expect([added, skipped.suppressed, rejected.map(({ reason }: { reason: string }) => reason)]).toEqual([
+        0,
+        1,
+        ["suppressed"],
+      ]);
+    }
+    expect((await imported(world.keyB, {})).added).toBe(1);
+    const kept = await world.rows("select * from core.suppressions");
+    expect(Object.keys(kept[0] ?? {})).toEqual(["email_hash", "created_at"]);
+  });
+
+  test("a reset of the sandbox forgets it", async () => {
+    const customer = await newCustomer(world);
+    await end(await browserOf(world, customer));
+    expect((await world.post("/sandbox/v1/reset", {}, world.keyA)).status).toBe(200);
+    const rows = [{ email: customer.email, type: "particulier", name: "Sanne de Vries" }];
+    const { body } = await world.post(
+      "/partner/drafts/import",
+      { consent: true, send_invite: false, rows },
+      world.keyA,
+    );
+    expect(body.added).toBe(1);
+  });
+});
+
+describe("contract §6 a person's data as a table", () => {
+  test("opens in a spreadsheet, with a line for each mandate, month, payout, charger and session", async () => {
+    const customer = await paidCustomer(world);
+    const ask = await browserOf(world, customer);
+    const { text, headers } = await ask(mijn(world, "/data.csv?lang=nl"));
+    expect(headers.get("content-disposition")).toBe('attachment; filename="mijn-gegevens.csv"');
+    const [head, ...lines] = text.trim().split("\r\n");
+    expect(head).toBe("Wat;Datum;Omschrijving;Getal;Eenheid");
+    const all = JSON.parse((await ask(mijn(world, "/data.json"))).text);
+    const [account] = all.accounts;
+    const count = (what: string) => lines.filter((line) => line.startsWith(`${what};`)).length;
+    expect(count("Laadbeurt")).toBe(all.charging_sessions.length);
+    expect(count("Maand")).toBe(account.connections[0].months.length);
+    expect(count("Machtiging")).toBe(1);
+    expect(count("Laadpaal")).toBe(all.chargers.length);
+    const [payout] = account.payouts;
+    expect(lines).toContain(
+      `Uitbetaling;${payout.paid_at.slice(0, 10)};naar de rekening die eindigt op 4300;${String(payout.amount_eur).replace(".", ",")};EUR`,
+    );
+    expect(lines.some((line) => line.startsWith("E-mailadres;") && line.includes(customer.email))).toBe(true);
+    const english = await ask(mijn(world, "/data.csv?lang=en"));
+    expect(english.text.split("\r\n")[0]).toBe("What,Date,Description,Number,Unit");
+  });
+});

@@ -4663,7 +4663,7 @@ export interface components {
             already_drafted: number;
             /** @description The address has an account already */
             existing_user: number;
-            /** @description The address opted out of our mail */
+            /** @description The address opted out of our mail, or is of a customer of yours who ended the account */
             suppressed: number;
             /** @description The address or EAN is registered with us in another way */
             conflict: number;

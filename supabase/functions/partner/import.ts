@@ -25,7 +25,7 @@ const SKIPPED: Record<(typeof COUNTERS)[number], string> = {
   missing_kvk: "zakelijk without a KVK number of 8 digits",
   already_drafted: "An open draft for the address exists already",
   existing_user: "The address has an account already",
-  suppressed: "The address opted out of our mail",
+  suppressed: "The address opted out of our mail, or is of a customer of yours who ended the account",
   conflict: "The address or EAN is registered with us in another way",
   over_request_limit: "After the first 500 rows",
   over_cap: "Over the limit of drafts in 30 days",

@@ -50,7 +50,7 @@ begin
   select e.email,
          case when o.own then 'already_drafted'
               when p.email is not null then 'existing_user'
-              when others and private.opted_out(e.email, key) then 'suppressed'
+              when others and private.opted_out(e.email, key, tenant) then 'suppressed'
               when o.foreign then 'conflict' end
     from unnest(emails) as e (email)
     left join open o on o.email = e.email

@@ -14,7 +14,7 @@ as $$ begin return exists (select from core.suppressions s where s.email_hash = 
 comment on function private.is_suppressed(bytea) is 'Whether an address opted out of mail. Definer, because no tenant may read the list.';
 grant execute on function private.is_suppressed(bytea) to api_owner;
 
-create function private.email_hashes(email text, key text) returns bytea[]
+create function private.email_hashes(email text, key text, tenant uuid default null) returns bytea[]
 language plpgsql immutable
 set search_path = ''
 as $$
@@ -24,31 +24,51 @@ declare
 begin
   foreach each in array private.keys_for('opt_out', key) loop
     hashes := hashes || private.claim_mac('email:' || lower(email), each);
+    if tenant is not null then
+      hashes := hashes || private.claim_mac('ended:' || tenant || ':' || lower(email), each);
+    end if;
   end loop;
   return hashes;
 end $$;
-comment on function private.email_hashes(text, text) is
-  'The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with.';
-grant execute on function private.email_hashes(text, text) to api_owner;
+comment on function private.email_hashes(text, text, uuid) is
+  'The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with. With a tenant also those of a customer of that partner who ended the account.';
+grant execute on function private.email_hashes(text, text, uuid) to api_owner;
 
-create function private.opted_out(email text, key text) returns boolean
+create function private.end_customer(person uuid, address text, key text) returns void
+language sql security definer
+set search_path = ''
+as $$
+  insert into core.suppressions (email_hash)
+  select private.claim_mac('ended:' || p.id || ':' || lower(address), (private.keys_for('opt_out', key))[1])
+    from (select a.partner_id from core.attributions a where a.user_id = person
+          union select a.partner_id from core.ended_attributions a where a.user_id = person
+          union select d.partner_id from core.drafts d where d.user_id = person) p (id)
+   where key is not null
+  on conflict do nothing
+$$;
+comment on function private.end_customer(uuid, text, text) is
+  'Keeps the partners that brought a person from inviting the address again, once the person ended the account. Kept as opt-outs are, for these partners alone. Definer, because no tenant owns the list.';
+grant execute on function private.end_customer(uuid, text, text) to api_owner;
+
+create function private.opted_out(email text, key text, tenant uuid default null) returns boolean
 language plpgsql stable security definer
 set search_path = ''
-as $$ begin return exists (select from core.suppressions s where s.email_hash = any (private.email_hashes(email, key))); end $$;
-comment on function private.opted_out(text, text) is 'Whether an address opted out of mail. Definer, because no tenant may read the list.';
-grant execute on function private.opted_out(text, text) to api_owner;
+as $$ begin return exists (select from core.suppressions s where s.email_hash = any (private.email_hashes(email, key, tenant))); end $$;
+comment on function private.opted_out(text, text, uuid) is
+  'Whether an address opted out of mail, or with a tenant was a customer of that partner who ended the account. Definer, because no tenant may read the list.';
+grant execute on function private.opted_out(text, text, uuid) to api_owner;
 
-create function private.forget_opt_outs(emails text[], key text) returns void
+create function private.forget_opt_outs(emails text[], key text, tenant uuid) returns void
 language plpgsql security definer
 set search_path = ''
 as $$
 begin
   perform private.only_in_sandbox();
-  delete from core.suppressions s where s.email_hash = any (array(select unnest(private.email_hashes(e, key)) from unnest(emails) e));
+  delete from core.suppressions s where s.email_hash = any (array(select unnest(private.email_hashes(e, key, tenant)) from unnest(emails) e));
 end $$;
-comment on function private.forget_opt_outs(text[], text) is
+comment on function private.forget_opt_outs(text[], text, uuid) is
   'Takes addresses off the opt-out list, for a reset of the sandbox. Definer, because no tenant owns the list.';
-grant execute on function private.forget_opt_outs(text[], text) to api_owner;
+grant execute on function private.forget_opt_outs(text[], text, uuid) to api_owner;
 
 create function api.opt_out(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -141,7 +141,7 @@ create table core.suppressions (
   created_at timestamptz not null default private.now(),
   constraint suppressions_pkey primary key (email_hash)
 );
-comment on table core.suppressions is 'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment. Kept for good.';
+comment on table core.suppressions is 'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment; and of customers who ended the account, each with its partner. Kept for good.';
 alter table core.suppressions enable row level security;
 
 create type private.draft_row as (

@@ -14,6 +14,7 @@ create function private.own_end() returns json
 language sql stable
 set search_path = ''
 as $$
+  with month as (select date_trunc('month', private.today())::date as began)
   select json_build_object(
     'balance_eur', private.own_balance(),
     'accounts', count(*),
@@ -21,14 +22,19 @@ as $$
     'lost_kwh', coalesce((
       select sum(m.total_kwh) from core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
        where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
-         and c.registration_status in ('concept', 'afgekeurd') and m.status = 'staged'), 0),
+         and c.registration_status in ('concept', 'afgekeurd') and m.status = 'staged' and m.period < (select began from month)), 0),
+    'month', (select began from month),
+    'month_kwh', coalesce((
+      select sum(m.total_kwh) from core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+       where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
+         and m.status = 'staged' and m.period >= (select began from month)), 0),
     'iban_missing', coalesce(bool_or(a.iban_ciphertext is null and a.payout_handler = 'service_pays_customer'), false),
     -- of this delivery year, which is the last one
     'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)
     from core.accounts a where a.user_id = private.user_id()
 $$;
 comment on function private.own_end() is
-  'What closing the account means for this transaction''s person: {balance_eur, accounts, managed_alone, lost_kwh, iban_missing, kept_until}. Without accounts nothing is kept. lost_kwh would count if their unsubmitted or rejected registration were approved first.';
+  'What closing the account means for this transaction''s person: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh, iban_missing, kept_until}. Without accounts nothing is kept. lost_kwh, of months before this one, would count if their unsubmitted or rejected registration were approved first. month_kwh, of this month, is lost in any case.';
 grant execute on function private.own_end() to api_owner;
 
 create function api.read_own_end(caller jsonb) returns json
@@ -118,6 +124,26 @@ comment on function private.close_login(uuid) is
   'Ends every credential of a person, and deletes the login. It is only marked if something of theirs must be kept. Definer, because logins belong to Supabase Auth.';
 grant execute on function private.close_login(uuid) to api_owner;
 
+create function private.say_farewell(person uuid, ending json, input jsonb) returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  tenant  constant uuid := private.partner_id();
+  address constant text := (private.user_profile(person)).email;
+begin
+  perform private.end_customer(person, address, input ->> 'key');
+  -- the functions of the release before send no mail
+  if jsonb_typeof(input -> 'mail') = 'object' then
+    perform private.act_for_partner(private.house()),
+            private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
+            private.act_for_partner(tenant);
+  end if;
+end $$;
+comment on function private.say_farewell(uuid, json, jsonb) is
+  'Mails a person what closing the account meant, and keeps the partners that brought them from inviting them again: {key, mail}. Definer, because the list of opt-outs belongs to no tenant.';
+grant execute on function private.say_farewell(uuid, json, jsonb) to api_owner;
+
 create function api.close_own_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 set search_path = ''
@@ -152,9 +178,10 @@ begin
   end if;
   perform private.audit('user.account_closed', person);
   perform private.leave_partner(person, coalesce(input ->> 'operator', input #>> '{mails,operator}'));
+  perform private.say_farewell(person, ending, input);
   perform private.close_login(person);
-  return json_build_object('closed', true);
+  return json_build_object('closed', true, 'end', ending);
 end $$;
 comment on function api.close_own_account(jsonb, jsonb) is
-  'A person closes their account, {operator} as private.leave_partner takes it. Mandates end, chargers and credentials go, and what they are owed is paid without a minimum. Answers {closed}, false if there is money and no IBAN. Refused with recent_sign_in_required a quarter of an hour after signing in. docs/retention.md says what is kept.';
+  'A person closes their account: {operator, key, mail}, operator as private.leave_partner takes it. Mandates end, chargers and credentials go, and what they are owed is paid without a minimum. Answers {closed, end}; closed is false if there is money and no IBAN. They are mailed what it meant, and the partner that brought them cannot invite them again. Refused with recent_sign_in_required a quarter of an hour after signing in. docs/retention.md says what is kept.';
 select private.expose('api.close_own_account(jsonb, jsonb)');

@@ -69,7 +69,7 @@ begin
   perform private.forget_opt_outs(array(
     select d.email from unnest(gone) d
     union select u.email from auth.users u where u.id = any (people)
-    union select m.recipient from core.mail_outbox m where everything and m.partner_id = partner and m.cause like 'claim%'), key);
+    union select m.recipient from core.mail_outbox m where everything and m.partner_id = partner and m.cause like 'claim%'), key, partner);
   -- locked in the order in which charging sessions lock them
   perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
     where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
@@ -132,7 +132,7 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   select * into erased from private.erase_customers(private.partner_id(), array(
     select d.id from core.drafts d where d.partner_id = private.partner_id() and d.external_ref = input ->> 'external_ref'), input ->> 'key');
-  perform private.forget_opt_outs(array[input ->> 'email'], input ->> 'key');
+  perform private.forget_opt_outs(array[input ->> 'email'], input ->> 'key', private.partner_id());
   return json_build_object('drafts_deleted', erased.drafts);
 end $$;
 comment on function api.clear_fixture(jsonb, jsonb) is

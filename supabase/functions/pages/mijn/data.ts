@@ -1,10 +1,13 @@
-import { inEuro } from "#shared/domain/mail/notices.ts";
+import { type Farewell, farewellLines, inEuro } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Html } from "../kit/frame.ts";
+import { toCsv } from "../kit/csv.ts";
+import { longMonth } from "../kit/document.ts";
+import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { doButton, inNumbers, newsOf } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
-import type { End, Ending } from "./model.ts";
+import { addressOf } from "./mandates.ts";
+import type { End, Ending, OwnData } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -15,6 +18,7 @@ export function dataPage(frame: MijnFrame, { email }: Ending): Html {
     title: words.title,
     body: html`<h2 class="first">${words.download_title}</h2>
 <p>${words.download_what}</p>
+<p><a class="link" href="${frame.to("/data.csv")}">${words.download_table}</a></p>
 <p><a class="link" href="${frame.to("/data.json")}">${words.download}</a></p>
 <h2>${words.end_title}</h2>
 <p>${words.end_what}</p>
@@ -32,16 +36,86 @@ export function endPage(frame: MijnFrame, { email, end }: Ending, refused: EndRe
     title: words.ask_title,
     body: html`${newsOf(refused ? words[refused] : undefined)}
 <ul>${meaning(frame, end).map((line) => html`<li>${line}</li>`)}</ul>
-<p>${words.first_download} <a href="${frame.to("/data.json")}">${words.download}</a></p>
+<p>${words.first_download}<br><a href="${frame.to("/data.csv")}">${words.download_table}</a><br><a href="${frame.to("/data.json")}">${words.download}</a></p>
 ${doButton(frame, "/data/end", {}, words.yes)}
 <p><a class="link" href="${frame.to("/data")}">${words.no}</a></p>`,
   });
 }
 
-function meaning(frame: MijnFrame, { accounts, managed_alone, lost_kwh, balance_eur, kept_until }: End): string[] {
+/** After the account has ended: what was kept, lost and is still paid. Only the browser that ended it is told. */
+export function closedPage(frame: Frame, end: Farewell | null): Html {
+  const words = WORDS[frame.locale].data;
+  return layout(frame, {
+    title: words.closed,
+    body: html`<div class="status done"><p class="lead">${words.closed_mailed}</p></div>
+${end ? html`<ul>${farewellLines(end, frame.locale).map((line) => html`<li>${line}</li>`)}</ul>` : ""}
+<p>${words.closed_again} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`,
+  });
+}
+
+/** Everything as a table that a spreadsheet opens: a line for each thing, the newest charging last. */
+export function dataCsv(frame: MijnFrame, data: OwnData): string {
+  const { table: words } = WORDS[frame.locale].data;
+  const day = (moment: string | null) =>
+    moment && new Date(moment).toLocaleDateString("sv", { timeZone: "Europe/Amsterdam" });
+  const { login, accounts, chargers, charging_sessions, partner, applications, tokens } = data;
+  const names = new Map(chargers.map(({ charger_id, name }) => [charger_id, name]));
+  return toCsv(frame.locale, [
+    words.head,
+    [words.email, day(login.created_at), login.email, null, null],
+    ...(partner ? [[words.partner, null, partner.name, null, null]] : []),
+    ...accounts.flatMap(({ created_at, signatory, iban_last4, connections, payouts }) => [
+      [words.name, day(created_at), signatory?.full_name ?? login.name, null, null],
+      [words.phone, null, signatory?.phone ?? null, null, null],
+      [words.iban, null, iban_last4, null, null],
+      ...connections.flatMap(({ ean_code, mandates, months, ...at }) => [
+        [words.connection, null, `${ean_code}, ${addressOf(at)}`, null, null],
+        ...mandates.map(({ signed_at, valid_from, valid_until }) => [
+          words.mandate,
+          day(signed_at),
+          words.holds(valid_from, valid_until),
+          null,
+          null,
+        ]),
+        ...months.map(({ month, kwh }) => [words.month, month, null, kwh, "kWh"]),
+      ]),
+      ...payouts.map(({ paid_at, amount_eur, iban_last4: to }) => [
+        words.payout,
+        day(paid_at),
+        words.to(to),
+        amount_eur,
+        "EUR",
+      ]),
+    ]),
+    ...chargers.map(({ name, serial_number, created_at }) => [
+      words.charger,
+      day(created_at),
+      [name, serial_number].filter(Boolean).join(", "),
+      null,
+      null,
+    ]),
+    ...applications.map(({ name, allowed_at }) => [words.app, day(allowed_at), name, null, null]),
+    ...tokens.map(({ name, created_at }) => [words.token, day(created_at), name, null, null]),
+    ...charging_sessions.map(({ charger_id, started_at, kwh }) => [
+      words.session,
+      day(started_at),
+      names.get(charger_id) ?? null,
+      kwh,
+      "kWh",
+    ]),
+  ]);
+}
+
+function meaning(
+  frame: MijnFrame,
+  { accounts, managed_alone, lost_kwh, month, month_kwh, balance_eur, kept_until }: End,
+): string[] {
   const words = WORDS[frame.locale].data;
   return [
     ...(accounts > 0 ? [words.mandate_ends] : []),
+    ...(month_kwh > 0
+      ? [frame.words.withdrawal.means.lost(inNumbers(frame, month_kwh), longMonth(month, frame.words))]
+      : []),
     ...(lost_kwh > 0 ? [words.lost(`${inNumbers(frame, lost_kwh)} kWh`)] : []),
     ...(managed_alone ? [words.managed_alone(managed_alone)] : []),
     words.access_ends,

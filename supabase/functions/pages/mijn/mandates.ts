@@ -62,7 +62,13 @@ function withdrawal(frame: MijnFrame, { account_id, draft_id, cpo, connections }
     : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`;
 }
 
-export function addressOf({ street, house_number, house_number_addition, postal_code, city }: Connection): string {
+export function addressOf({
+  street,
+  house_number,
+  house_number_addition,
+  postal_code,
+  city,
+}: Pick<Connection, "street" | "house_number" | "house_number_addition" | "postal_code" | "city">): string {
   const number = [house_number, house_number_addition].filter(Boolean).join(" ");
   const place = [postal_code.replace(/^(\d{4})/, "$1 "), city].filter(Boolean).join(" ");
   return `${[street, number].filter(Boolean).join(" ")}, ${place}`;

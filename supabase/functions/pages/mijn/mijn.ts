@@ -48,6 +48,8 @@ export const mijn: Flow = {
     { method: "POST", path: `${PATH}/tokens/revoke`, run: does("revokeToken") },
     { method: "GET", path: `${PATH}/data`, run: does("showData") },
     { method: "GET", path: `${PATH}/data.json`, run: does("downloadData") },
+    { method: "GET", path: `${PATH}/data.csv`, run: does("downloadTable") },
+    { method: "GET", path: `${PATH}/closed`, run: does("showClosed") },
     { method: "GET", path: `${PATH}/data/end`, run: does("askEnd") },
     { method: "POST", path: `${PATH}/data/end`, run: does("endAccount") },
     { method: "GET", path: "/me", run: does("inEnglish") },

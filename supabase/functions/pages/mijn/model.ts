@@ -1,3 +1,4 @@
+import type { Farewell } from "#shared/domain/mail/notices.ts";
 /** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbours in SQL say. */
 import type { UserScope } from "#shared/values/scopes.ts";
 import type { Signed } from "../kit/signature.ts";
@@ -169,14 +170,35 @@ export type Token = {
 export type Tokens = { email: string; tokens: Token[] };
 
 /** What the end of the account means. */
-export type End = {
-  balance_eur: number;
-  accounts: number;
+export type End = Farewell & {
   /** The partner that nobody else manages. */
   managed_alone: string | null;
-  /** Months under a mandate whose registration was not submitted, or rejected: without an account nobody corrects it. */
-  lost_kwh: number;
   iban_missing: boolean;
-  kept_until: string | null;
 };
 export type Ending = { email: string; end: End };
+
+/** What api.export_own_data gives, as far as the table of it says it; the JSON file has all. */
+export type OwnData = {
+  login: { email: string; name: string | null; created_at: string };
+  accounts: {
+    created_at: string;
+    iban_last4: string | null;
+    signatory: { full_name: string; phone: string | null } | null;
+    connections: {
+      ean_code: string;
+      street: string | null;
+      house_number: number;
+      house_number_addition: string | null;
+      postal_code: string;
+      city: string | null;
+      mandates: { signed_at: string | null; valid_from: string; valid_until: string }[];
+      months: { month: string; kwh: number }[];
+    }[];
+    payouts: { paid_at: string; amount_eur: number; iban_last4: string }[];
+  }[];
+  chargers: { charger_id: string; name: string; serial_number: string | null; created_at: string }[];
+  charging_sessions: { charger_id: string; started_at: string; kwh: number }[];
+  partner: { name: string } | null;
+  applications: { name: string; allowed_at: string }[];
+  tokens: { name: string; created_at: string }[];
+};

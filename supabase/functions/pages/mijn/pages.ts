@@ -1,19 +1,23 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
+import type { Farewell } from "#shared/domain/mail/notices.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
 import { asPdf } from "../kit/pdf.ts";
+import { leave } from "../kit/returned.ts";
 import { isId } from "../kit/routes.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
 import type { Handler } from "../kit/visit.ts";
 import { accountPages } from "./account.ts";
 import { chargersPage, removeChargerPage } from "./chargers.ts";
 import { type Asked, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
-import { dataPage, endPage } from "./data.ts";
+import { closedPage, dataCsv, dataPage, endPage } from "./data.ts";
 import { earningsPage } from "./earnings.ts";
 import { mandatesPage } from "./mandates.ts";
-import type { Chargers, Charging, Earnings, Ending, Mandates, Overview, Sharing, Tokens } from "./model.ts";
+import type { Chargers, Charging, Earnings, Ending, Mandates, Overview, OwnData, Sharing, Tokens } from "./model.ts";
 import { overviewPage } from "./overview.ts";
 import { sharingPage, stopSharingPage } from "./sharing.ts";
 import { PATH } from "./sql.ts";
@@ -244,6 +248,13 @@ const downloadData = withLogin(async (visit) =>
   }),
 );
 
+const downloadTable = withLogin(async (visit) =>
+  visit.c.body(dataCsv(visit.frame, await visit.own<OwnData>("export_own_data")), 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${WORDS[visit.locale].data.file}.csv"`,
+  }),
+);
+
 const askEnd = withLogin(async (visit) => {
   const news = visit.news().typed.get("news");
   const refused = news === "recent" || news === "iban" ? news : null;
@@ -251,14 +262,26 @@ const askEnd = withLogin(async (visit) => {
 });
 
 const endAccount = withLogin(async (visit) => {
-  const operator = visit.environment.config.SUPPORT_EMAIL;
-  const ending = visit.own<{ closed: boolean }>("close_own_account", { operator });
+  const { c, environment, locale } = visit;
+  const ending = visit.own<{ closed: boolean; end: Farewell }>("close_own_account", {
+    operator: environment.config.SUPPORT_EMAIL,
+    key: claimKey(environment),
+    mail: aboutMail(environment.config, "account_closed", locale, {}),
+  });
   const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
   if (refused) return visit.told("/data/end", "recent");
   if (!answer.closed) return visit.told("/data/end", "iban");
   visit.logOutcome("closed");
   visit.forget("session");
-  return visit.go("/sign-in", { out: "closed" });
+  // for this browser, which is signed in no more
+  const typed = new URLSearchParams({ end: JSON.stringify(answer.end) });
+  leave(c, environment, { path: `${c.var.root}${PATH}/closed`, whose: "" }, { typed, errors: {} });
+  return visit.go("/closed");
+});
+
+const showClosed = onSignIn((visit) => {
+  const end = visit.returned()?.typed.get("end");
+  return visit.page(closedPage(visit.frame, end ? JSON.parse(end) : null));
 });
 
 /** Ends what this browser has: its session, and those of the claims it may have been led to. */
@@ -305,6 +328,8 @@ export const pages = {
   revokeToken,
   showData,
   downloadData,
+  downloadTable,
+  showClosed,
   askEnd,
   endAccount,
   inEnglish,

@@ -39,9 +39,9 @@ export class MijnVisit extends SignedInVisit<Section, Name> {
   }
 
   protected why(out: string | null): Html {
-    const { sign_in: words, data } = WORDS[this.locale];
+    const { sign_in: words } = WORDS[this.locale];
     const { config, words: kit } = this.frame;
-    return html`${out === null ? "" : html`<p class="panel" role="status">${out === "closed" ? data.closed : kit.sign_in[out === "kept" ? out : "signed_out"]}</p>`}
+    return html`${out === null ? "" : html`<p class="panel" role="status">${kit.sign_in[out === "kept" ? out : "signed_out"]}</p>`}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
 <p>${words.which}</p>
 <p class="quiet">${words.signatory}</p>`;

@@ -174,6 +174,21 @@ export const en: MailMessages = {
       "From now on you sign in with a code that we mail you. Did you connect an app or a charge point? Then connect it again.",
     unexpected: "Did you not type a code? Tell us at once.",
   },
+  account_closed: {
+    subject: (service) => `Your account with ${service} has ended`,
+    access: "You cannot sign in any more. Your chargers, applications and tokens have no access any more.",
+    mandate: "Your mandate has ended. We do not register your charging electricity any more.",
+    month: (kwh, month) => `You lose the ${kwh} of ${month}, because part of a month does not count.`,
+    lost: (kwh) => `You lose ${kwh} of earlier months, because your registration was not approved.`,
+    paid: (euro) => `We still pay you ${euro}. If more is added later, we pay that too.`,
+    paid_later: "If your ERE still bring in something later, we pay you that.",
+    kept: (date) =>
+      `For seven years we must keep how your charging became money: your mandates with your name and address, the months and the payments. We delete that from ${date} on.`,
+    nothing_kept: "We keep nothing of you.",
+    after:
+      "The company that registered you with us cannot invite you through us any more. Do you want to take part again later? Mail us.",
+    unexpected: "Did you not do this yourself? Tell us at once.",
+  },
   webhook_failing: {
     subject: (partner: string) => `Events do not reach ${partner}`,
     lines: (url: string, since: string) => [

@@ -2,7 +2,7 @@ import type { Brand, ShownLogo } from "#shared/domain/brand.ts";
 import { longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, layOut, MAIL_MESSAGES, type Service, sentBy, type Written } from "./layout.ts";
-import { type Notice, type NoticeReader, noticeContent } from "./notices.ts";
+import { type Farewell, farewellLines, type Notice, type NoticeReader, noticeContent } from "./notices.ts";
 import { type Composed, fillMarks } from "./release_0_9_0.ts";
 
 /** Who is written to, about which CPO: in the service's name, under the CPO's logo. */
@@ -48,6 +48,8 @@ export type Contents = {
   webhook_disabled: { partner_name: string; url: string; since: string };
   /** To a person whose login somebody else may have made: what became of it. */
   login_secured: object;
+  /** To a person who ended the account: what is kept, lost and paid. */
+  account_closed: { end: Farewell };
 } & Record<Notice["kind"], NoticeContent>;
 
 export type Template = keyof Contents;
@@ -219,6 +221,13 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
     subject: message.subject(SERVICE_NAME),
     greeting: hello,
     lines: message.lines(SERVICE_NAME),
+    after: message.after,
+    unexpected: message.unexpected,
+  }),
+  account_closed: ({ end }, { account_closed: message, hello }, { SERVICE_NAME }, locale) => ({
+    subject: message.subject(SERVICE_NAME),
+    greeting: hello,
+    lines: farewellLines(end, locale),
     after: message.after,
     unexpected: message.unexpected,
   }),

@@ -182,6 +182,22 @@ export const nl = {
       "Voortaan logt u in met een code die wij u mailen. Heeft u een app of laadpunt gekoppeld? Koppel die dan opnieuw.",
     unexpected: "Heeft u geen code ingevuld? Laat het ons dan meteen weten.",
   },
+  account_closed: {
+    subject: (service: string) => `Uw account bij ${service} is beëindigd`,
+    access: "U kunt niet meer inloggen. Uw laadpalen, apps en tokens hebben geen toegang meer.",
+    mandate: "Uw machtiging is geëindigd. Wij registreren uw laadstroom niet meer.",
+    month: (kwh: string, month: string) =>
+      `U verliest de ${kwh} van ${month}, want een deel van een maand telt niet mee.`,
+    lost: (kwh: string) => `U verliest ${kwh} van eerdere maanden, want uw registratie was niet goedgekeurd.`,
+    paid: (euro: string) => `Wij betalen u nog ${euro}. Komt er later nog iets bij, dan betalen wij dat ook.`,
+    paid_later: "Brengen uw ERE later nog iets op, dan betalen wij u dat.",
+    kept: (date: string) =>
+      `Wij moeten zeven jaar bewaren hoe uw laadstroom geld werd: uw machtigingen met uw naam en adres, de maanden en de betalingen. Wij verwijderen dat vanaf ${date}.`,
+    nothing_kept: "Wij bewaren niets meer van u.",
+    after:
+      "Het bedrijf dat u bij ons aanmeldde, kan u via ons niet meer uitnodigen. Wilt u later weer meedoen? Mail ons.",
+    unexpected: "Heeft u dit niet zelf gedaan? Laat het ons dan meteen weten.",
+  },
   webhook_failing: {
     subject: (partner: string) => `Meldingen aan ${partner} komen niet aan`,
     lines: (url: string, since: string) => [

@@ -151,6 +151,34 @@ function contentOf(
   }
 }
 
+/** What closing an account meant, as private.own_end tells it. Days are calendar days; `month` is the first of this month. */
+export type Farewell = {
+  accounts: number;
+  balance_eur: number;
+  lost_kwh: number;
+  month: string;
+  month_kwh: number;
+  kept_until: string | null;
+};
+
+/** The sentences of the farewell page, and of its mail. */
+export function farewellLines(end: Farewell, locale: Locale): string[] {
+  const { account_closed: words } = MAIL_MESSAGES[locale];
+  const { date_locale } = MANDATE_WORDS[locale];
+  const kwh = (value: number) =>
+    `${new Intl.NumberFormat(date_locale, { maximumFractionDigits: 0 }).format(value)} kWh`;
+  const month = new Intl.DateTimeFormat(date_locale, { month: "long", year: "numeric", timeZone: "UTC" });
+  const { accounts, balance_eur, lost_kwh, month_kwh, kept_until } = end;
+  return [
+    words.access,
+    ...(accounts > 0 ? [words.mandate] : []),
+    ...(month_kwh > 0 ? [words.month(kwh(month_kwh), month.format(new Date(end.month)))] : []),
+    ...(lost_kwh > 0 ? [words.lost(kwh(lost_kwh))] : []),
+    ...(balance_eur > 0 ? [words.paid(inEuro(balance_eur, locale))] : accounts > 0 ? [words.paid_later] : []),
+    kept_until ? words.kept(longDate(kept_until, MANDATE_WORDS[locale])) : words.nothing_kept,
+  ];
+}
+
 /** An amount as people write it: € 12,34 or €12.34. */
 export function inEuro(amount: number, locale: Locale): string {
   const { date_locale } = MANDATE_WORDS[locale];

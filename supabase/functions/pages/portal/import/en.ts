@@ -171,7 +171,7 @@ export const en: ImportWords = {
     missing_kvk: "A business needs a KvK number of 8 digits",
     already_drafted: "You already signed up this customer",
     existing_user: "This person is already a customer",
-    suppressed: "This person does not want mail from us",
+    suppressed: "This person does not want mail from us, or ended their account with us",
     conflict: "This person is known to us in another way",
     over_request_limit: "Does not fit in one go",
     over_cap: "More than you can sign up in 30 days",

@@ -176,7 +176,7 @@ export const nl = {
     missing_kvk: "Een zakelijke klant heeft een KvK-nummer van 8 cijfers nodig",
     already_drafted: "U heeft deze klant al aangemeld",
     existing_user: "Deze persoon is al klant",
-    suppressed: "Deze persoon wil geen mail van ons",
+    suppressed: "Deze persoon wil geen mail van ons, of heeft het account bij ons beëindigd",
     conflict: "Deze persoon is op een andere manier bij ons bekend",
     over_request_limit: "Past niet in één keer",
     over_cap: "Meer dan u in 30 dagen kunt aanmelden",
