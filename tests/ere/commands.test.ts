@@ -61,7 +61,9 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(await read(selling)).toMatch(/^Sale recorded\.\n[\s\S]* {2}gross_eur +21\.00\n/);
   expect(await read(selling)).toMatch(/^Nothing to change: it was so already\./);
   expect(await read("sale list")).toMatch(/^reference +quarter[^\n]*\nV-1 /);
-  expect(await read("sale show V-1")).toMatch(/\n\nrow_id +ean_code +period +ere +gross_eur/);
+  expect(await read("sale show V-1")).toMatch(
+    /^V-1 sold 50 ERE of partner-a, 2026-Q2, to B for € 21\.00\.\n\n {2}sale_id [\s\S]*\n\nrow_id +ean_code +period +ere +gross_eur/,
+  );
   expect(await read("figures publish 2026")).toMatch(/^Published\.\npartner_slug +delivery_year/);
   expect(await read("figures publish 2026")).toMatch(/^Nothing to change: they are already published\.\n/);
   expect(await read("figures list")).toMatch(/partner-a +2026 +0\.332694 +0\.42 /);
@@ -81,7 +83,19 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^1 line paid, 0 failed\.\n/);
   expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^Nothing to change: it was so already\.\n/);
   // the reference on the statement and at the bank: the id of the line without its dashes
+  expect(await read(`payout show ${batch}`)).toMatch(
+    /^This batch is settled: 1 payment, € 16\.80 in all, 1 paid and 0 failed\.\n\n/,
+  );
   const [line] = JSON.parse(await read(`payout show ${batch} --json`)).lines;
+  expect(await read(`account show ${line.payee}`)).toMatch(
+    /^Sanne de Vries, of partner-a, has 1 connection, a signed mandate and a balance of € 0\.00\.\n\n/,
+  );
+  expect(await read("partner show partner-a")).toMatch(
+    /^partner-a is active, with 2 accounts and 0 customers it brought\.\n\n/,
+  );
+  expect(await read(`payout overview ${line.payee} 2026`)).toMatch(
+    /^In 2026 € 16\.80 was sold for this customer after the fee, and € 16\.80 was paid\.\n\n/,
+  );
   const reference = line.line_id.replaceAll("-", "");
   for (const typed of [reference, reference.toUpperCase(), reference.replace(/(.{4})(?=.)/g, "$1 ")])
     expect(JSON.parse(await read(["customer", "find", typed, "--json"])).customers).toMatchObject([{ id: line.payee }]);

@@ -197,6 +197,10 @@ describe("contract §8 exit codes and errors", () => {
     const { json } = await operate(["partner", "list", "--json"], env);
     expect(json.partners).toContainEqual(expect.objectContaining({ slug: "zuid", name: "Zuid", is_active: true }));
     expect((await operate(["mail", "list"], env)).out).toBe("No mails.\n");
+    const screen = { width: 40, color: true };
+    const narrow = (await operate(["partner", "list"], env, { screen })).out;
+    expect(narrow).toMatch(/^\u001b\[1mid\u001b\[0m\n\u001b\[1m {4}slug +name/);
+    expect((await operate(["partner", "list", "--json"], env, { screen })).json).toEqual(json);
     const off = await operate(["partner", "deactivate", "zuid"], env);
     expect(off.out).toMatch(/^Partner deactivated\.\n {2}id +[0-9a-f-]{36}\n/);
     expect(off.out).toMatch(/^ {2}is_active +no$/m);

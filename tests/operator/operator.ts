@@ -3,6 +3,7 @@
 import type pg from "pg";
 import { type Open, openClient } from "../../packages/operator/src/database.ts";
 import { type LocalStack, run } from "../../packages/operator/src/run.ts";
+import type { Screen } from "../../packages/operator/src/text.ts";
 import type { Database } from "../harness/database.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test names the fields it reads
@@ -23,7 +24,13 @@ export async function operate(
     local,
     confirm,
     open,
-  }: { local?: LocalStack; confirm?: ((question: string) => Promise<boolean>) | null; open?: Open } = {},
+    screen,
+  }: {
+    local?: LocalStack;
+    confirm?: ((question: string) => Promise<boolean>) | null;
+    open?: Open;
+    screen?: Screen;
+  } = {},
 ): Promise<Ran> {
   const printed = { out: "", err: "" };
   const code = await run(argv, {
@@ -37,6 +44,7 @@ export async function operate(
     operator: "tester",
     local: () => local,
     ...(open && { open }),
+    ...(screen && { screen }),
     ...(confirm !== null && { confirm: confirm ?? (async () => true) }),
   });
   return { code, ...printed, json: printed.out.startsWith("{") ? JSON.parse(printed.out) : undefined };

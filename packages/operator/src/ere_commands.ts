@@ -5,7 +5,7 @@ import { type Command, changed, limit, list, type Row, titled, whole } from "./c
 import { readCreditFile } from "./credit_file.ts";
 import type { Answer } from "./database.ts";
 import { showQuarter } from "./quarter.ts";
-import { fields, table } from "./text.ts";
+import { euro, fields, table } from "./text.ts";
 
 const quarter = () => new Argument("<quarter>", "a quarter, such as 2026-Q2");
 const year = () => new Argument("<delivery_year>", "the year of charging").argParser(whole(2100));
@@ -245,7 +245,14 @@ export const ERE_COMMANDS: Command[] = [
     example: "sale show BR-2026-081",
     takes: [sale(), ofPartner(), limit(50)],
     ops: "sale_show",
-    view: (answer) => `${fields(answer.sale as Row)}\n\n${list("allocations", ALLOCATION_COLUMNS)(answer)}`,
+    view: (answer) => {
+      const sale = answer.sale as Row;
+      return [
+        `${sale.reference} sold ${sale.ere} ERE of ${sale.partner_slug}, ${sale.quarter}, to ${sale.buyer} for ${euro(sale.gross_eur)}.`,
+        fields(sale),
+        list("allocations", ALLOCATION_COLUMNS)(answer),
+      ].join("\n\n");
+    },
   },
   {
     name: "sale reverse",

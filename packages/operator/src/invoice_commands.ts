@@ -3,7 +3,7 @@
 import { Argument, Option } from "commander";
 import { type Command, changed, limit, list, type Row } from "./command.ts";
 import type { Answer } from "./database.ts";
-import { fields, table } from "./text.ts";
+import { euro, fields, table } from "./text.ts";
 
 const ofPartner = () => new Option("--partner <partner>", "only of this partner (id or slug)");
 const INVOICE_COLUMNS = "number partner_slug quarter issued_on vat_regime vat_rate net_eur vat_eur total_eur corrects";
@@ -45,8 +45,15 @@ export const INVOICE_COMMANDS: Command[] = [
     example: "invoice show laadpunt-zuid 2026-0001",
     takes: [new Argument("<partner>", "id or slug of the partner"), new Argument("<number>", "such as 2026-0001")],
     ops: "invoice_show",
-    view: (answer) =>
-      `${fields(answer.invoice as Row)}\n\n${list("months", "period customers ere fee_eur share_eur")(answer)}`,
+    view: (answer) => {
+      const { number, corrects, partner_slug, quarter, total_eur, ...rest } = answer.invoice as Row;
+      const kind = corrects ? "Credit note" : "Invoice";
+      return [
+        `${kind} ${number} of ${partner_slug} is ${euro(total_eur)} with VAT, for ${quarter}.`,
+        fields({ number, corrects, partner_slug, quarter, total_eur, ...rest }),
+        list("months", "period customers ere fee_eur share_eur")(answer),
+      ].join("\n\n");
+    },
   },
   {
     name: "vat list",

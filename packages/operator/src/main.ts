@@ -35,5 +35,6 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   operator: osUser(),
   local: () => readStack(process.env.OPERATOR_STACK || undefined) ?? undefined,
+  ...(process.stdout.isTTY && { screen: { width: process.stdout.columns, color: !process.env.NO_COLOR } }),
   ...(process.stdin.isTTY && process.stderr.isTTY && { confirm }),
 });

@@ -4,7 +4,7 @@ import { Argument, Option } from "commander";
 import { about, type Command, changed, count, limit, list, type Row, whole } from "./command.ts";
 import type { Answer } from "./database.ts";
 import { exportBatch, prepare } from "./payouts.ts";
-import { fields, table } from "./text.ts";
+import { euro, fields, table } from "./text.ts";
 
 const batch = () => new Argument("<batch>", "id of the batch");
 const reason = () => new Option("--reason <text>", "the reason, for the audit log; no personal data");
@@ -52,7 +52,7 @@ function toApprove(answer: Answer): string | undefined {
   if (batch.status !== "prepared") return undefined;
   const lines = answer.lines as Row[];
   return [
-    `${batch.prepared_by} prepared ${count(batch.lines, "payment")}, € ${Number(batch.amount_eur).toFixed(2)} in all:`,
+    `${batch.prepared_by} prepared ${count(batch.lines, "payment")}, ${euro(batch.amount_eur)} in all:`,
     table(lines.slice(0, MOST_NAMED), ["name", "iban", "amount_eur", "partner_slug"]),
     ...(Number(batch.lines) > MOST_NAMED
       ? [`and ${Number(batch.lines) - MOST_NAMED} more; payout show ${batch.batch_id} --limit 1000 names them`]
@@ -84,7 +84,14 @@ export const PAYOUT_COMMANDS: Command[] = [
       limit(50),
     ],
     ops: "payout_show",
-    view: (answer) => `${fields(answer.batch as Row)}\n\n${list("lines", LINE_COLUMNS)(answer)}`,
+    view: ({ batch, lines }) => {
+      const { status, lines: payments, amount_eur, paid, failed } = batch as Row;
+      return [
+        `This batch is ${status}: ${count(payments, "payment")}, ${euro(amount_eur)} in all, ${paid} paid and ${failed} failed.`,
+        fields(batch as Row),
+        list("lines", LINE_COLUMNS)({ lines }),
+      ].join("\n\n");
+    },
   },
   {
     name: "payout list",
@@ -187,6 +194,7 @@ export const PAYOUT_COMMANDS: Command[] = [
     view: ({ overview }) => {
       const { sales, payments, ...sums } = overview as Row;
       return [
+        `In ${sums.year} ${euro(sums.net_eur)} was sold for this customer after the fee, and ${euro(sums.paid_eur)} was paid.`,
         fields(sums),
         list("sales", "sold_on quarter price_per_ere_eur ere gross_eur fee_eur net_eur")({ sales }),
         list("payments", "paid_on amount_eur to iban")({ payments }),

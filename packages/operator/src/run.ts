@@ -9,7 +9,7 @@ import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Answer, callOps, type Open, OperatorError } from "./database.ts";
 import { scramVerifier } from "./scram.ts";
-import { plain } from "./text.ts";
+import { onScreen, plain, type Screen } from "./text.ts";
 
 /** Everything that a command reaches outside itself. */
 type Io = {
@@ -22,9 +22,13 @@ type Io = {
   local: () => LocalStack | undefined;
   /** Asks the person at the terminal, and returns whether they said yes. Absent if there is no terminal. */
   confirm?: (question: string) => Promise<boolean>;
+  /** The terminal that `out` writes to. Absent if it writes into a file or another program. */
+  screen?: Screen;
   /** Opens a new connection if absent. */
   open?: Open;
 };
+
+type Shown = Io & { show: (view: () => string) => void };
 
 /** What we know about a stack on this machine: its database, its logins, and the environment for its commands. */
 export type LocalStack = Pick<
@@ -43,8 +47,10 @@ const EXIT_CODES = "Exit code: 0 done, 1 refused or failed, 2 not understood.";
 /** Exit code: 0 done, 1 refused or failed, 2 not understood. */
 export async function run(argv: string[], machine: Io): Promise<number> {
   // names and other printed texts come from strangers
-  const io: Io = {
+  const io: Shown = {
     ...machine,
+    // colors of ours are added after the texts were made harmless
+    show: (view) => machine.out(`${onScreen(machine.screen ?? {}, view)}\n`),
     out: (text) => machine.out(plain(text)),
     err: (text) => machine.err(plain(text)),
   };
@@ -131,16 +137,17 @@ function describe(option: Option): string {
 }
 
 /** @returns the exit code */
-async function execute(command: Command, leaf: Program, io: Io): Promise<number> {
+async function execute(command: Command, leaf: Program, io: Shown): Promise<number> {
   const { json, yes, ...chosen } = leaf.opts<Chosen & { json?: boolean; yes?: boolean }>();
   const typed = readInput(leaf);
   const { url, env } = findDatabase(command, chosen, io);
   checkWritable(command, typed);
   const { open } = io;
-  const looked =
+  const found =
     command.looks && !(json && yes)
-      ? command.looks.view(await callOps(url, command.looks.ops, { ...typed, operator: io.operator }, { open }))
+      ? await callOps(url, command.looks.ops, { ...typed, operator: io.operator }, { open })
       : undefined;
+  const looked = found && onScreen({ ...io.screen, color: false }, () => command.looks?.view(found) ?? "");
   // on standard error, as the question: what is printed may be for another program
   if (looked) io.err(`${looked}\n\n`);
   const question = command.looks && !looked ? undefined : command.ends?.(typed);
@@ -162,7 +169,7 @@ async function execute(command: Command, leaf: Program, io: Io): Promise<number>
   if (json) io.out(`${JSON.stringify({ ...shown, ...made.shown }, null, 2)}\n`);
   else {
     const secret = Object.entries(made.shown ?? {}).map(([name, value]) => `\n\n  ${name}  ${value}`);
-    io.out(`${command.view(shown)}${secret.join("")}\n`);
+    io.show(() => `${command.view(shown)}${secret.join("")}`);
   }
   return command.fails?.(answer) ? FAILED : DONE;
 }

@@ -1,12 +1,17 @@
 // Daily work: find a customer, show their state, list what failed, count what waits.
 
 import { Argument, Option } from "commander";
-import { type Command, limit, list, partner, type Row, titled } from "./command.ts";
+import { type Command, count, limit, list, partner, type Row, titled } from "./command.ts";
 import type { Answer } from "./database.ts";
-import { fields } from "./text.ts";
+import { euro, fields } from "./text.ts";
 
 function showAccount({ account, signatory, connections, mandates, chargers, months, told }: Answer): string {
+  const { display_name, partner_slug, balance_eur } = account as Row;
+  const { full_name } = (signatory ?? {}) as Row;
+  const signed = (mandates as Row[]).some(({ status }) => status === "signed");
   return [
+    `${full_name ?? display_name ?? "This account"}, of ${partner_slug}, has ${count((connections as Row[]).length, "connection")}, ` +
+      `${signed ? "a" : "no"} signed mandate and a balance of ${euro(balance_eur)}.`,
     fields({ ...(account as Row), ...(signatory as Row | null) }),
     titled(
       "Connections",
@@ -25,7 +30,10 @@ function showAccount({ account, signatory, connections, mandates, chargers, mont
 }
 
 function showPartner({ partner, counts, company, branding, payout, managers, key, clients }: Answer): string {
+  const { name, is_active } = partner as Row;
+  const { cpo_accounts, customers } = counts as Row;
   return [
+    `${name} is ${is_active ? "active" : "not active"}, with ${count(cpo_accounts, "account")} and ${count(customers, "customer")} it brought.`,
     fields({ ...(partner as Row), ...(counts as Row), company, branding, payout, key }),
     titled("Managers", managers, "email user_id"),
     titled("Clients", clients, "client_id name scopes secret_rotated_at disabled_at"),

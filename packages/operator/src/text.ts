@@ -4,6 +4,8 @@ import { UNSEEN } from "#shared/values/text.ts";
 
 type Row = Record<string, unknown>;
 
+export const euro = (amount: unknown): string => `€ ${Number(amount).toFixed(2)}`;
+
 /** Amounts of money have two decimals; a price has as many as it needs. */
 const isAmount = (column: string) => column.endsWith("_eur") && !column.startsWith("price_");
 
@@ -29,22 +31,96 @@ export function plain(value: string): string {
   return value.toWellFormed().replace(HIDDEN, (sign) => numbers(sign).join(""));
 }
 
-export function table(rows: Row[], columns: string[]): string {
-  const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column], column)))];
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
-  return lines
-    .map((line) =>
-      line
-        .map((text, index) => text.padEnd(widths[index] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+/** Where a view is shown: how many characters fit on a line, and whether it takes colors. */
+export type Screen = { width?: number; color?: boolean };
+
+// set while a view runs, which is synchronous
+let screen: Screen = {};
+let headings = new Set<string>();
+
+/** The text of a view, fitted to the screen. Without a screen, lines are as long as they need to be. */
+export function onScreen(where: Screen, view: () => string): string {
+  screen = where;
+  headings = new Set();
+  try {
+    const said = plain(view());
+    return where.color ? said.split("\n").map(paint).join("\n") : said;
+  } finally {
+    screen = {};
+  }
+}
+
+const style = (code: number) => (text: string) => `\u001b[${code}m${text}\u001b[0m`;
+const [bold, red, green] = [style(1), style(31), style(32)];
+/** One of these words as a whole cell of a table. */
+const cells = (words: string) => new RegExp(`(?<=^| {2})(?:${words})(?= {2}|$)`, "g");
+const BAD = cells("failed|mismatch|not_found|rejected|afgekeurd|conflict|cancelled|withdrawn|revoked");
+const GOOD = cells("paid|settled|registered|verified|goedgekeurd|signed|sent|done");
+
+const paint = (line: string) => (headings.has(line) ? bold(line) : line.replace(BAD, red).replace(GOOD, green));
+
+const INDENT = "    ";
+const widest = () => screen.width ?? Number.POSITIVE_INFINITY;
+const sumOf = (widths: number[]) => widths.reduce((sum, width) => sum + width + 2, -2);
+
+/** Breaks a text at spaces, and inside a word that is longer than a line. */
+function wrap(text: string, indent: string): string {
+  const room = Math.max(widest() - indent.length, 8);
+  if (text.length <= room) return indent + text;
+  const lines = text.match(new RegExp(`\\S.{0,${room - 1}}(?= |$)|\\S{${room}}`, "g")) ?? [];
+  return lines.map((line) => indent + line).join("\n");
+}
+
+/** As many columns on a line as the screen has room for; the others follow below, indented. */
+function fold(widths: number[]): number[][] {
+  const groups: number[][] = [];
+  widths.forEach((width, index) => {
+    const group = groups.at(-1);
+    const used = group && sumOf([...group.map((each) => widths[each] ?? 0), width]);
+    if (group && used && used + (groups.length > 1 ? INDENT.length : 0) <= widest()) group.push(index);
+    else groups.push([index]);
+  });
+  return groups;
+}
+
+type Column = { name: string; texts: string[]; width: number; isNumber: boolean; isEmpty: boolean };
+
+function readColumn(rows: Row[], name: string): Column {
+  const texts = rows.map((row) => cell(row[name], name));
+  const values = rows.map((row) => row[name] ?? null).filter((value) => value !== null);
+  return {
+    name,
+    texts,
+    width: Math.max(...[name, ...texts].map(({ length }) => length)),
+    isNumber: values.length > 0 && values.every((value) => typeof value === "number"),
+    isEmpty: texts.every((text) => text === "-"),
+  };
+}
+
+/** A row for each line, or several lines for each row if the screen is too narrow. Numbers stand to the right. */
+export function table(rows: Row[], names: string[]): string {
+  const all = names.map((name) => readColumn(rows, name));
+  // without room for all columns, those without a value go first
+  const columns = sumOf(all.map(({ width }) => width)) <= widest() ? all : all.filter(({ isEmpty }) => !isEmpty);
+  const groups = fold(columns.map(({ width }) => width));
+  const lines = [-1, ...rows.keys()].map((row) =>
+    groups.map((group, below) => {
+      const texts = group.map((index) => {
+        const { name, texts, width, isNumber } = columns[index] as Column;
+        const text = row < 0 ? name : (texts[row] ?? "");
+        return isNumber ? text.padStart(width) : text.padEnd(width);
+      });
+      return wrap(texts.join("  ").trimEnd(), below > 0 ? INDENT : "");
+    }),
+  );
+  headings = new Set([...headings, ...(lines[0] ?? [])]);
+  return lines.flat().join("\n");
 }
 
 export function fields(row: Row): string {
   const width = Math.max(...Object.keys(row).map((key) => key.length));
+  const indent = " ".repeat(width + 4);
   return Object.entries(row)
-    .map(([key, value]) => `  ${key.padEnd(width)}  ${cell(value, key)}`)
+    .map(([key, value]) => `  ${key.padEnd(width)}  ${wrap(cell(value, key), indent).trimStart()}`)
     .join("\n");
 }
