@@ -47,7 +47,7 @@ describe("contract §7 a signatory of a CPO's customer signs in", () => {
     expect([answer.status, answer.location]).toEqual([303, "/pages/mijn/earnings?lang=nl"]);
     const [cookie = ""] = answer.headers.getSetCookie().filter((set) => set.startsWith("mijn="));
     expect(cookie).toMatch(
-      /^mijn=signatory\.[0-9A-Za-z]{43}\.[\w-]{22}; Max-Age=43200; Path=\/pages\/mijn; HttpOnly; SameSite=Lax$/,
+      /^mijn=signatory\.[0-9A-Za-z]{43}\.[\w-]{22}; Max-Age=86400; Path=\/pages\/mijn; HttpOnly; SameSite=Lax$/,
     );
     const page = await ask(mijn(world));
     expect([page.status, heading(page.text)]).toEqual([200, "Dag Willem"]);

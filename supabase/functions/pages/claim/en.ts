@@ -27,6 +27,10 @@ export const en: ClaimWords = {
     stop: "If you would rather not take part, close this page. Nothing happens without your mandate.",
     contact: (partner) => `A question for ${partner} itself? Mail`,
   },
+  out: {
+    kept: "It took too long, so we ask you for a code again. What you just filled in will be waiting at the same step.",
+    lost: "We ask you for a code again. What you just did was not sent. Do it once more after that.",
+  },
   proof: {
     title: "Enter the code",
     submit: "Continue",

@@ -26,6 +26,10 @@ export const nl = {
     stop: "Wilt u niet meedoen? Sluit dan deze pagina. Er gebeurt niets zonder uw machtiging.",
     contact: (partner: string) => `Een vraag voor ${partner} zelf? Mail naar`,
   },
+  out: {
+    kept: "Het duurde te lang, daarom vragen wij u opnieuw om een code. Wat u net invulde, staat daarna klaar op dezelfde stap.",
+    lost: "Wij vragen u opnieuw om een code. Wat u net deed, is niet verstuurd. Doe het daarna nog eens.",
+  },
   proof: {
     title: "Vul de code in",
     submit: "Verder",

@@ -17,7 +17,7 @@ export const start = onDraft((visit) => {
   if (closed) return closed;
   if (session && underWay(claim)) return visit.go(`/${claim.open_step ?? "mandate"}`);
   const wishes = wishesOf(visit);
-  return wishedPage(visit, startPage(visit.frame, claim, wishes), wishes, claim.offer as Offer);
+  return wishedPage(visit, startPage(visit.frame, claim, wishes, visit.notice), wishes, claim.offer as Offer);
 });
 
 export const sendCode = onDraft((visit) =>

@@ -8,7 +8,7 @@ import type { Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
 
 /** What it yields and the way in, on the first screen of a phone; then why, what happens next, how to stop. Nothing is mailed until the customer asks. */
-export function startPage(frame: ClaimFrame, claim: Claim, wishes: Wishes): Html {
+export function startPage(frame: ClaimFrame, claim: Claim, wishes: Wishes, notice: Html): Html {
   const { config, to } = frame;
   const words = WORDS[frame.locale].start;
   const partner = frame.brand?.name ?? "";
@@ -17,7 +17,7 @@ export function startPage(frame: ClaimFrame, claim: Claim, wishes: Wishes): Html
     title: words.title,
     place: placeOf(frame, "proof"),
     errors: wishErrors(frame, wishes, offer),
-    body: html`<p class="lead">${words.benefit(partner)}</p>
+    body: html`${notice}<p class="lead">${words.benefit(partner)}</p>
 ${showYield(frame, "", claim.fee_pct as number, offer, wishes)}
 <form method="post" action="${to("/code")}">
 <p>${words.to} <strong>${maskEmail(claim.email ?? "")}</strong>.</p>
@@ -73,7 +73,12 @@ export function enterPage(frame: Frame, action: string): Html {
 type ClaimKind = "used" | "gone" | "expired" | "conflict" | "link_used" | "link_expired" | "unsubscribed";
 
 /** A kind page of a claim; the words differ, for they say what to do. */
-export function claimKindPage(frame: Frame, kind: ClaimKind, action?: { href: string; label: string }): Html {
+export function claimKindPage(
+  frame: Frame,
+  kind: ClaimKind,
+  action?: { href: string; label: string },
+  notice: Html = html``,
+): Html {
   const words = WORDS[frame.locale][kind];
   if ("sign_in" in words)
     return kindPage(frame, words, onward(`${frame.root}/mijn?lang=${frame.locale}`, words.sign_in));
@@ -81,7 +86,7 @@ export function claimKindPage(frame: Frame, kind: ClaimKind, action?: { href: st
     frame,
     words,
     action &&
-      html`<form method="post" action="${action.href}"><div class="actions"><button class="button second">${action.label}</button></div></form>`,
+      html`${notice}<form method="post" action="${action.href}"><div class="actions"><button class="button second">${action.label}</button></div></form>`,
   );
 }
 

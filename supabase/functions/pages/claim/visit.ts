@@ -2,9 +2,18 @@ import { hashAddress } from "#shared/auth/tokens.ts";
 import { ClaimFlow, type ClaimProof, type CodePurpose, type LaterStep, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
-import { beginClaimSession, type ClaimSession, claimPath, isFormOf, readClaimSession } from "../kit/claim_session.ts";
+import {
+  beginClaimSession,
+  type ClaimSession,
+  claimPath,
+  isFormOf,
+  isLateForm,
+  readClaimSession,
+} from "../kit/claim_session.ts";
+import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
 import { wishesOf } from "../kit/offer.ts";
-import { leave } from "../kit/returned.ts";
+import { kept, leave } from "../kit/returned.ts";
 import { choicesOf, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
@@ -14,6 +23,9 @@ import { donePage } from "./signed_views.ts";
 import type { Name } from "./sql.ts";
 import { claimKindPage } from "./start_views.ts";
 import { WORDS } from "./words.ts";
+
+/** What was typed waits this long for a code. */
+const LOST_SECONDS = 15 * 60;
 
 /** Where each code is typed that is asked for at a path of its own. */
 const CODE_PAGES: Readonly<Record<string, string>> = {
@@ -114,7 +126,29 @@ export class ClaimVisit extends Visit<Name> {
     if (state !== "active") return this.page(claimKindPage(this.frame, state), DEAD);
     if (signed) return this.page(donePage(this.frame, this.claim, signed));
     const action = { href: this.frame.to("/code"), label: WORDS[this.locale].start.send };
-    return this.page(claimKindPage(this.frame, "used", action), DEAD);
+    return this.page(claimKindPage(this.frame, "used", action, this.notice), DEAD);
+  }
+
+  /**
+   * A form of a session that has ended: asked for a code, and told what became of the form. A step waits on its page, in this browser
+   * and for a while, where this browser was shown it.
+   */
+  lost(): Response {
+    const { c, environment, claim, flow, form } = this;
+    const step = c.req.param("step");
+    const keeps = step && claim.state === "open" && isLateForm(c, environment, flow.draft_id, form.get("form_token"));
+    const typed = kept(form, {}, Number.POSITIVE_INFINITY);
+    const waits = keeps && this.leave(this.frame.to(`/${step}`), { typed, errors: {} }, LOST_SECONDS);
+    this.logOutcome("signed_out");
+    return this.go("", { out: waits ? "kept" : "lost" });
+  }
+
+  /** Why the page asks for a code again. */
+  get notice(): Html {
+    const out = this.c.req.query("out");
+    return out === "kept" || out === "lost"
+      ? html`<p class="panel" role="status">${WORDS[this.locale].out[out]}</p>`
+      : html``;
   }
 
   /** Mails a code, and leads on; `back` is where it is typed, should there be no more of them. */
@@ -157,6 +191,7 @@ export function onClaim(
     const visit = await ClaimVisit.open(request, about(request));
     if (visit instanceof Response) return visit;
     const { c, claim, session, frame, form } = visit;
+    if (c.req.method === "POST" && (!session || claim.answers === undefined)) return visit.lost();
     if (!session || !fits(claim, c.req.param("step"))) return visit.go("");
     if (c.req.method === "POST" && !isFormOf(session, form.get("form_token")))
       return visit.page(kindPage(frame, frame.words.refused), 403);

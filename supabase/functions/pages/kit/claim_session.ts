@@ -26,6 +26,22 @@ export type ClaimSession = ClaimProof & {
 
 /** The session of this draft that the browser shows, or null. Nothing is stored: the cookie is its own proof, bound to the draft. */
 export function readClaimSession(c: Context, environment: Environment, draft_id: string): ClaimSession | null {
+  const shown = readShown(c, environment, draft_id);
+  return shown && shown.left > 0 ? shown.session : null;
+}
+
+/** Whether a form is one that this browser was shown in a session of this draft that has ended since. */
+export function isLateForm(c: Context, environment: Environment, draft_id: string, form_token: string | null): boolean {
+  const shown = readShown(c, environment, draft_id);
+  return shown !== null && shown.left <= 0 && isFormOf(shown.session, form_token);
+}
+
+/** The session of the cookie, and how many seconds are left of it. */
+function readShown(
+  c: Context,
+  environment: Environment,
+  draft_id: string,
+): { session: ClaimSession; left: number } | null {
   const cookie = isSecure(environment) ? getCookie(c, NAME, "secure") : getCookie(c, NAME);
   const [expires = "", by = "", at = "", nonce = "", proof = ""] = (cookie ?? "").split(".");
   const proved_by = PROOFS.find((each) => each === by);
@@ -34,10 +50,9 @@ export function readClaimSession(c: Context, environment: Environment, draft_id:
   const key = keyOfMac(environment, provedIn(draft_id, expires, { proved_by, stage }, nonce), proof);
   if (!key) return null;
   const left = Number(expires) - environment.now().getTime() / 1000;
-  if (left <= 0) return null;
   // under the key of the session, so that a form that was open while keys rotate is still its own
   const form_token = mac(environment, `form:${proof}`, key).slice(0, 22);
-  return { proved_by, stage, form_token, is_fresh: left > SECONDS - FRESH_SECONDS };
+  return { session: { proved_by, stage, form_token, is_fresh: left > SECONDS - FRESH_SECONDS }, left };
 }
 
 /** A draft, by the link that its customer came by: the newest, unless told. */

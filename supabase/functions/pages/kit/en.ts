@@ -45,6 +45,7 @@ export const en: KitWords = {
     sign_out: "Sign out",
     signed_out: "You are signed out.",
     kept: "Sign in again first. What you filled in will be there again: check it, and then send it.",
+    lost: "You were not signed in any more. What you just did was not sent. Sign in again, and then do it once more.",
     submit: "Sign in",
     how: "We will mail you a code with which you can sign in once. You need no password.",
     by_password: "Sign in with a password",

@@ -45,6 +45,7 @@ export const nl = {
     sign_out: "Log uit",
     signed_out: "U bent uitgelogd.",
     kept: "Log eerst opnieuw in. Wat u invulde, staat daarna weer klaar: controleer het en verstuur het dan.",
+    lost: "U was niet meer ingelogd. Wat u net deed, is niet verstuurd. Log opnieuw in en doe het daarna nog eens.",
     submit: "Log in",
     how: "Wij mailen u een code waarmee u één keer kunt inloggen. Een wachtwoord heeft u niet nodig.",
     by_password: "Log in met een wachtwoord",

@@ -59,7 +59,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   /** Keeps a session that has just begun; `signatory` is the secret of a signatory's, which it takes the place of. */
   protected abstract keepSession(session: SignedIn, signatory: string | null): void | Promise<void>;
 
-  /** How long signatories of CPOs' customers, who have no login, stay signed in by a code; null where they have no business. */
+  /** How long the cookie of signatories of CPOs' customers is kept, who have no login and sign in by a code; null where they have no business. */
   protected readonly signatorySeconds: number | null = null;
 
   /** Whether who types the code of an address without a login gets one. */

@@ -4,12 +4,20 @@ import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
+import { html } from "./html.ts";
 import { kept, type Returned } from "./returned.ts";
 import { newSecretOf, ownerOf, type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
 import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
 import { kindPage } from "./views.ts";
 import type { Answer, Handler, Visit } from "./visit.ts";
+import type { KitWords } from "./words.ts";
+
+/** Why somebody is asked to sign in, as `out` of the address says. */
+export const whyOut = ({ sign_in }: KitWords, out: string | null): Html =>
+  out === null
+    ? html``
+    : html`<p class="panel" role="status">${sign_in[out === "kept" || out === "lost" ? out : "signed_out"]}</p>`;
 
 /** Pages that somebody comes back to, signed in: where they are, what the menu leads to, and what they run as whom. */
 export type Area<Section extends string, Name extends string> = {
@@ -34,7 +42,7 @@ const SESSION = {
 export const SESSION_SECONDS = 12 * 3600;
 
 /** The cookie outlives its session: it opens nothing then, but tells that a form that comes too late is this browser's own. */
-const COOKIE_SECONDS = 2 * SESSION_SECONDS;
+export const COOKIE_SECONDS = 2 * SESSION_SECONDS;
 
 /** What was typed waits this long for them to sign in again. */
 const SIGN_IN_SECONDS = 15 * 60;
@@ -198,7 +206,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   #signInBefore(page: Section, returned: Returned): Response {
     const fits = this.leave(`${this.frame.root}${this.home}${page}`, returned, SIGN_IN_SECONDS);
-    return this.go("/sign-in", { to: page, ...(fits ? { out: "kept" } : {}) });
+    return this.go("/sign-in", { to: page, out: fits ? "kept" : "lost" });
   }
 
   /** What a form did, or what is wrong with it. */
@@ -233,15 +241,19 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return this.unknown();
   }
 
-  /** Nobody is signed in here, or no longer: to where they can, and then on to this page. A form of theirs waits for them there. */
+  /**
+   * Nobody is signed in here, or no longer: to where they can, and then on to this page. A form of theirs waits for them there; of any
+   * other form they are told that it was not sent.
+   */
   toSignIn(): Response {
     this.logOutcome("signed_out");
     this.forget("session");
     const here = this.c.req.path.replace(/^\/pages/, "").slice(this.home.length);
     const to = this.area.sections.find((section) => section !== "" && section === here);
-    if (!to) return this.go("/sign-in");
-    const form = this.c.req.method === "GET" ? this.returned() : this.isOwn() ? this.#sent() : null;
-    return form ? this.#signInBefore(to, form) : this.go("/sign-in", { to });
+    const isForm = this.c.req.method === "POST" && here !== "/sign-out";
+    const form = isForm ? (this.isOwn() ? this.#sent() : null) : this.returned();
+    if (to && form) return this.#signInBefore(to, form);
+    return this.go("/sign-in", { ...(to ? { to } : {}), ...(isForm ? { out: "lost" } : {}) });
   }
 }
 

@@ -142,7 +142,7 @@ export class Visit<Name extends string = string> {
   formPage(show: (returned: Returned | null) => Html): Answer {
     const returned = this.returned();
     askToKeep(this.c, this.environment);
-    return this.page(show(returned), returned ? 422 : 200);
+    return this.page(show(returned), Object.keys(returned?.errors ?? {}).length > 0 ? 422 : 200);
   }
 
   /** Who may see a form again that came back: on pages without signing in whoever has the browser. */

@@ -1,6 +1,6 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { type Area, entrances, type OwnFrame, SESSION_SECONDS, SignedInVisit } from "../kit/signed_in.ts";
+import { type Area, COOKIE_SECONDS, entrances, type OwnFrame, SignedInVisit, whyOut } from "../kit/signed_in.ts";
 import type { Answer, Handler, Visit } from "../kit/visit.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 import { WORDS } from "./words.ts";
@@ -28,7 +28,7 @@ export type MijnFrame = OwnFrame & { sections: readonly Section[]; is_signatory:
 /** A request for a person's own pages, or for the page where they sign in to them. */
 export class MijnVisit extends SignedInVisit<Section, Name> {
   declare readonly frame: MijnFrame;
-  protected override readonly signatorySeconds = SESSION_SECONDS;
+  protected override readonly signatorySeconds = COOKIE_SECONDS;
   protected override readonly strangers = true;
 
   constructor(request: Visit<Name>) {
@@ -41,7 +41,7 @@ export class MijnVisit extends SignedInVisit<Section, Name> {
   protected why(out: string | null): Html {
     const { sign_in: words } = WORDS[this.locale];
     const { config, words: kit } = this.frame;
-    return html`${out === null ? "" : html`<p class="panel" role="status">${kit.sign_in[out === "kept" ? out : "signed_out"]}</p>`}
+    return html`${whyOut(kit, out)}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
 <p>${words.which}</p>
 <p class="quiet">${words.signatory}</p>`;

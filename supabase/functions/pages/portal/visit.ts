@@ -1,7 +1,7 @@
 import { compareIbans } from "#shared/values/iban.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { type Area, entrances, type OwnFrame, SignedInVisit } from "../kit/signed_in.ts";
+import { type Area, entrances, type OwnFrame, SignedInVisit, whyOut } from "../kit/signed_in.ts";
 import { kindPage, onward } from "../kit/views.ts";
 import type { Answer, Visit } from "../kit/visit.ts";
 import { notTheirsPage } from "./not_theirs.ts";
@@ -51,7 +51,7 @@ export class PortalVisit extends SignedInVisit<Landing, Name> {
   protected why(out: string | null): Html {
     const { config, words: kit } = this.frame;
     const words = WORDS[this.locale].sign_in;
-    return html`${out === null ? "" : html`<p class="panel" role="status">${kit.sign_in[out === "kept" ? out : "signed_out"]}</p>`}
+    return html`${whyOut(kit, out)}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
 <p>${words.which}</p>`;
   }
