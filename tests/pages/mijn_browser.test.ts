@@ -124,5 +124,26 @@ describe.skipIf(noBrowser)(
         }
       },
     );
+
+    test.each(["nl", "en"])("axe finds nothing where something is unfolded, and on the farewell page, in %s", (lang) =>
+      onPage(browser, { bypassCSP: true, viewport: { width: 390, height: 844 } }, async (page) => {
+        const leaver = await newCustomer(world);
+        await page.goto(`${mijn(world)}?lang=${lang}`);
+        await page.locator("summary").click();
+        await look(page, "mijn-sign-in-password", lang);
+        await signIn(page, leaver, lang);
+        await page.goto(`${mijn(world, "/data/end")}?lang=${lang}`);
+        await page.setViewportSize({ width: 320, height: 640 });
+        await page.locator(".menu summary").click();
+        await look(page, "mijn-menu", lang, [
+          ["light", 320],
+          ["dark", 390],
+        ]);
+        await page.locator("form[action*='/data/end'] .button").click();
+        await page.locator(".status.done").waitFor();
+        expect(await page.locator("main li").count()).toBeGreaterThan(2);
+        await look(page, "mijn-closed", lang);
+      }),
+    );
   },
 );

@@ -69,7 +69,8 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 .menu .more { display: none; margin: 0; }
 .menu summary { padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
-.menu .here { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
+.menu details > * { width: fit-content; }
+.menu :not([open]) > .here { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 @media (max-width: 40rem) { .menu > .wider { display: none; } .menu .more { display: block; } .menu .more[open] { flex-basis: 100%; } }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } }
@@ -226,6 +227,7 @@ div.offer { margin: 1.25rem 0; }
 .pages strong { color: var(--ink); }
 .pages .actions { margin: .5rem 0; }
 details { margin: 0 0 1.75rem; }
+form + details { margin-top: 1.25rem; }
 summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
 summary::before { content: "+"; width: 1.4rem; font-weight: 700; }
 [open] > summary::before { content: "–"; }
