@@ -397,8 +397,8 @@ describe("contract §6 a signatory changes the account number", () => {
       expect(saved.text).toContain(said);
     await world.work();
     const mail = await world.mail("where recipient = $1 and template = 'payout_iban_changed'", customer.email);
-    expect(mail.text).toContain("6789");
-    expect(mail.text).toContain("/mijn/earnings");
+    const until = /tot (\d+ \w+ \d{4} om \d\d:\d\d)/.exec(saved.text)?.[1];
+    for (const said of ["6789", "48 uur", `tot ${until}`, "/mijn/earnings"]) expect(mail.text).toContain(said);
     expect((await ask(path, { form: { form_token, iban, code: right } })).text, "a second click").toContain("6789");
     expect((await ask(path, { form: { form_token, iban, code: right } })).text, "and then no more").toContain("Fout: ");
   });

@@ -164,7 +164,8 @@ begin
   end if;
   perform private.store_iban(account.id, request -> 'iban');
   perform private.notify(account.id, 'payout_iban_changed', 'payout_iban_changed:' || account.id || ':' || gen_random_uuid(),
-                         jsonb_build_object('iban_last4', request #>> '{iban,last4}', 'by', 'signatory'));
+                         jsonb_build_object('iban_last4', request #>> '{iban,last4}', 'by', 'signatory',
+                                            'held_until', private.iso(private.now() + interval '48 hours')));
   return json_build_object('ok', true);
 end $$;
 comment on function api.change_signed_iban(jsonb, jsonb) is

@@ -151,7 +151,7 @@ function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): 
   return html`<h2 class="first">${words.title}</h2>
 <ul class="todo">${missing.map(
     ({ text, action, page }) => html`<li><p>${text}</p>
-<div class="actions"><a class="button" href="${to(page)}">${action}</a></div></li>`,
+<div class="actions"><a class="button second" href="${to(page)}">${action}</a></div></li>`,
   )}</ul>`;
 }
 

@@ -326,8 +326,11 @@ export const en: MailMessages = {
       subject: "Your compensation goes to another account number",
       lines: (partner, iban) => [
         `${partner} gave us another account number for your compensation. It ends in ${iban}.`,
-        "We transfer nothing to it before 48 hours have passed.",
       ],
+      held: (until) =>
+        until
+          ? `For your safety we transfer nothing to it for 48 hours: until ${until}.`
+          : "We transfer nothing to it before 48 hours have passed.",
       after: (partner) =>
         `Is this not right? Then tell ${partner} or us at once; our address is at the end of this mail.`,
     },

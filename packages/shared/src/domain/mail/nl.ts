@@ -334,8 +334,11 @@ export const nl = {
       subject: "Uw vergoeding gaat naar een ander rekeningnummer",
       lines: (partner: string, iban: string) => [
         `${partner} gaf ons een ander rekeningnummer door voor uw vergoeding. Het eindigt op ${iban}.`,
-        "Pas na 48 uur maken wij daar iets naar over.",
       ],
+      held: (until: string | null) =>
+        until
+          ? `Voor uw veiligheid maken wij er 48 uur niets naar over: tot ${until}.`
+          : "Pas na 48 uur maken wij daar iets naar over.",
       after: (partner: string) =>
         `Klopt dit niet? Laat het ${partner} of ons dan meteen weten; ons adres staat onder aan deze mail.`,
     },

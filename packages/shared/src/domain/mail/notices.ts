@@ -1,5 +1,5 @@
 import type { Brand } from "#shared/domain/brand.ts";
-import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
+import { longDate, longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, MAIL_MESSAGES, sentBy } from "./layout.ts";
 
@@ -35,7 +35,7 @@ export type Notice =
     }
   | { kind: "payout_paid" | "payout_failed"; amount_eur: number; iban_last4: string }
   /** By the CPO, through the API; or by the customer of one, on a page, by a code. A person with a claim is told by its own mail. */
-  | { kind: "payout_iban_changed"; iban_last4: string; by?: "signatory" };
+  | { kind: "payout_iban_changed"; iban_last4: string; by?: "signatory"; held_until?: string };
 
 type Ground = "mandate_signed" | "ean_validated" | "mid_charger_registered";
 
@@ -144,9 +144,15 @@ function contentOf(
       };
     }
     case "payout_iban_changed": {
-      const { subject, lines, after } = notices.payout_iban_changed;
+      const { subject, lines, held, after } = notices.payout_iban_changed;
       const by = notice.by === "signatory" ? notices.you : partner_name;
-      return { subject, lines: lines(by, notice.iban_last4), button: notices.earnings, after: after(partner_name) };
+      const until = notice.held_until ? longMoment(notice.held_until, MANDATE_WORDS[locale]) : null;
+      return {
+        subject,
+        lines: [...lines(by, notice.iban_last4), held(until)],
+        button: notices.earnings,
+        after: after(partner_name),
+      };
     }
   }
 }
