@@ -73,7 +73,7 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(prepared).toMatch(/ {2}amount_eur +16\.80\n/);
   const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
   expect(await read("payout prepare", "operator_anna")).toMatch(/^Nobody can be paid now\./);
-  expect(await read(`payout show ${batch}`)).toMatch(columns("line_id", "payee", "partner_slug", "name", "iban"));
+  expect(await read(`payout show ${batch}`)).toMatch(columns("line_id", "reference", "payee", "partner_slug", "name", "iban"));
   expect(await read(`payout approve ${batch} --yes`, "operator_bram")).toMatch(/^Batch approved\.\n/);
   const file = join(world.folder, "bank.xml");
   expect(await read(`payout export ${batch} --out ${file}`, "operator_anna")).toMatch(
@@ -82,7 +82,7 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(await read("payout list")).toMatch(/ exported +1 +16\.80 /);
   expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^1 line paid, 0 failed\.\n/);
   expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^Nothing to change: it was so already\.\n/);
-  // the reference on the statement and at the bank: the id of the line without its dashes
+  // the ten characters on the statement, or the bank's EndToEndId: the id of the line without its dashes
   expect(await read(`payout show ${batch}`)).toMatch(
     /^This batch is settled: 1 payment, € 16\.80 in all, 1 paid and 0 failed\.\n\n/,
   );
@@ -96,9 +96,16 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(await read(`payout overview ${line.payee} 2026`)).toMatch(
     /^In 2026 € 16\.80 was sold for this customer after the fee, and € 16\.80 was paid\.\n\n/,
   );
-  const reference = line.line_id.replaceAll("-", "");
-  for (const typed of [reference, reference.toUpperCase(), reference.replace(/(.{4})(?=.)/g, "$1 ")])
-    expect(JSON.parse(await read(["customer", "find", typed, "--json"])).customers).toMatchObject([{ id: line.payee }]);
+  expect(line.reference).toMatch(/^[34679ACDEFGHJKMNPQRTWXY]{10}$/);
+  expect(readFileSync(file, "utf8")).toContain(`<Ustrd>ERE 2026-08-15 ${line.reference}</Ustrd>`);
+  const typed = [line.reference, line.line_id.replaceAll("-", "")].flatMap((reference) => [
+    reference,
+    reference.toUpperCase(),
+    reference.toLowerCase(),
+    reference.replace(/(.{4})(?=.)/g, "$1 "),
+  ]);
+  for (const text of typed)
+    expect(JSON.parse(await read(["customer", "find", text, "--json"])).customers).toMatchObject([{ id: line.payee }]);
   expect(await read("ledger check")).toMatch(/^check +expected +found +wrong\n[\s\S]*\n\nEverything agrees\.\n$/);
 
   for (const command of [

@@ -9,6 +9,7 @@ const BATCH = "0b0d1e00-0000-4000-8000-00000000000a";
 const DEBTOR = { name: "ERE Service B.V.", iban: "NL91ABNA0417164300" };
 const transfer = (fields: Partial<Transfer> = {}): Transfer => ({
   line_id: "0b0d1e00-0000-4000-8000-00000000000b",
+  reference: "K7QM34ACDE",
   name: "Sanne de Vries",
   iban: "DE89370400440532013000",
   amount_eur: 12.34,
@@ -57,7 +58,7 @@ describe("contract §3 the file for the bank", () => {
     expect([texts(xml, "CreDtTm"), texts(xml, "Dt"), texts(xml, "Ustrd")]).toEqual([
       ["2026-08-15T14:00:00"],
       ["2026-08-15"],
-      Array(2).fill("ERE 2026-08-15"),
+      Array(2).fill("ERE 2026-08-15 K7QM34ACDE"),
     ]);
   });
 

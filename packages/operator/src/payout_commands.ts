@@ -10,7 +10,7 @@ const batch = () => new Argument("<batch>", "id of the batch");
 const reason = () => new Option("--reason <text>", "the reason, for the audit log; no personal data");
 
 const BATCH_COLUMNS = "batch_id status lines amount_eur paid failed prepared_by prepared_at approved_by exported_at";
-const LINE_COLUMNS = "line_id payee partner_slug name iban amount_eur status failed_reason parts";
+const LINE_COLUMNS = "line_id reference payee partner_slug name iban amount_eur status failed_reason parts";
 
 /** Of a long list a person reads so many. */
 const MOST_NAMED = 50;

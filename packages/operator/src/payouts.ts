@@ -60,8 +60,9 @@ export async function exportBatch({ out, ...input }: Input, { call, env }: Machi
     const xml = gunzipSync(Buffer.from(open(keys, belongs_to, answer.file as Sealed), "base64")).toString();
     return { batch: answer.batch, xml };
   }
-  const transfers = (answer.lines as Line[]).map(({ line_id, partner_id, name, amount_eur, iban }) => ({
+  const transfers = (answer.lines as Line[]).map(({ line_id, reference, partner_id, name, amount_eur, iban }) => ({
     line_id,
+    reference,
     name,
     amount_eur,
     iban: openFor(line_id, keys, partner_id, iban),

@@ -5,8 +5,8 @@ import { Document } from "sepa";
 /** Whose money it is. */
 type Debtor = { name: string; iban: string; bic?: string | undefined };
 
-/** `name` has only SEPA characters, at most 70; `amount_eur` has two decimals. */
-export type Transfer = { line_id: string; name: string; iban: string; amount_eur: number };
+/** `reference` is what the customer's statement has. `name` has only SEPA characters, at most 70; `amount_eur` has two decimals. */
+export type Transfer = { line_id: string; reference: string; name: string; iban: string; amount_eur: number };
 
 /** An id of at most 35 characters, as the standard requires. */
 const reference = (id: string) => id.replaceAll("-", "");
@@ -35,13 +35,13 @@ export function creditTransfers(batch_id: string, created_at: string, debtor: De
   // the library's own id has a number appended, which would leave too little room for the ids below
   payment.id = message;
 
-  transfers.forEach(({ line_id, name, iban, amount_eur }, index) => {
+  transfers.forEach(({ line_id, reference: said, name, iban, amount_eur }, index) => {
     const transfer = payment.createTransaction();
     transfer.creditorName = name;
     transfer.creditorIBAN = iban;
     transfer.amount = amount_eur;
     transfer.end2endId = reference(line_id);
-    transfer.remittanceInfo = `ERE ${created_at.slice(0, 10)}`;
+    transfer.remittanceInfo = `ERE ${created_at.slice(0, 10)} ${said}`;
     payment.addTransaction(transfer);
     transfer.id = String(index + 1);
   });

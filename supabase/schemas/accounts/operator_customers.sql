@@ -31,10 +31,13 @@ begin
       union all
       select c.partner_id, c.account_id, true from private.connections_named(joined) c
       union all
-      -- the payment reference of a statement; a payment to a CPO finds every customer it is for
+      -- the reference of a payment, on a statement or at the bank; a payment to a CPO finds every customer it is for
       (select p.partner_id, p.account_id, true
-         from core.payout_lines l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
-        where l.partner_id = any (partners) and l.id = private.line_id_of(joined) and p.account_id is not null limit size)
+         from (select l.partner_id, l.id from core.payout_lines l where l.partner_id = any (partners) and l.id = private.line_id_of(joined)
+               union all
+               select l.partner_id, l.id from core.payout_lines l where private.payment_reference(l.id) = joined) l
+         join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+        where p.account_id is not null limit size)
       union all
       (select c.partner_id, c.account_id, false
          from core.locations l join core.connections c on c.partner_id = l.partner_id and c.location_id = l.id

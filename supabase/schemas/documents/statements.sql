@@ -76,7 +76,7 @@ as $$
   select json_build_object(
            'locale', private.customer_locale(a),
            'customer', private.customer_name(a),
-           'reference', replace(l.id::text, '-', ''),
+           'reference', private.payment_reference(l.id),
            'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
            'iban_last4', case when not l.to_partner then l.iban_last4 end,
            'paid_to', case when l.to_partner then (select coalesce(t.company ->> 'name', t.name) from core.partners t where t.id = l.partner_id) end,

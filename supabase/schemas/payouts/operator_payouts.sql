@@ -23,7 +23,7 @@ language sql stable
 set search_path = ''
 as $$
   select json_build_object(
-    'line_id', line.id, 'payee', line.payee_id, 'partner_slug', p.slug, 'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
+    'line_id', line.id, 'reference', private.payment_reference(line.id), 'payee', line.payee_id, 'partner_slug', p.slug, 'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
     'iban', '**** ' || line.iban_last4, 'amount_eur', line.amount, 'status', line.status, 'paid_at', private.iso(line.paid_at),
     'failed_at', private.iso(line.failed_at), 'failed_reason', line.failed_reason, 'released_at', private.iso(line.released_at),
     'parts', (select count(*) from core.payout_parts k where k.partner_id = line.partner_id and k.line_id = line.id))
@@ -164,7 +164,7 @@ begin
       'batch', private.payout_batch_row(batch),
       'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
       'lines', (select json_agg(json_build_object(
-                  'line_id', l.id, 'partner_id', l.partner_id, 'name', l.name, 'amount_eur', l.amount,
+                  'line_id', l.id, 'reference', private.payment_reference(l.id), 'partner_id', l.partner_id, 'name', l.name, 'amount_eur', l.amount,
                   'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id)) order by l.arrival)
                   from core.payout_lines l where l.batch_id = batch.id));
   elsif batch.file_sha256 is null then

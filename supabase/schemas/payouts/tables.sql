@@ -80,6 +80,8 @@ comment on column core.payout_lines.released_at is
   'A failed line holds back its IBAN, despite later payments, until the operator releases it. Another IBAN is paid.';
 -- serves: the latest payments of a payee
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
+-- serves: the payment that a customer names
+create index payout_lines_reference on core.payout_lines (private.payment_reference(id));
 -- serves: the lines of a batch
 create index payout_lines_batch on core.payout_lines (batch_id);
 -- serves: deleting an account
