@@ -73,7 +73,9 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(prepared).toMatch(/ {2}amount_eur +16\.80\n/);
   const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
   expect(await read("payout prepare", "operator_anna")).toMatch(/^Nobody can be paid now\./);
-  expect(await read(`payout show ${batch}`)).toMatch(columns("line_id", "reference", "payee", "partner_slug", "name", "iban"));
+  expect(await read(`payout show ${batch}`)).toMatch(
+    columns("line_id", "reference", "payee", "partner_slug", "name", "iban"),
+  );
   expect(await read(`payout approve ${batch} --yes`, "operator_bram")).toMatch(/^Batch approved\.\n/);
   const file = join(world.folder, "bank.xml");
   expect(await read(`payout export ${batch} --out ${file}`, "operator_anna")).toMatch(

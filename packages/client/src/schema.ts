@@ -9282,7 +9282,7 @@ export interface operations {
                 limit?: number;
                 /** @description Items to skip; read leniently. Default: `0`. */
                 offset?: number;
-                /** @description Return only settlements of this payment */
+                /** @description Return only settlements of this payment, by its payment_reference or the reference on a customer's statement */
                 payment_reference?: string;
                 /** @description Return only settlements of the account with this reference */
                 cpo_external_ref?: string;
@@ -9342,7 +9342,7 @@ export interface operations {
                 limit?: number;
                 /** @description Items to skip; read leniently. Default: `0`. */
                 offset?: number;
-                /** @description Return only settlements of this payment */
+                /** @description Return only settlements of this payment, by its payment_reference or the reference on a customer's statement */
                 payment_reference?: string;
                 /** @description Return only settlements of the account with this reference */
                 cpo_external_ref?: string;

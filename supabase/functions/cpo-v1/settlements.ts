@@ -27,7 +27,10 @@ const Settlement = z
   .meta({ id: "Settlement" });
 
 const filters = {
-  payment_reference: filter(36).meta({ description: "Return only settlements of this payment" }),
+  payment_reference: filter(36).meta({
+    description:
+      "Return only settlements of this payment, by its payment_reference or the reference on a customer's statement",
+  }),
   cpo_external_ref: filter(120).meta({ description: "Return only settlements of the account with this reference" }),
 };
 const DESCRIPTION =

@@ -19,7 +19,8 @@ begin
       from core.payout_lines l
       join core.payout_batches b on b.id = l.batch_id
      where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
-       and (query ->> 'payment_reference' is null or l.id = private.line_id_of(query ->> 'payment_reference'))
+       and (query ->> 'payment_reference' is null or l.id = private.line_id_of(query ->> 'payment_reference')
+            or private.payment_reference(l.id) = upper(query ->> 'payment_reference'))
      order by l.arrival desc
   loop
     return query

@@ -119,6 +119,67 @@ CREATE OR REPLACE FUNCTION private.payout_line_row (
  where p.id = line.partner_id
 $function$;
 
+CREATE OR REPLACE FUNCTION private.settlements (
+  partner uuid,
+  client  uuid,
+  query   jsonb
+)
+  RETURNS TABLE (
+    settlement_id     uuid,
+    account_id        uuid,
+    cpo_external_ref  text,
+    amount_eur        numeric,
+    status            text,
+    payment_reference text,
+    created_at        timestamp with time zone,
+    paid_at           timestamp with time zone
+  )
+  LANGUAGE plpgsql
+  STABLE
+  SECURITY DEFINER
+  SET search_path TO ''
+  SET plan_cache_mode TO 'force_custom_plan'
+  AS $function$
+declare
+  wanted  int    := (query ->> 'limit')::int + 1;
+  skipped bigint := (query ->> 'offset')::bigint;
+  line    record;
+  parts   bigint;
+begin
+  -- Payment by payment: one may be for a hundred thousand accounts, and no index has both orders.
+  for line in
+    select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
+           case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end as status
+      from core.payout_lines l
+      join core.payout_batches b on b.id = l.batch_id
+     where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
+       and (query ->> 'payment_reference' is null or l.id = private.line_id_of(query ->> 'payment_reference')
+            or private.payment_reference(l.id) = upper(query ->> 'payment_reference'))
+     order by l.arrival desc
+  loop
+    return query
+    select p.id, a.id, a.cpo_external_ref, p.amount, line.status, line.reference, line.prepared_at, line.paid_at
+      from core.payout_parts p
+      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+     where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
+       and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref')
+     order by p.id limit wanted offset skipped;
+    get diagnostics parts = row_count;
+    wanted := wanted - parts;
+    exit when wanted = 0;
+    if parts > 0 then
+      skipped := 0;
+    elsif skipped > 0 then
+      select count(*) into parts
+        from core.payout_parts p
+        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+       where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
+         and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref');
+      skipped := skipped - parts;
+    end if;
+  end loop;
+end $function$;
+
 CREATE OR REPLACE FUNCTION private.statement_content (
   document core.documents
 )
