@@ -13,7 +13,7 @@ import { creditTransfers } from "./sepa_file.ts";
 
 type Keys = Parameters<typeof openIban>[0];
 type Payee = { partner_id: string; account_id: string | null; iban: Sealed; failed: Sealed[] };
-type Line = { line_id: string; partner_id: string; name: string; amount_eur: number; iban: Sealed };
+type Line = { line_id: string; reference: string; partner_id: string; name: string; amount_eur: number; iban: Sealed };
 
 /** Countries that joined SEPA after the library's list was written (EPC409-09). */
 const JOINED_SINCE = ["AL", "MD", "ME", "MK", "RS"];
