@@ -19,7 +19,7 @@ const signOut = onRequest(async (visit) => {
 
 const allow = onRequest(async (visit) => {
   const session = await visit.session();
-  if (!session) return visit.signIn();
+  if (!session) return visit.signIn(undefined, "lost");
   if (!sameSecret(visit.form.get("proof") ?? "", visit.proof(session.jwt))) {
     visit.logOutcome("changed");
     return visit.ask(session, true);
@@ -31,7 +31,7 @@ const allow = onRequest(async (visit) => {
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     visit.logOutcome(error.code);
-    return visit.signIn();
+    return visit.signIn(undefined, "lost");
   }
   visit.logOutcome("allowed");
   // the session ends with the decision

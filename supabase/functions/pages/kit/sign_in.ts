@@ -107,9 +107,11 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     };
   }
 
-  /** The page to sign in on; `email` is whom this browser mailed a code to. */
-  signIn(address?: string): Answer {
-    return this.formPage((returned) => (returned ? this.#signInAgain(returned) : this.#signInPage(address)));
+  /** The page to sign in on; `address` is whom this browser mailed a code to. */
+  signIn(address?: string, notice: SignInShown["notice"] = null): Answer {
+    return this.formPage((returned) =>
+      returned ? this.#signInAgain(returned) : this.#signInPage(address, {}, notice),
+    );
   }
 
   /** Signing in was refused: the address is kept, the password never is. */
@@ -124,8 +126,8 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     return this.#signInPage(typed.get("email") ?? "", errors);
   }
 
-  #signInPage(address = "", errors: SignInErrors = {}, again = false): Html {
-    return this.signInPage({ form_token: this.formToken(), email: address, errors, again });
+  #signInPage(address = "", errors: SignInErrors = {}, notice: SignInShown["notice"] = null): Html {
+    return this.signInPage({ form_token: this.formToken(), email: address, errors, notice });
   }
 
   askCode(address: string): Answer {
@@ -144,7 +146,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   /** A form that signs in, but is no form of a page this browser was shown. */
   signInAgain(): Answer {
     this.logOutcome("foreign_form");
-    return this.page(this.#signInPage(undefined, undefined, true), 403);
+    return this.page(this.#signInPage(undefined, undefined, "again"), 403);
   }
 
   /**

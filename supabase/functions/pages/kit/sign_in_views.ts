@@ -5,13 +5,13 @@ import { html } from "./html.ts";
 /** By the ids of the fields; `login` is the address beside the password. */
 export type SignInErrors = { email?: string | undefined; login?: string | undefined; password?: string | undefined };
 
-/** What a page to sign in on shows of this browser; `again`: the form before did not come from it. */
-export type SignInShown = { form_token: string; email: string; errors: SignInErrors; again: boolean };
+/** What a page to sign in on shows of this browser; `notice`: what became of the form before, if it did not do what it should. */
+export type SignInShown = { form_token: string; email: string; errors: SignInErrors; notice: "again" | "lost" | null };
 
 /** `why` comes first; `instead` is what else one may do than sign in. */
 export function signInPage(
   frame: Frame,
-  { form_token, email, errors, again }: SignInShown,
+  { form_token, email, errors, notice }: SignInShown,
   why: Html,
   instead: Html = html``,
 ): Html {
@@ -20,7 +20,7 @@ export function signInPage(
   return layout(frame, {
     title: words.title,
     errors,
-    body: html`${again ? html`<p class="panel" role="alert">${words.again}</p>` : ""}
+    body: html`${notice ? html`<p class="panel" role="alert">${words[notice]}</p>` : ""}
 ${why}
 <form method="post" action="${to("/mail-code")}" novalidate>
 ${formToken(form_token)}
