@@ -11,6 +11,7 @@ import { composeOverview, type YearOverview } from "../../supabase/functions/doc
 import { writePdf } from "../../supabase/functions/documents/pdf.ts";
 import { composeStatement, type Statement } from "../../supabase/functions/documents/statement.ts";
 import { ask, hasTool, readPdf, type Tag } from "../harness/pdf.ts";
+import { png } from "../harness/png.ts";
 
 const CREATED = new Date("2026-11-20T09:30:00Z");
 
@@ -55,6 +56,7 @@ const month = (period: string, ean_code = facts.ean_code) => ({
   ean_code,
   kwh: "312.500",
   ere: "103.966875",
+  price: "0.420000",
   gross: "43.67",
   fee: "8.73",
   net: "34.94",
@@ -62,6 +64,7 @@ const month = (period: string, ean_code = facts.ean_code) => ({
 const statement = (change: Partial<Statement> = {}): Statement => ({
   locale: "nl",
   customer: "Sanne de Vries",
+  logo: null,
   reference: "ERE-7GQ2-0001",
   paid_on: "2026-11-20",
   iban_last4: "4300",
@@ -76,6 +79,7 @@ const statement = (change: Partial<Statement> = {}): Statement => ({
 const yearOf = (change?: Partial<YearOverview>): YearOverview => ({
   locale: "nl",
   customer: "Sanne de Vries",
+  logo: null,
   cpo: null,
   overview: {
     year: 2026,
@@ -85,14 +89,36 @@ const yearOf = (change?: Partial<YearOverview>): YearOverview => ({
     net_eur: 414.82,
     paid_eur: 400,
     sales: [
-      { sold_on: "2026-11-30", quarter: "2026-Q2", ere: 1300, gross_eur: 546, fee_eur: 109.2, net_eur: 436.8 },
-      { sold_on: "2026-12-31", quarter: "2026-Q2", ere: -65.432109, gross_eur: -27.48, fee_eur: -5.5, net_eur: -21.98 },
+      {
+        sold_on: "2026-11-30",
+        quarter: "2026-Q2",
+        price_per_ere_eur: 0.42,
+        ere: 1300,
+        gross_eur: 546,
+        fee_eur: 109.2,
+        net_eur: 436.8,
+      },
+      {
+        sold_on: "2026-12-31",
+        quarter: "2026-Q2",
+        price_per_ere_eur: 0.42,
+        ere: -65.432109,
+        gross_eur: -27.48,
+        fee_eur: -5.5,
+        net_eur: -21.98,
+      },
     ],
     payments: [{ paid_on: "2026-12-15", amount_eur: 400, to: "customer", iban: "**** 4300" }],
   },
   ...change,
 });
-const stated = (change?: Partial<Statement>) => composeStatement(statement(change), "ERE Service");
+const logo = (colour = 2) => ({
+  name: "Laadpunt Zuid",
+  png: png({ width: 200, height: 48, colour }).toString("base64"),
+  width: 200,
+  height: 48,
+});
+const stated = (change?: Partial<Statement>) => composeStatement(statement(change), SERVICE);
 
 const invoice = (change: Partial<Invoice> = {}): Invoice => ({
   locale: "nl",
@@ -160,7 +186,7 @@ const DOCUMENTS: [string, () => Promise<Uint8Array>][] = LOCALES.flatMap(
           total: "-1006.67",
         }),
     ],
-    [`a year (${locale})`, () => writePdf(composeOverview(yearOf({ locale }), "ERE Service"), CREATED)],
+    [`a year (${locale})`, () => writePdf(composeOverview(yearOf({ locale }), SERVICE), CREATED)],
     [
       `a year without money (${locale})`,
       () =>
@@ -171,10 +197,15 @@ const DOCUMENTS: [string, () => Promise<Uint8Array>][] = LOCALES.flatMap(
               cpo: "Łódź <Жанна> 李",
               overview: { ...yearOf().overview, sales: [], payments: [] },
             }),
-            "ERE Service",
+            SERVICE,
           ),
           CREATED,
         ),
+    ],
+    [`a statement with a logo (${locale})`, () => writePdf(stated({ locale, logo: logo() }), CREATED)],
+    [
+      `a year with a transparent logo (${locale})`,
+      () => writePdf(composeOverview(yearOf({ locale, logo: logo(6) }), SERVICE), CREATED),
     ],
     [`a statement (${locale})`, () => writePdf(stated({ locale }), CREATED)],
     [
@@ -207,7 +238,7 @@ describe.each(DOCUMENTS)("%s", (_, write) => {
     expect(pdf.tags.filter(({ role }) => role === "H1").map(({ text }) => spaceless(text))).toEqual([
       spaceless(pdf.title),
     ]);
-    const known = ["H1", "H2", "P", "L", "LI", "Lbl", "LBody", "Table", "TR", "TH", "TD"];
+    const known = ["H1", "H2", "P", "Figure", "L", "LI", "Lbl", "LBody", "Table", "TR", "TH", "TD"];
     expect(roles(pdf.tags).filter((role) => !known.includes(role))).toEqual([]);
   });
 
@@ -347,16 +378,31 @@ describe("a statement", () => {
       .map(({ children }) => children.map((row) => row.children.map((cell) => cell.text.trim())));
     expect(tables).toEqual([
       [
-        ["Maand", "kWh", "ERE", "Opbrengst", "Kosten", "Voor u"],
-        ["april 2026", "312,500", "103,97", "€ 43,67", "€ 8,73", "€ 34,94"],
-        ["mei 2026", "312,500", "103,97", "€ 43,67", "€ 8,73", "€ 34,94"],
-        ["juni 2026", "312,500", "103,97", "€ 43,67", "€ 8,73", "€ 34,94"],
+        ["Maand", "kWh", "ERE", "Per ERE", "Opbrengst", "Kosten", "Voor u"],
+        ["april 2026", "312,500", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
+        ["mei 2026", "312,500", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
+        ["juni 2026", "312,500", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
       ],
       [
-        ["Maand", "kWh", "ERE", "Opbrengst", "Kosten", "Voor u"],
-        ["Totaal", "937,500", "311,90", "€ 131,01", "€ 26,19", "€ 104,82"],
+        ["Maand", "kWh", "ERE", "Per ERE", "Opbrengst", "Kosten", "Voor u"],
+        ["Totaal", "937,500", "311,90", "", "€ 131,01", "€ 26,19", "€ 104,82"],
       ],
     ]);
+  });
+
+  test("contract §3 names the service with its address and numbers, and shows the partner's logo by its name", async () => {
+    const pdf = await writePdf(stated({ logo: logo() }), CREATED);
+    const { tags } = await readPdf(pdf);
+    expect(tags.slice(0, 6).map(({ role, text }) => [role, text.trim()])).toEqual([
+      ["H1", "Overzicht van uw uitbetaling"],
+      ["Figure", ""],
+      ["P", "ERE Service"],
+      ["P", "Teststraat 1"],
+      ["P", "KvK-nummer 87654321"],
+      ["P", "Btw-nummer NL009876543B01"],
+    ]);
+    expect(Buffer.from(pdf).toString("latin1")).toContain("/Alt (Laadpunt Zuid)");
+    expect(roles((await readPdf(await writePdf(stated(), CREATED))).tags)).not.toContain("Figure");
   });
 
   test("contract §3 says what was settled with earlier payouts, where that is anything", async () => {

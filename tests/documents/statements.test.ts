@@ -46,11 +46,12 @@ describe("contract §3 statements", () => {
     expect(first?.content).toEqual({
       locale: "nl",
       customer: "Sanne de Vries",
+      logo: null,
       reference: expect.stringMatching(/^[34679ACDEFGHJKMNPQRTWXY]{10}$/),
       paid_on: "2026-08-15",
       iban_last4: "4300",
       paid_to: null,
-      rows: [{ ...month, period: "2026-04", gross: "10.00", fee: "2.00", net: "8.00" }],
+      rows: [{ ...month, period: "2026-04", price: "10.000000", gross: "10.00", fee: "2.00", net: "8.00" }],
       totals: { kwh: "3.006", ere: "1.000000", gross: "10.00", fee: "2.00", net: "8.00" },
       other: "0.00",
       amount: "8.00",
@@ -69,7 +70,17 @@ describe("contract §3 statements", () => {
     const [{ pdf } = { pdf: null }] = await statementsOf(world, customer.account_id);
     const { text, tagged } = await readPdf(pdf as Buffer);
     expect(tagged).toBe(true);
-    for (const said of ["Sanne de Vries", "€ 8,00", "april 2026", "3,006", "rekening die eindigt op 4300"])
+    for (const said of [
+      "Sanne de Vries",
+      "€ 8,00",
+      "april 2026",
+      "3,006",
+      "rekening die eindigt op 4300",
+      "Teststraat 1, 1234 AB Teststad",
+      "KvK-nummer 12345678",
+      "Per ERE",
+      "€ 10,00",
+    ])
       expect(text).toContain(said);
   });
 

@@ -1,7 +1,8 @@
-import { composeInvoice, type Invoice, type Service } from "./invoice.ts";
+import { composeInvoice, type Invoice } from "./invoice.ts";
 import { composeMandate, type SignedMandate } from "./mandate.ts";
 import { composeOverview, type YearOverview } from "./overview.ts";
 import { type Content, writePdf } from "./pdf.ts";
+import type { Service } from "./sender.ts";
 import { composeStatement, type Statement } from "./statement.ts";
 
 /** A document as api.claim_documents gives it. */
@@ -22,9 +23,9 @@ function compose(document: Due, service: Service): Content {
     case "mandate":
       return composeMandate(document.content);
     case "statement":
-      return composeStatement(document.content, service.SERVICE_NAME);
+      return composeStatement(document.content, service);
     case "overview":
-      return composeOverview(document.content, service.SERVICE_NAME);
+      return composeOverview(document.content, service);
     case "invoice":
       return composeInvoice(document.content, service);
   }

@@ -1,7 +1,7 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { Content, Detail } from "./pdf.ts";
+import type { Service } from "./sender.ts";
 import { decimals, euros, monthOf } from "./statement.ts";
 import { WORDS } from "./words.ts";
 
@@ -28,9 +28,6 @@ export type Invoice = {
   /** The share by the month of delivery. */
   months: readonly { period: string; customers: number; ere: string; fee: string; share: string }[];
 };
-
-/** Whom it is written to, and by: the service. */
-export type Service = Pick<Configuration, "SERVICE_NAME" | "SERVICE_ADDRESS" | "SERVICE_KVK" | "SERVICE_VAT">;
 
 /** An invoice, or a credit note, that the service writes in a partner's name, with what Dutch law asks of one. */
 export function composeInvoice(invoice: Invoice, service: Service): Content {

@@ -1,6 +1,7 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
-import type { Content } from "./pdf.ts";
+import type { Content, Logo } from "./pdf.ts";
+import { type Service, senderOf } from "./sender.ts";
 import { decimals, euros } from "./statement.ts";
 import { WORDS } from "./words.ts";
 
@@ -8,6 +9,8 @@ import { WORDS } from "./words.ts";
 export type YearOverview = {
   locale: Locale;
   customer: string;
+  /** Of the partner in whose name mail to the customer is. */
+  logo: Logo | null;
   /** The CPO that is paid, and settles with the customer; null where the service pays them. */
   cpo: string | null;
   overview: {
@@ -21,6 +24,7 @@ export type YearOverview = {
     sales: readonly {
       sold_on: string;
       quarter: string;
+      price_per_ere_eur: number;
       ere: number;
       gross_eur: number;
       fee_eur: number;
@@ -31,9 +35,10 @@ export type YearOverview = {
 };
 
 /** What was sold of a customer in a calendar year, and what was paid in it: what a tax return may ask for. */
-export function composeOverview({ locale, customer, cpo, overview }: YearOverview, service: string): Content {
+export function composeOverview({ locale, customer, logo, cpo, overview }: YearOverview, service: Service): Content {
   const { page, date_locale, overview: words, statement } = WORDS[locale];
   const two = decimals(2, date_locale);
+  const perEre = euros(date_locale, 6);
   const exact = euros(date_locale);
   const euro = (amount: number) => exact(String(amount));
   const ere = (amount: number) => two(String(amount));
@@ -44,10 +49,19 @@ export function composeOverview({ locale, customer, cpo, overview }: YearOvervie
     year: "numeric",
     timeZone: "UTC",
   });
-  const head = [words.quarter, words.sold_on, "ERE", words.gross, words.fee, cpo === null ? words.net : words.net_via];
+  const head = [
+    words.quarter,
+    words.sold_on,
+    "ERE",
+    words.price,
+    words.gross,
+    words.fee,
+    cpo === null ? words.net : words.net_via,
+  ];
   const { year, sales, payments } = overview;
   return {
     locale,
+    sender: senderOf(service, logo, locale),
     title: words.title(year),
     blocks: [
       {
@@ -69,6 +83,7 @@ export function composeOverview({ locale, customer, cpo, overview }: YearOvervie
                 quarterOf(sale.quarter, words.quarter_name),
                 short.format(new Date(sale.sold_on)),
                 ere(sale.ere),
+                perEre(String(sale.price_per_ere_eur)),
                 euro(sale.gross_eur),
                 euro(sale.fee_eur),
                 euro(sale.net_eur),
@@ -77,6 +92,7 @@ export function composeOverview({ locale, customer, cpo, overview }: YearOvervie
                 statement.total,
                 "",
                 ere(overview.ere_sold),
+                "",
                 euro(overview.gross_eur),
                 euro(overview.fee_eur),
                 euro(overview.net_eur),
@@ -99,7 +115,7 @@ export function composeOverview({ locale, customer, cpo, overview }: YearOvervie
             } as const,
           ]),
       { kind: "heading", text: statement.how_title },
-      { kind: "points", points: words.how(service) },
+      { kind: "points", points: words.how(service.SERVICE_NAME) },
     ],
     page,
   };

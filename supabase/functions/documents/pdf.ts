@@ -1,6 +1,7 @@
 // A document of headings, paragraphs, lists and tables as PDF/UA-1: tagged, so that it can be read aloud, copied in order and shown on
 // a small screen. The same content and moment give the same bytes.
 
+import { Buffer } from "node:buffer";
 // @ts-types="npm:@types/pdfkit@0.17.6"
 import PDFDocument from "pdfkit";
 import type { Locale } from "#shared/values/locale.ts";
@@ -18,6 +19,8 @@ export type Detail = readonly [label: string, value: string];
 
 export type Content = {
   locale: Locale;
+  /** Who sends it, below the title: the first line is the name. The logo is beside the title. */
+  sender?: { lines: readonly string[]; logo: Logo | null };
   title: string;
   blocks: readonly Block[];
   /** At the foot of each page, with its number: "Page 1 of 2". */
@@ -26,15 +29,20 @@ export type Content = {
   attachment?: { name: string; description: string; text: string };
 };
 
+/** A PNG as base64, its size in CSS pixels, and whose it is. */
+export type Logo = { name: string; png: string; width: number; height: number };
+
 /** A4, in points of 1/72 inch. */
 const PAGE = { width: 595.28, height: 841.89, margin: 64, foot: 40 };
 const WIDTH = PAGE.width - 2 * PAGE.margin;
 const BOTTOM = PAGE.height - PAGE.margin - 16;
 const SIZES = { title: 19, heading: 12.5, text: 10.5, small: 8.5 };
+const SMALL = { size: SIZES.small };
 const LEADING = 1.42;
 const LABEL_WIDTH = 170;
 const INDENT = 14;
-/** Of a table: the least width of a column, and what is free between two. */
+/** Of a table: the least width of the first column and of the others, and what is free between two. */
+const FIRST = 94;
 const COLUMN = 67;
 const GAP = 10;
 const TEXT = "#1a1a1a";
@@ -100,6 +108,7 @@ class Writer {
     const root = doc.struct("Document");
     doc.addStructure(root);
     this.#text(this.#element(root, "H1"), this.#content.title, { style: "bold", size: SIZES.title });
+    if (this.#content.sender) this.#sender(root, this.#content.sender);
     for (const block of this.#content.blocks) this.#block(root, block);
     root.end();
     this.#foot();
@@ -118,6 +127,23 @@ class Writer {
     const element = this.#doc.struct(type, options);
     parent.add(element);
     return element;
+  }
+
+  #sender(root: Element, { lines: [name = "", ...lines], logo }: NonNullable<Content["sender"]>): void {
+    if (logo) {
+      const [width, height] = [logo.width * 0.75, logo.height * 0.75];
+      const [left, top] = [PAGE.width - PAGE.margin - width, PAGE.margin];
+      const figure = this.#element(root, "Figure", {
+        alt: logo.name,
+        bbox: [left, top, left + width, top + height],
+      });
+      figure.add(() => this.#doc.image(Buffer.from(logo.png, "base64"), left, top, { width, height }));
+      figure.end();
+      this.#y = Math.max(this.#y, top + height);
+    }
+    this.#text(this.#element(root, "P"), name, { style: "bold" });
+    for (const line of lines) this.#put(this.#element(root, "P"), this.#lines(line, SMALL), { ...SMALL, color: QUIET });
+    this.#y += 10;
   }
 
   #block(root: Element, block: Block): void {
@@ -215,8 +241,10 @@ class Writer {
 
   /** Where each column ends: alike in all tables, unless one has larger numbers; the first has what is left. */
   #edges(rows: readonly (readonly string[])[]): number[] {
-    const widths = (rows[0] ?? []).map((_, index) =>
-      Math.max(COLUMN, ...rows.map((row) => this.#width(row[index] ?? "", "bold") * SIZES.text + GAP)),
+    const columns = rows[0] ?? [];
+    const least = Math.min(COLUMN, (WIDTH - FIRST) / (columns.length - 1));
+    const widths = columns.map((_, index) =>
+      Math.max(least, ...rows.map((row) => this.#width(row[index] ?? "", "bold") * SIZES.text + GAP)),
     );
     return widths.map((_, index) => WIDTH - widths.slice(index + 1).reduce((sum, width) => sum + width, 0));
   }

@@ -1,6 +1,7 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
-import type { Content } from "./pdf.ts";
+import type { Content, Logo } from "./pdf.ts";
+import { type Service, senderOf } from "./sender.ts";
 import { WORDS } from "./words.ts";
 
 /** What private.statement_content tells of a payout: plain data. Amounts are decimals in text, exactly as they were stored. */
@@ -8,6 +9,8 @@ export type Statement = {
   locale: Locale;
   /** Who is paid. */
   customer: string;
+  /** Of the partner in whose name mail to the customer is. */
+  logo: Logo | null;
   /** By which the payment is found: the reference on the bank statement. */
   reference: string;
   /** The day it was paid, as 2026-12-31. */
@@ -16,12 +19,13 @@ export type Statement = {
   iban_last4: string | null;
   /** The name of that CPO. */
   paid_to: string | null;
-  /** A delivered month of a connection, and its part of what was sold. kWh with three decimals, ERE with six, euro with two. */
+  /** A delivered month of a connection, and its part of what was sold at a price for an ERE. kWh with three decimals, ERE with six, euro with two. */
   rows: readonly {
     period: string;
     ean_code: string;
     kwh: string;
     ere: string;
+    price: string;
     gross: string;
     fee: string;
     net: string;
@@ -34,13 +38,15 @@ export type Statement = {
 };
 
 /** What a customer gets with a payout of the service, or with one to the CPO that settles with them: for which months, how many kWh and ERE, what they yielded, the fee, and where the money went. */
-export function composeStatement(statement: Statement, service: string): Content {
+export function composeStatement(statement: Statement, service: Service): Content {
   const { locale, customer, reference, paid_on, iban_last4, paid_to, rows, totals, other, amount } = statement;
   const { page, date_locale, statement: words } = WORDS[locale];
   const [three, two, euro] = [decimals(3, date_locale), decimals(2, date_locale), euros(date_locale)];
-  const cells = ({ kwh, ere, gross, fee, net }: Statement["totals"]) => [
+  const perEre = euros(date_locale, 6);
+  const cells = ({ kwh, ere, price, gross, fee, net }: Statement["totals"] & { price?: string }) => [
     three(kwh),
     two(ere),
+    price === undefined ? "" : perEre(price),
     euro(gross),
     euro(fee),
     euro(net),
@@ -48,6 +54,7 @@ export function composeStatement(statement: Statement, service: string): Content
   const connections = Map.groupBy(rows, ({ ean_code }) => ean_code);
   return {
     locale,
+    sender: senderOf(service, statement.logo, locale),
     title: words.title,
     blocks: [
       {
@@ -75,7 +82,7 @@ export function composeStatement(statement: Statement, service: string): Content
       { kind: "table", head: words.head, rows: [], total: [words.total, ...cells(totals)] },
       ...(Number(other) === 0 ? [] : [{ kind: "paragraph", text: words.other(euro(other)) } as const]),
       { kind: "heading", text: words.how_title },
-      { kind: "points", points: words.how(service) },
+      { kind: "points", points: words.how(service.SERVICE_NAME) },
     ],
     page,
   };
@@ -87,9 +94,9 @@ export function decimals(digits: number, locale: string): (text: string) => stri
   return (text) => format.format(text as Intl.StringNumericLiteral);
 }
 
-/** An amount in text as mail and pages write it: € 12,34 or €12.34. Exact. */
-export function euros(locale: string): (text: string) => string {
-  const format = new Intl.NumberFormat(locale, { style: "currency", currency: "EUR" });
+/** An amount in text as mail and pages write it: € 12,34 or €12.34. Exact; a price has up to `digits` decimals. */
+export function euros(locale: string, digits = 2): (text: string) => string {
+  const format = new Intl.NumberFormat(locale, { style: "currency", currency: "EUR", maximumFractionDigits: digits });
   return (text) => format.format(text as Intl.StringNumericLiteral);
 }
 

@@ -48,12 +48,13 @@ begin
     select json_build_object(
       'locale', private.customer_locale(account),
       'customer', private.customer_name(account),
+      'logo', private.document_logo(account.partner_id),
       'cpo', case when account.payout_handler = 'via_cpo_invoicing' then (
         select coalesce(p.company ->> 'name', p.name) from core.partners p where p.id = account.partner_id) end,
       'overview', private.yearly_overview(account, year)));
 end $$;
 comment on function private.overview_content(core.accounts, int) is
-  'What the document of a customer''s year says: {locale, customer, cpo, overview}; cpo only if it settles with them. Definer, as private.yearly_overview.';
+  'What the document of a customer''s year says: {locale, customer, logo, cpo, overview}; cpo only if it settles with them. Definer, as private.yearly_overview.';
 grant execute on function private.overview_content(core.accounts, int) to api_owner;
 
 create function private.overview_years(account core.accounts) returns setof int
