@@ -35,12 +35,12 @@ export const cold: Bench = {
           },
           rounds,
         );
-        const compare = (what: string, ours: Start | undefined, floor: Start | undefined, floor_what: string) => {
+        const compare = (what: string, ours: Start | undefined, floor: Start | undefined, floorWhat: string) => {
           if (!ours || !floor) return;
           const processor_ratio =
             ours.processor_ms && floor.processor_ms ? ours.processor_ms / floor.processor_ms : null;
           const details = { processor_ms: ours.processor_ms, processor_ratio };
-          const beside = { what: floor_what, value: floor.ms };
+          const beside = { what: floorWhat, value: floor.ms };
           findings.push(against(`${slug}: ${what}`, "ms", ours.ms, beside, { at_most: 2 }, details));
         };
         compare("first answer", starts.health, starts.empty, "an empty Hono function");

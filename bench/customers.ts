@@ -68,12 +68,12 @@ export const customers: Bench = {
       }
       connection.close();
       const one = median(asked, ({ ms }) => ms);
-      const floor_ms = median(bared, (ms) => ms);
+      const floorMs = median(bared, (ms) => ms);
       const what = `GET /partner/customers, ${accounts} customers`;
       const size_mib = one.body.length / 2 ** 20;
-      const rate = { what: "one bare json_agg of the same columns", value: 1000 / floor_ms };
+      const rate = { what: "one bare json_agg of the same columns", value: 1000 / floorMs };
       return [
-        against(what, "lists/s", 1000 / one.ms, rate, { at_least: 0.5 }, { size_mib, ms: one.ms, bare_ms: floor_ms }),
+        against(what, "lists/s", 1000 / one.ms, rate, { at_least: 0.5 }, { size_mib, ms: one.ms, bare_ms: floorMs }),
         alone(`${what}: processor time of the function`, "s", (one.processor_ms ?? Number.NaN) / 1000, { at_most: 2 }),
         alone(`${what}: its memory at its highest`, "MiB", median(asked, ({ memory }) => memory).memory / 2 ** 20, {
           at_most: 128,

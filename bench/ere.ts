@@ -71,10 +71,10 @@ type Timed = <T>(step: keyof Turn, work: () => Promise<T>) => Promise<T>;
 type Answer = { total: { months: number }; booking: { quarter: string; rows: number; ere: number } };
 
 /** Everything from the preview to the bank, in the order of the operator; how long each step took, of all quarters together. */
-async function turn({ admin, operators }: Year, postgres_pid: number): Promise<Turn> {
+async function turn({ admin, operators }: Year, postgresPid: number): Promise<Turn> {
   const took = {} as Turn;
   const timed: Timed = async (step, work) => {
-    const processor = () => processorTime(postgres_pid, { children: true });
+    const processor = () => processorTime(postgresPid, { children: true });
     const [begun, before] = [performance.now(), processor()];
     const done = await work();
     const [ended, after] = [performance.now(), processor()];

@@ -77,8 +77,8 @@ async function compare(stack: Stack, seeded: Seeded, tokens: string[], { ours, f
     options,
   );
   const what = `GET /v1/ere-positions?cpo_external_ref=…, ${concurrency} at once`;
-  const held = (name: "by_key" | "same" | "planned", floor_what: string, target: Target | null) =>
-    rateAgainst(what, "requests/s", turns.ours, { what: floor_what, figures: turns[name] }, target);
+  const held = (name: "by_key" | "same" | "planned", floorWhat: string, target: Target | null) =>
+    rateAgainst(what, "requests/s", turns.ours, { what: floorWhat, figures: turns[name] }, target);
   return [
     held("by_key", "one bare primary-key select", { at_least: 0.4 }),
     held("same", "one bare statement that builds the same answer", { at_least: 0.8 }),

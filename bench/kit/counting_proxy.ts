@@ -59,9 +59,9 @@ function newReader(waited: (statement: string) => void): (chunk: Buffer) => void
     rest = Buffer.concat([rest, chunk]);
     for (;;) {
       // the first message has no type before its length
-      const type_bytes = started ? 1 : 0;
-      if (rest.length < type_bytes + 4) return;
-      const end = type_bytes + rest.readUInt32BE(type_bytes);
+      const typeBytes = started ? 1 : 0;
+      if (rest.length < typeBytes + 4) return;
+      const end = typeBytes + rest.readUInt32BE(typeBytes);
       if (rest.length < end) return;
       const type = started ? rest.toString("latin1", 0, 1) : "";
       if (type === "P") statement = parsedText(rest.subarray(5, end));

@@ -30,31 +30,26 @@ export const ownEntry = (name: string): string => fileURLToPath(new URL(`../${na
 export async function serveOnDeno(
   entry: string,
   variables: Record<string, string>,
-  log_folder: string,
+  logFolder: string,
 ): Promise<Served> {
-  const bundle = join(log_folder, "bundles", entry.slice(ROOT.length).replaceAll("/", "-"));
+  const bundle = join(logFolder, "bundles", entry.slice(ROOT.length).replaceAll("/", "-"));
   if (!existsSync(bundle)) await writeBundle(entry, bundle);
   const permissions = ["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", `--allow-read=${ROOT},${bundle}`];
-  return serve(
-    denoProgram(),
-    ["run", "--quiet", ...permissions, BOOT, join(bundle, "index.js")],
-    variables,
-    log_folder,
-  );
+  return serve(denoProgram(), ["run", "--quiet", ...permissions, BOOT, join(bundle, "index.js")], variables, logFolder);
 }
 
 /** Starts an entry on the Node that runs the bench; it says `listening` as Deno's do. */
 export async function serveOnNode(
   entry: string,
   variables: Record<string, string>,
-  log_folder: string,
+  logFolder: string,
 ): Promise<Served> {
-  return serve(process.execPath, [entry], variables, log_folder);
+  return serve(process.execPath, [entry], variables, logFolder);
 }
 
-async function serve(program: string, args: string[], variables: Record<string, string>, log_folder: string) {
+async function serve(program: string, args: string[], variables: Record<string, string>, logFolder: string) {
   const port = await freePort();
-  const log = openSync(join(log_folder, `served-${port}.log`), "a");
+  const log = openSync(join(logFolder, `served-${port}.log`), "a");
   const child = spawn(program, args, {
     cwd: ROOT,
     stdio: ["pipe", log, "pipe"],

@@ -97,8 +97,8 @@ describe("§8 any query string", () => {
   const waits = ({ id }: Routed) => /^test(Client)?Webhook$/.test(id);
   for (const [name, endpoint] of named(ENDPOINTS))
     test(`${name} never fails by our fault, and a list never refuses it`, async () => {
-      const at_once = waits(endpoint) ? 20 : 1;
-      const searches = fc.array(fc.oneof(query, raw), { minLength: at_once, maxLength: at_once });
+      const atOnce = waits(endpoint) ? 20 : 1;
+      const searches = fc.array(fc.oneof(query, raw), { minLength: atOnce, maxLength: atOnce });
       const ask = async (search: string) => {
         const { path, ...good } = sample(endpoint);
         const { status } = await world.send(`${path.split("?")[0]}?${search}`, sent({ path, ...good }));
@@ -106,7 +106,7 @@ describe("§8 any query string", () => {
       };
       await fc.assert(
         fc.asyncProperty(searches, (together) => Promise.all(together.map(ask)).then(() => {})),
-        { numRuns: 60 / at_once },
+        { numRuns: 60 / atOnce },
       );
     });
 });

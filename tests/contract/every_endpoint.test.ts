@@ -220,9 +220,9 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
     const listed = FORBIDDEN[kind]?.[name];
     const error = listed === "Insufficient scope" && !scope ? "partner_api_key_scope" : listed;
     // the catalogue takes any CPO token, whatever its scopes
-    const required_scope = error === "cpo_token_required" ? (scope ? undefined : "any") : scope;
+    const requiredScope = error === "cpo_token_required" ? (scope ? undefined : "any") : scope;
     expect([answer.status, answer.body.error, answer.body.required_scope]).toEqual(
-      error ? [403, error, required_scope ?? undefined] : [401, UNAUTHORIZED.error, undefined],
+      error ? [403, error, requiredScope ?? undefined] : [401, UNAUTHORIZED.error, undefined],
     );
   });
 

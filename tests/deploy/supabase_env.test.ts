@@ -112,7 +112,7 @@ describe("a stack", () => {
   let database: Awaited<ReturnType<typeof startDatabase>>;
   const files = checkout();
   let functions: Record<string, string>;
-  let operator_url: string;
+  let operatorUrl: string;
   const url = (role: string, password: string) =>
     `postgresql://${role}:${password}@127.0.0.1:${database.port}/${database.name}`;
   /** As the CLI runs migrations and seeds. */
@@ -143,7 +143,7 @@ describe("a stack", () => {
       cpSync(`${ROOT}supabase/${part}`, `${files.root}supabase/${part}`, { recursive: true });
     writeSupabaseEnv(files.root);
     functions = readEnv(files.functions);
-    operator_url = url("operator", passwords().operator);
+    operatorUrl = url("operator", passwords().operator);
   });
   afterAll(() => database?.stop());
 
@@ -166,7 +166,7 @@ describe("a stack", () => {
       expect(await asPostgres(readFileSync(files.seed, "utf8"))).toEqual([expect.stringContaining("is not scheduled")]);
     for (const [role, password] of Object.entries(passwords()))
       expect([role, await enters(url(role, password))]).toEqual([role, true]);
-    expect((await operate(["host", "show", "--json"], { OPERATOR_DATABASE_URL: operator_url })).json).toMatchObject({
+    expect((await operate(["host", "show", "--json"], { OPERATOR_DATABASE_URL: operatorUrl })).json).toMatchObject({
       host: { host: "sandbox" },
     });
   });
@@ -244,7 +244,7 @@ describe("a stack", () => {
     }
 
     test("a client that the operator made gets a token, and its accounts", async () => {
-      const env = { OPERATOR_DATABASE_URL: operator_url };
+      const env = { OPERATOR_DATABASE_URL: operatorUrl };
       await operate(["partner", "create", "Laadpunt", "--json"], env);
       const { json } = await operate(["client", "create", "backoffice", "--partner", "laadpunt", "--json"], env);
       const [token, accounts] = await Promise.all([serve("oauth-token"), serve("cpo-v1")]);

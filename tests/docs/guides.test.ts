@@ -357,10 +357,10 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
 
   test("commands name the address that the page was read from, and are copied whole", () =>
     onPage(browser, { locale: "en", permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
-      const read_from = settings.API?.replace("127.0.0.1", "localhost") ?? "";
-      await page.goto(`${read_from}/docs/first_call.html`);
+      const readFrom = settings.API?.replace("127.0.0.1", "localhost") ?? "";
+      await page.goto(`${readFrom}/docs/first_call.html`);
       const block = page.locator("pre", { hasText: "export API=" });
-      expect(await block.textContent()).toContain(`export API=${read_from}\n`);
+      expect(await block.textContent()).toContain(`export API=${readFrom}\n`);
       const button = page.getByRole("button", { name: "Copy" }).first();
       await button.focus();
       await page.keyboard.press("Enter");

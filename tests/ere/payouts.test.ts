@@ -529,9 +529,9 @@ describe("contract §3 payout settle, release", () => {
     const [customer] = await world.sold([100]);
     const { batch_id, xml } = await world.exported();
     await done(world.anna, ["payout", "settle", batch_id]);
-    const end_to_end = /<EndToEndId>([0-9a-f]{32})<\/EndToEndId>/.exec(xml)?.[1] ?? "";
+    const endToEnd = /<EndToEndId>([0-9a-f]{32})<\/EndToEndId>/.exec(xml)?.[1] ?? "";
     const ran = await Promise.all(
-      Array.from({ length: 10 }, () => world.anna(["payout", "settle", "--failed", end_to_end])),
+      Array.from({ length: 10 }, () => world.anna(["payout", "settle", "--failed", endToEnd])),
     );
     expect(ran.map(({ code }) => code)).toEqual(Array(10).fill(0));
     expect(ran.filter(({ json }) => json.changed)).toHaveLength(1);

@@ -382,7 +382,7 @@ async function broken(tenant: Tenant): Promise<unknown[]> {
     "select what, expected, found, example from private.check_ledger($1) where wrong > 0 or expected <> found",
     tenant.id,
   );
-  const twice_booked = await rows(
+  const twiceBooked = await rows(
     `select ean_code, period from core.booking_rows r where live and ean_exclusive and ean_code in (select ean_code from core.booking_rows where partner_id = $1)
       group by 1, 2 having count(*) > 1`,
     tenant.id,
@@ -424,7 +424,7 @@ async function broken(tenant: Tenant): Promise<unknown[]> {
           where b.partner_id = $1 and b.kind in ('customer', 'partner') and b.balance <> e.due`,
         tenant.id,
       );
-  return [...checks, ...twice_booked, ...money, ...oversold, ...statements, ...unpaid];
+  return [...checks, ...twiceBooked, ...money, ...oversold, ...statements, ...unpaid];
 }
 
 /** What is past: entries, parts of sales, credits, payments, and rows as they were submitted. */

@@ -105,14 +105,14 @@ async function build(template: string): Promise<void> {
     const server = await startPostgres({ ...options(aside), durable: true });
     try {
       await server.query(`create database ${TEMPLATE}`);
-      const admin_url = server.url(TEMPLATE);
-      await bootstrap(admin_url, PASSWORDS.postgres);
+      const adminUrl = server.url(TEMPLATE);
+      await bootstrap(adminUrl, PASSWORDS.postgres);
       await migrate(server.url(TEMPLATE, "postgres", PASSWORDS.postgres), { seed: false });
       await makeOperatorLogins(server.url(TEMPLATE, "postgres", PASSWORDS.postgres), OPERATORS);
       // what a test counts is what happened in it
-      await truncateAuditLog(admin_url);
+      await truncateAuditLog(adminUrl);
       const { supabase_admin, postgres, ...logins } = PASSWORDS;
-      await setPasswords(admin_url, logins);
+      await setPasswords(adminUrl, logins);
     } finally {
       await server.stop();
     }
@@ -124,8 +124,8 @@ async function build(template: string): Promise<void> {
   }
 }
 
-async function truncateAuditLog(admin_url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: admin_url });
+async function truncateAuditLog(adminUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();
   await client.query("truncate core.audit_log restart identity").finally(() => client.end());
 }
@@ -137,8 +137,8 @@ function options(folder: string) {
 /** Removes all but those last used, and what interrupted runs left aside. */
 function prune(): void {
   const used = (name: string) => statSync(join(CACHE, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const by_use = readdirSync(CACHE)
+  const byUse = readdirSync(CACHE)
     .map((name) => ({ name, at: used(name) }))
     .sort((a, b) => b.at - a.at);
-  for (const { name } of by_use.slice(KEPT)) rmSync(join(CACHE, name), { recursive: true, force: true, maxRetries: 3 });
+  for (const { name } of byUse.slice(KEPT)) rmSync(join(CACHE, name), { recursive: true, force: true, maxRetries: 3 });
 }

@@ -78,9 +78,9 @@ test("a session verifies against the key set, with pinned issuer, audience and a
   const { status, json } = await signUp("Anna@Example.com ");
   expect(status).toBe(200);
   const keys = await issuer.app.request("/auth/v1/.well-known/jwks.json");
-  const key_set = (await keys.json()) as { keys: Record<string, string>[] };
-  expect(Object.keys(key_set.keys[0] ?? {})).not.toContain("d");
-  const { payload } = await jwtVerify(json.access_token, createLocalJWKSet(key_set as never), {
+  const keySet = (await keys.json()) as { keys: Record<string, string>[] };
+  expect(Object.keys(keySet.keys[0] ?? {})).not.toContain("d");
+  const { payload } = await jwtVerify(json.access_token, createLocalJWKSet(keySet as never), {
     issuer: `${URL_}/auth/v1`,
     audience: "authenticated",
     algorithms: ["ES256"],

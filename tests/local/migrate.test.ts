@@ -14,8 +14,8 @@ test("a migrated database needs no command-line tool", async () => {
 });
 
 test("preparing a database twice changes nothing", async () => {
-  const admin_url = database.admin.options.connectionString ?? "";
-  await bootstrap(admin_url, PASSWORDS.postgres);
+  const adminUrl = database.admin.options.connectionString ?? "";
+  await bootstrap(adminUrl, PASSWORDS.postgres);
   expect(await migrate(database.url("postgres"), { seed: false })).toBe("up to date");
 });
 

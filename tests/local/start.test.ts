@@ -59,13 +59,13 @@ describe("one data folder over several starts", () => {
   let stack: Stack;
   let running: ReturnType<typeof run>;
   let issued: string;
-  let first_start_ms: number;
+  let firstStartMs: number;
 
   beforeAll(async () => {
     here = await place();
     const begun = performance.now();
     ({ stack, run: running } = await here.start());
-    first_start_ms = performance.now() - begun;
+    firstStartMs = performance.now() - begun;
     issued = ((await (await token(stack)).json()) as { access_token: string }).access_token;
     await signUp(stack, "first@example.com");
   });
@@ -135,12 +135,12 @@ describe("one data folder over several starts", () => {
     const cookies = (answer: Response) => answer.headers.getSetCookie().map((set) => set.split(";")[0]);
     const form = await ask("/pages/mijn/sign-in");
     const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(await form.text()) ?? [];
-    const signed_in = await ask("/pages/mijn/sign-in", {
+    const signedIn = await ask("/pages/mijn/sign-in", {
       method: "POST",
       headers: { cookie: cookies(form).join("; "), "sec-fetch-site": "same-origin" },
       body: new URLSearchParams({ form_token, ...demo.user }),
     });
-    const headers = { cookie: [...cookies(form), ...cookies(signed_in)].join("; ") };
+    const headers = { cookie: [...cookies(form), ...cookies(signedIn)].join("; ") };
     const overview = await (await ask("/pages/mijn", { headers })).text();
     expect(overview).toContain("Er is nu niets van u nodig.");
     const earnings = await (await ask("/pages/mijn/earnings", { headers })).text();
@@ -161,14 +161,14 @@ describe("one data folder over several starts", () => {
     const unknown = await fetch(`${stack.base_url}/nothing/here`);
     expect(unknown.status).toBe(404);
     // what reaches no function is answered as a function answers what it does not know
-    const of_function = await fetch(`${stack.base_url}/v1/nothing-here`);
+    const ofFunction = await fetch(`${stack.base_url}/v1/nothing-here`);
     const { request_id, ...said } = (await unknown.json()) as Record<string, unknown>;
     expect(said).toEqual({ error: "Not found", detail: expect.stringMatching(/\w/) });
     expect(request_id).toBe(unknown.headers.get("X-Request-Id"));
-    expect(await of_function.json()).toMatchObject(said);
+    expect(await ofFunction.json()).toMatchObject(said);
     const names = ({ headers }: Response) =>
       [...headers.keys()].filter((name) => !/^access-control-|^vary$/.test(name));
-    expect(names(unknown)).toEqual(names(of_function));
+    expect(names(unknown)).toEqual(names(ofFunction));
     expect(unknown.headers.get("X-Content-Type-Options")).toBe("nosniff");
   });
 
@@ -296,7 +296,7 @@ describe("one data folder over several starts", () => {
     ({ stack, run: running } = await here.start());
     const answer = await fetch(`${stack.base_url}/v1/accounts`, { headers: { Authorization: `Bearer ${issued}` } });
     // which fetched, migrated and filled a database
-    expect(performance.now() - begun).toBeLessThan(first_start_ms / 2);
+    expect(performance.now() - begun).toBeLessThan(firstStartMs / 2);
     expect(answer.status).toBe(200);
     expect((await signIn(stack, "first@example.com")).status).toBe(200);
     expect(stack.demo).toEqual(demo);

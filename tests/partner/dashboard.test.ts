@@ -477,7 +477,7 @@ describe("contract §4 above 1,000 customers", () => {
     timeout: 300_000,
   }, async () => {
     const huge = await world.addPartner("huge");
-    const huge_key = await giveKey(world, huge.id);
+    const hugeKey = await giveKey(world, huge.id);
     await world.row("update core.locations set postal_code = '1011AA' where postal_code = '3818LH'");
     await world.row("update auth.users set email = id || '@example.nl'");
     await addCustomers(world.database.admin, huge.id, 100_000, 1);
@@ -489,7 +489,7 @@ describe("contract §4 above 1,000 customers", () => {
       await world.row("select private.claim_customer($1, $2, 'manual')", other.id, world.partnerB.id);
       others.push(await other.token());
     }
-    expect((await world.get("/partner/dashboard", huge_key)).status).toBe(200);
+    expect((await world.get("/partner/dashboard", hugeKey)).status).toBe(200);
 
     let writing = true;
     const writer = (async () => {
@@ -512,7 +512,7 @@ describe("contract §4 above 1,000 customers", () => {
     const statuses = new Set<number>();
     for (let n = 0; writing; n++) {
       const answers = await Promise.all([
-        world.get("/partner/dashboard", huge_key),
+        world.get("/partner/dashboard", hugeKey),
         world.post(
           "/v1/sessions:batch",
           { account_id: account.account_id, months: [{ period: "2026-08", total_kwh: 10, session_count: 1 }] },

@@ -213,7 +213,7 @@ describe("contract §1 CORS", () => {
 
 test("contract §1 a deployment that is not configured: 503, and the log names the variables, never their values", async () => {
   const lines: string[] = [];
-  const console_log = vi.spyOn(console, "log").mockImplementation((line) => void lines.push(line));
+  const consoleLog = vi.spyOn(console, "log").mockImplementation((line) => void lines.push(line));
   vi.stubEnv("BASE_URL", "not a url, but a secret");
   try {
     const { fetch } = serve(cpo);
@@ -227,7 +227,7 @@ test("contract §1 a deployment that is not configured: 503, and the log names t
     });
     expect(lines[0]).not.toContain("a secret");
   } finally {
-    console_log.mockRestore();
+    consoleLog.mockRestore();
     vi.unstubAllEnvs();
   }
 });

@@ -30,9 +30,9 @@ const ean = (nth: number) => `8716948${String(nth).padStart(11, "0")}`;
 async function stand(
   points: CodeboekPoint[] = [point(ean(1))],
   more: Partial<EanRegisterConfig> = {},
-  required_key?: string,
+  requiredKey?: string,
 ) {
-  const codeboek = await startEanCodeboek(points, required_key);
+  const codeboek = await startEanCodeboek(points, requiredKey);
   const clock = { at: Date.parse("2026-11-20T12:00:00Z"), slept: [] as number[] };
   const register = createEanRegister({
     host: "production",
@@ -52,7 +52,7 @@ async function stand(
 const eansOf = (answer: EanRegisterAnswer | null) =>
   answer && "points" in answer ? answer.points.map((point) => point.ean_code) : answer;
 const unavailable = (reason: string) => ({ source: "codeboek", outcome: "unavailable", reason });
-const unknown_address = { source: "codeboek", outcome: "unknown_address" };
+const unknownAddress = { source: "codeboek", outcome: "unknown_address" };
 
 describe("§2 EAN register: the codeboek over HTTP", () => {
   test("§2 EAN register: an address answers its electricity points, ordinary and special, with street and city", async () => {
@@ -81,7 +81,7 @@ describe("§2 EAN register: the codeboek over HTTP", () => {
 
   test("§2 EAN register: an address without points is unknown", async () => {
     await using it = await stand();
-    expect(await it.register.lookup({ ...home, house_number: 9 })).toEqual(unknown_address);
+    expect(await it.register.lookup({ ...home, house_number: 9 })).toEqual(unknownAddress);
   });
 
   test.each([
@@ -107,21 +107,21 @@ describe("§2 EAN register: the codeboek over HTTP", () => {
 
   test("§2 EAN register: an addition that the register lacks is an unknown address, not the neighbour's points", async () => {
     await using it = await stand([point(ean(1)), point(ean(2), "A")]);
-    expect(await it.register.lookup({ ...home, house_number_addition: "B" })).toEqual(unknown_address);
+    expect(await it.register.lookup({ ...home, house_number_addition: "B" })).toEqual(unknownAddress);
   });
 
   test("§2 EAN register: a point listed without address counts beside points of the address, never alone", async () => {
     await using it = await stand([point(ean(1)), point(ean(2), undefined, { address: null })]);
     expect(eansOf(await it.register.lookup(home))).toEqual([ean(1), ean(2)]);
-    expect(await it.register.lookup({ ...home, house_number: 9 })).toEqual(unknown_address);
+    expect(await it.register.lookup({ ...home, house_number: 9 })).toEqual(unknownAddress);
   });
 
   test("§2 EAN register: what the register answers beyond the question is not taken over", async () => {
     await using it = await stand();
     it.codeboek.always = faults.json({ meteringPoints: [point(ean(1)), point(ean(2), undefined, { product: "GAS" })] });
     expect(eansOf(await it.register.lookup(home))).toEqual([ean(1)]);
-    expect(await it.register.lookup({ ...home, postal_code: "3818LJ" })).toEqual(unknown_address);
-    expect(await it.register.lookup({ ...home, house_number: 80 })).toEqual(unknown_address);
+    expect(await it.register.lookup({ ...home, postal_code: "3818LJ" })).toEqual(unknownAddress);
+    expect(await it.register.lookup({ ...home, house_number: 80 })).toEqual(unknownAddress);
   });
 
   test("§2 EAN register: a house number with 250 points is read page by page", async () => {
@@ -139,8 +139,8 @@ describe("§2 EAN register: the codeboek over HTTP", () => {
   });
 
   test("§2 EAN register: the key is sent; without it the refusal is no answer and is not repeated", async () => {
-    await using with_key = await stand(undefined, { api_key: "k-1" }, "k-1");
-    expect(eansOf(await with_key.register.lookup(home))).toEqual([ean(1)]);
+    await using withKey = await stand(undefined, { api_key: "k-1" }, "k-1");
+    expect(eansOf(await withKey.register.lookup(home))).toEqual([ean(1)]);
     await using without = await stand(undefined, {}, "k-1");
     expect(await without.register.lookup(home)).toEqual(unavailable("status_403"));
     expect(without.codeboek.requests).toHaveLength(1);
@@ -293,7 +293,7 @@ describe("§2 EAN register: the circuit", () => {
     it.clock.at += 30_000;
     it.codeboek.always = null;
     expect(eansOf(await it.register.lookup(home))).toEqual([ean(1)]);
-    expect(await it.register.lookup({ ...home, house_number: 9 })).toEqual(unknown_address);
+    expect(await it.register.lookup({ ...home, house_number: 9 })).toEqual(unknownAddress);
   });
 
   test("§2 EAN register: half open lets one attempt through; failing, it opens the circuit again", async () => {
@@ -319,7 +319,7 @@ describe("§2 EAN register: the circuit", () => {
     for (let nth = 0; nth < 10; nth++) {
       it.codeboek.queue.push(faults.html);
       expect(await far(nth)).toEqual(unavailable("malformed"));
-      expect(await far(nth)).toEqual(unknown_address);
+      expect(await far(nth)).toEqual(unknownAddress);
     }
     it.codeboek.always = faults.html;
     for (let nth = 20; nth < 26; nth++) expect(await far(nth)).toEqual(unavailable("malformed"));
@@ -347,7 +347,7 @@ describe("§2 EAN register: the cache", () => {
   test("§2 EAN register: an unknown address is kept ten minutes, no answer never", async () => {
     await using it = await stand([]);
     await it.register.lookup(home);
-    expect(it.register.known(home)).toEqual(unknown_address);
+    expect(it.register.known(home)).toEqual(unknownAddress);
     it.clock.at += 10 * minute;
     expect(it.register.known(home)).toBeNull();
     it.codeboek.queue.push(faults.html);

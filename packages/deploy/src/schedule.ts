@@ -23,9 +23,9 @@ export const ENABLE = `
 
 /**
  * The SQL that pg_cron runs for one function. The secret is not in it: whoever may read cron.job does not read the vault.
- * @param functions_url root of the functions, as the database reaches them
+ * @param functionsUrl root of the functions, as the database reaches them
  */
-export function callOf(functions_url: string, slug: keyof typeof SCHEDULED): string {
-  return `select net.http_post('${functions_url.replaceAll("'", "''")}/${slug}/run', timeout_milliseconds := ${PATIENCE_MS},
+export function callOf(functionsUrl: string, slug: keyof typeof SCHEDULED): string {
+  return `select net.http_post('${functionsUrl.replaceAll("'", "''")}/${slug}/run', timeout_milliseconds := ${PATIENCE_MS},
   headers := jsonb_build_object('Authorization', 'Bearer ' || (select decrypted_secret from vault.decrypted_secrets where name = '${VAULT_NAME}')))`;
 }

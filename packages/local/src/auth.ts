@@ -53,9 +53,9 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
   pool.on("connect", (client) => client.on("error", () => {})); // of a client in use: its statement fails and says so
   const issuer = `${config.url}/auth/v1`;
   const { d: _private, ...public_key } = config.key;
-  const key_set = { keys: [{ ...public_key, key_ops: ["verify"] }] };
-  const verification_keys = createLocalJWKSet(key_set);
-  const signing_key = importJWK(config.key, "ES256");
+  const keySet = { keys: [{ ...public_key, key_ops: ["verify"] }] };
+  const verificationKeys = createLocalJWKSet(keySet);
+  const signingKey = importJWK(config.key, "ES256");
 
   async function rows<T extends pg.QueryResultRow>(statement: string, ...values: unknown[]): Promise<T[]> {
     return (await pool.query<T>(statement, values)).rows;
@@ -98,7 +98,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
       .setAudience("authenticated")
       .setIssuedAt(now)
       .setExpirationTime(now + SESSION_SECONDS)
-      .sign(await signing_key);
+      .sign(await signingKey);
     const session = {
       access_token,
       token_type: "bearer",
@@ -188,7 +188,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
     let claims: { sub?: string; session_id?: unknown };
     try {
       const options = { issuer, audience: "authenticated", algorithms: ["ES256"] };
-      claims = (await jwtVerify(bearer(c), verification_keys, options)).payload;
+      claims = (await jwtVerify(bearer(c), verificationKeys, options)).payload;
     } catch {
       throw refuse(403, "bad_jwt", "invalid JWT: unable to parse or verify signature");
     }
@@ -257,7 +257,7 @@ export function auth(config: AuthConfiguration): { app: Hono; close(): Promise<v
   });
   app.notFound((c) => c.json({ code: 404, error_code: "not_found", msg: "Not found" }, 404));
 
-  app.get("/.well-known/jwks.json", (c) => c.json(key_set));
+  app.get("/.well-known/jwks.json", (c) => c.json(keySet));
   app.get("/health", (c) => c.json({ name: "GoTrue", version: "local", description: "local Auth issuer" }));
 
   app.use(async (c, next) => {

@@ -41,9 +41,9 @@ type Quarter = readonly [year: number, quarter: number];
 /** Takes every step, where the last was not taken: each changes nothing a second time. Who has an account by no claim is left as they are. */
 export async function ensureCustomer(
   stack: Pick<Stack, "base_url" | "operator_database_url" | "demo">,
-  admin_url: string,
+  adminUrl: string,
 ): Promise<void> {
-  const client = await connected(admin_url);
+  const client = await connected(adminUrl);
   try {
     const partner_id = stack.demo.partner.id;
     const { rows } = await client.query<{ id: string; name: string; month: string; done: boolean }>(

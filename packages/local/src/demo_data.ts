@@ -27,13 +27,13 @@ const REDIRECT_URI = "http://localhost:3000/callback";
 const USER = { email: "demo@example.nl", name: "Sanne de Vries" };
 
 /** Makes them as an operator would, where they are missing; what an operator changed since stays. */
-export async function ensureDemo(admin_url: string, host: Stack["host"], secrets: Secrets): Promise<Demo> {
+export async function ensureDemo(adminUrl: string, host: Stack["host"], secrets: Secrets): Promise<Demo> {
   const { client_secret, app_secret, password } = secrets.demo;
   const keys = { config: { IBAN_KEYS: JSON.parse(secrets.functions.IBAN_KEYS) } };
   const KEY_PREFIX = process.env.KEY_PREFIX || "ere";
   const personal_token = `${KEY_PREFIX}_pat_${secrets.demo.personal_token}`;
   const { api_key, stored } = newPartnerKey({ KEY_PREFIX, API_HOST: host }, secrets.demo.partner_key);
-  const client = await connected(admin_url);
+  const client = await connected(adminUrl);
   const make = (name: string, input: object) =>
     client.query(`select ops.${name}($1)`, [{ operator: "npm start", ...input }]);
   let partner_id: string;

@@ -102,8 +102,8 @@ async function main(): Promise<number> {
 
   try {
     const running = await startStack(options, say, stopping.signal);
-    const claim_link = await demoClaimLink(running.stack).catch((error: Error) => `(none: ${error.message})`);
-    process.stdout.write(`${welcome(running.stack, options.data_dir, claim_link)}\n`);
+    const claimLink = await demoClaimLink(running.stack).catch((error: Error) => `(none: ${error.message})`);
+    process.stdout.write(`${welcome(running.stack, options.data_dir, claimLink)}\n`);
     const end = await Promise.race([asked.promise, running.broken]);
     if (end === "asked") say("stopping", "");
     await running.stop();

@@ -19,16 +19,16 @@ export class MigrationError extends Error {}
 type Migrated = "changed" | "up to date";
 
 /** Roles and schemas of the platform. `admin_url` is the superuser in the database to prepare. */
-export async function bootstrap(admin_url: string, postgres_password: string): Promise<void> {
-  await withClient(admin_url, async (client) => {
+export async function bootstrap(adminUrl: string, postgresPassword: string): Promise<void> {
+  await withClient(adminUrl, async (client) => {
     await client.query(readFileSync(BOOTSTRAP, "utf8"));
-    await setPassword(client, "postgres", postgres_password);
+    await setPassword(client, "postgres", postgresPassword);
   });
 }
 
 /** Gives login roles that migrations made the passwords of this machine. */
-export async function setPasswords(admin_url: string, passwords: Record<string, string>): Promise<void> {
-  await withClient(admin_url, async (client) => {
+export async function setPasswords(adminUrl: string, passwords: Record<string, string>): Promise<void> {
+  await withClient(adminUrl, async (client) => {
     for (const [role, password] of Object.entries(passwords)) await setPassword(client, role, password);
   });
 }
@@ -49,8 +49,8 @@ export async function makeOperatorLogins(url: string, names: readonly string[]):
  */
 export async function migrate(url: string, { seed, root = ROOT }: { seed: boolean; root?: string }): Promise<Migrated> {
   if (await upToDate(url, seed, root)) return "up to date";
-  const with_seed = seed && existsSync(seedFile(root)) ? ["--include-seed"] : [];
-  await runSupabase(["db", "push", `--remote=${url}`, "--yes", ...with_seed], root);
+  const withSeed = seed && existsSync(seedFile(root)) ? ["--include-seed"] : [];
+  await runSupabase(["db", "push", `--remote=${url}`, "--yes", ...withSeed], root);
   return "changed";
 }
 

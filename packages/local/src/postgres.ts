@@ -341,13 +341,13 @@ function copy(account: Account, from: string, to: string) {
 
 function fill(programs: Programs, account: Account, folder: string, { password, durable }: PostgresOptions) {
   const secret = mkdtempSync(join(tmpdir(), "ere-password-"));
-  const password_file = join(secret, "password");
-  writeFileSync(password_file, `${password}\n`, { mode: 0o600 });
-  for (const path of [secret, password_file]) hand(account, path);
+  const passwordFile = join(secret, "password");
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  for (const path of [secret, passwordFile]) hand(account, path);
   try {
     const made = runAs(account, [
       programs.initdb,
-      ...["-D", folder, "-U", SUPERUSER, "--auth=scram-sha-256", `--pwfile=${password_file}`],
+      ...["-D", folder, "-U", SUPERUSER, "--auth=scram-sha-256", `--pwfile=${passwordFile}`],
       // the machine's own locale may not exist, and would change how text sorts
       ...[
         "--encoding=UTF8",

@@ -30,7 +30,7 @@ export function isRunning(process: Identity): boolean {
 }
 
 /** Sends the signals in turn, each with some time to take effect, until the process is gone. */
-export async function end(target: Identity, signals: NodeJS.Signals[], patience_ms: number): Promise<void> {
+export async function end(target: Identity, signals: NodeJS.Signals[], patienceMs: number): Promise<void> {
   for (const signal of signals) {
     if (!isRunning(target)) return;
     try {
@@ -38,7 +38,7 @@ export async function end(target: Identity, signals: NodeJS.Signals[], patience_
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it ended by itself in between
     }
-    const deadline = Date.now() + patience_ms;
+    const deadline = Date.now() + patienceMs;
     while (isRunning(target) && Date.now() < deadline) await sleep(20);
   }
 }

@@ -92,10 +92,10 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     for (const name of OURS) rmSync(join(data_dir, name), { recursive: true, force: true });
     say("fresh", `emptied ${data_dir}`);
   }
-  const free_mb = Math.floor((statfsSync(data_dir).bavail * statfsSync(data_dir).bsize) / 2 ** 20);
-  if (free_mb < NEEDED_MB) {
+  const freeMb = Math.floor((statfsSync(data_dir).bavail * statfsSync(data_dir).bsize) / 2 ** 20);
+  if (freeMb < NEEDED_MB) {
     throw new StackError(
-      `Only ${free_mb} MB are free on the disk of ${data_dir}; ${NEEDED_MB} MB are needed.\n` +
+      `Only ${freeMb} MB are free on the disk of ${data_dir}; ${NEEDED_MB} MB are needed.\n` +
         "Make room, or choose another folder with --data-dir.",
     );
   }
@@ -113,7 +113,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     const secrets = loadSecrets(data_dir);
     const startDatabase = (signal?: AbortSignal) => database(data_dir, database_port, secrets, signal);
     const server = await startDatabase(asked);
-    const kept_server = keepRunning(
+    const keptServer = keepRunning(
       "database",
       "PostgreSQL",
       server,
@@ -121,18 +121,18 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       join(data_dir, "postgres.log"),
       say,
     );
-    undo.push(kept_server.stop);
+    undo.push(keptServer.stop);
     say("database", `PostgreSQL ${server.version} on 127.0.0.1:${database_port}`);
 
-    const admin_url = server.url();
+    const adminUrl = server.url();
     const { passwords } = secrets;
     const database_url = server.url("postgres", "postgres", passwords.postgres);
-    await bootstrap(admin_url, passwords.postgres);
+    await bootstrap(adminUrl, passwords.postgres);
     const migrated = await migrate(database_url, { seed: true });
     await makeOperatorLogins(database_url, OPERATORS);
-    await setPasswords(admin_url, passwords);
+    await setPasswords(adminUrl, passwords);
     say("schema", migrated === "changed" ? "migrated by the Supabase CLI" : "up to date");
-    await becomeHost(admin_url, host, data_dir);
+    await becomeHost(adminUrl, host, data_dir);
 
     const stack: Stack = {
       host,
@@ -154,7 +154,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
         ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
       },
       auth: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
-      demo: await ensureDemo(admin_url, host, secrets),
+      demo: await ensureDemo(adminUrl, host, secrets),
       process: runner,
     };
 
@@ -188,7 +188,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
       return functions;
     };
-    const kept_functions = keepRunning(
+    const keptFunctions = keepRunning(
       "functions",
       "The functions process",
       await startFunctions(),
@@ -196,12 +196,12 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       join(data_dir, "functions.log"),
       say,
     );
-    undo.push(kept_functions.stop);
+    undo.push(keptFunctions.stop);
     say("functions", `Deno on ${base_url}`);
 
     // customers of production are nobody's rehearsal
     if (host === "sandbox") {
-      await ensureCustomer(stack, admin_url).catch((error: Error) =>
+      await ensureCustomer(stack, adminUrl).catch((error: Error) =>
         say("demo", `without its customer's year: ${error.message}`),
       );
     }
@@ -211,7 +211,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     writeStack(data_dir, stack);
     undo.push(() => removeStack(data_dir, runner));
     say("ready", "");
-    return { stack, broken: Promise.race([kept_server.broken, kept_functions.broken]), stop };
+    return { stack, broken: Promise.race([keptServer.broken, keptFunctions.broken]), stop };
   } catch (error) {
     await stop();
     if (error instanceof PostgresError) throw new StackError(error.message);
@@ -286,8 +286,8 @@ export function sayObstacle(obstacle: string, port: number): string {
 }
 
 /** Customers of the sandbox and of production never share a database, so a data folder is one host's. */
-async function becomeHost(admin_url: string, host: Options["host"], data_dir: string): Promise<void> {
-  const client = await connected(admin_url);
+async function becomeHost(adminUrl: string, host: Options["host"], data_dir: string): Promise<void> {
+  const client = await connected(adminUrl);
   try {
     await client.query("select ops.host_set($1)", [
       { operator: "npm start", host, key_prefix: process.env.KEY_PREFIX || undefined },

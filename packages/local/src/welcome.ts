@@ -6,13 +6,13 @@ import { DATA_DIRS, type Stack } from "./stack.ts";
 export function welcome(
   { host, base_url, functions_url, auth_url, database_url, demo, auth }: Stack,
   data_dir: string,
-  claim_link: string,
-  sends_mail = Boolean(process.env.SMTP_URL),
+  claimLink: string,
+  sendsMail = Boolean(process.env.SMTP_URL),
 ): string {
   // of two that run, the one in the sandbox's own folder is found without being named
   const named =
     data_dir === DATA_DIRS.sandbox ? "" : `OPERATOR_STACK=${relative("", resolve(data_dir, "stack.json"))} `;
-  const mail = host === "sandbox" ? "which is captured" : sends_mail ? "which is sent" : "which waits";
+  const mail = host === "sandbox" ? "which is captured" : sendsMail ? "which is sent" : "which waits";
   const shows = "with --show, the newest in full: its code, its link";
   return `
   ${host === "sandbox" ? "Sandbox" : "Production"} host is running. Ctrl-C stops it; the data stays.
@@ -27,7 +27,7 @@ export function welcome(
 
   To open in a browser:
 
-    to claim, as a customer  ${claim_link}
+    to claim, as a customer  ${claimLink}
     a customer's own pages   ${base_url}/pages/mijn  (${demo.user.email} / ${demo.user.password})
     a partner's portal       ${base_url}/pages/portal  (the same person, who manages the partner)
     the API's documentation  ${base_url}/docs

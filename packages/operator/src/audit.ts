@@ -15,13 +15,13 @@ export async function verify(input: Input, { call, say }: Machine): Promise<Answ
   const total = chains.reduce((sum, { links }) => sum + links, 0);
   const wrong: Row[] = [];
   let walked = 0;
-  let is_there = false;
+  let isThere = false;
   for (const { partner_id, partner_slug, log, first } of chains) {
     for (let after = first - 1, done = false; !done; ) {
       const asked = { partner_id, log, after, size: LINKS, expect: input.expect };
       const part = (await call("audit_verify_part", asked)) as Part;
       walked += part.links;
-      is_there ||= part.is_there;
+      isThere ||= part.is_there;
       if (part.fault) wrong.push({ partner_slug, log, ...part.fault });
       done = part.done || part.fault !== null;
       after = part.last ?? after;
@@ -30,7 +30,7 @@ export async function verify(input: Input, { call, say }: Machine): Promise<Answ
   }
   const seals = (await call("audit_verify_seals", input)) as Seals;
   if (seals.wrong) wrong.push({ fault: "seal_broken", ...seals.wrong });
-  const expected = input.expect === undefined ? undefined : is_there || seals.is_there;
+  const expected = input.expect === undefined ? undefined : isThere || seals.is_there;
   return {
     ok: wrong.length === 0 && expected !== false,
     rows: walked,

@@ -55,9 +55,9 @@ export async function exportBatch({ out, ...input }: Input, { call, env }: Machi
   const debtor = readDebtor(env);
   const answer = await call("payout_export", input);
   const { batch_id } = answer.batch as { batch_id: string };
-  const belongs_to = `payout file ${batch_id}`;
+  const belongsTo = `payout file ${batch_id}`;
   if (answer.file) {
-    const xml = gunzipSync(Buffer.from(open(keys, belongs_to, answer.file as Sealed), "base64")).toString();
+    const xml = gunzipSync(Buffer.from(open(keys, belongsTo, answer.file as Sealed), "base64")).toString();
     return { batch: answer.batch, xml };
   }
   const transfers = (answer.lines as Line[]).map(({ line_id, reference, partner_id, name, amount_eur, iban }) => ({
@@ -70,7 +70,7 @@ export async function exportBatch({ out, ...input }: Input, { call, env }: Machi
   const xml = creditTransfers(batch_id, String(answer.created_at), debtor, transfers);
   const kept = await call("payout_keep_file", {
     batch: batch_id,
-    file: seal(keys, belongs_to, gzipSync(xml).toString("base64")),
+    file: seal(keys, belongsTo, gzipSync(xml).toString("base64")),
     sha256: createHash("sha256").update(xml).digest("hex"),
   });
   return { ...kept, xml };

@@ -94,9 +94,9 @@ export const pages: Pages = {
 };
 
 /** The routes of a flow: those that take a form from anywhere, or the others. */
-function add(app: Hono<PagesEnv>, environment: Environment, flow: Flow, from_anywhere: boolean): void {
+function add(app: Hono<PagesEnv>, environment: Environment, flow: Flow, fromAnywhere: boolean): void {
   for (const route of flow.routes) {
-    if ((route.from_anywhere ?? false) !== from_anywhere) continue;
+    if ((route.from_anywhere ?? false) !== fromAnywhere) continue;
     app.on(route.method, `/pages${route.path}`, (c) => route.run(new Visit(c, environment, flow)));
   }
 }

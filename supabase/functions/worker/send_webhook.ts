@@ -66,13 +66,13 @@ export class Line {
   }
 
   /** Sends one event, signed with each of the secrets, and waits `patience_ms` at most. Whatever goes wrong is in what it answers. */
-  async send({ event_id, body }: Post, secrets: string[], now: Date, patience_ms = CALL_MS): Promise<Sent> {
+  async send({ event_id, body }: Post, secrets: string[], now: Date, patienceMs = CALL_MS): Promise<Sent> {
     const began = performance.now();
     const took = () => Math.round(performance.now() - began);
     const refused = refusedUrl(this.#url, this.#config);
     if (refused) return { status: null, error: "url_not_allowed", ms: 0, retry_after: null };
     const text = JSON.stringify(body);
-    const signal = AbortSignal.timeout(patience_ms);
+    const signal = AbortSignal.timeout(patienceMs);
     let status: number | null = null;
     try {
       const { origin, pathname, search } = new URL(this.#url);

@@ -16,9 +16,9 @@ const DEFAULT_LOCALE: Locale = "nl";
 export function readersLocale(
   asked: unknown,
   chosen: Locale | null | undefined,
-  accept_language: string | null | undefined,
+  acceptLanguage: string | null | undefined,
 ): Locale {
-  return isLocale(asked) ? asked : (chosen ?? acceptedLocale(accept_language));
+  return isLocale(asked) ? asked : (chosen ?? acceptedLocale(acceptLanguage));
 }
 
 /** The first language of an Accept-Language header (RFC 9110 section 12.5.4) that we speak; else Dutch. */

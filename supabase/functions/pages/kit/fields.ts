@@ -108,7 +108,7 @@ const notes = ({ id, hint, error }: Field) =>
   html`${hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : ""}${error ? html`<p class="wrong" id="${id}-error">${error}</p>` : ""}`;
 
 /** A group of choices has no value of its own that could be invalid (WAI-ARIA 1.2). */
-function described({ id, hint, error }: Field, has_value = true): Html {
+function described({ id, hint, error }: Field, hasValue = true): Html {
   const ids = [...(hint ? [`${id}-hint`] : []), ...(error ? [`${id}-error`] : [])].join(" ");
-  return html`${ids ? html` aria-describedby="${ids}"` : ""}${error && has_value ? html` aria-invalid="true"` : ""}`;
+  return html`${ids ? html` aria-describedby="${ids}"` : ""}${error && hasValue ? html` aria-invalid="true"` : ""}`;
 }

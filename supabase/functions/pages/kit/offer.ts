@@ -170,7 +170,7 @@ ${row(said.costs(inNumber(words, fee_pct)), "fee")}</tbody>
 </table>
 ${via ? html`<p>${said.ask_partner(partner)}</p>` : ""}
 ${askKwh(frame, page, offer, fee_pct, wishes)}
-<p class="quiet">${sayKwh((said_kwh) => said.computed(said_kwh, inNumber(words, ere_per_kwh), price.format(price_per_ere_eur)), shown.kwh)}</p>`;
+<p class="quiet">${sayKwh((saidKwh) => said.computed(saidKwh, inNumber(words, ere_per_kwh), price.format(price_per_ere_eur)), shown.kwh)}</p>`;
 }
 
 /** What the script of the page estimates with, too. */

@@ -146,7 +146,7 @@ export function readSignature(form: URLSearchParams, facts: OpenFacts, { sign, c
 export function showValidity(
   { words }: Frame,
   signed: Signed,
-  held_until: string | null,
+  heldUntil: string | null,
   action: ((label: string) => Html) | null,
 ): Html {
   const { holds, renewed, renew, sign_again } = words.signed;
@@ -154,7 +154,7 @@ export function showValidity(
   const said = signed.status === "expired" ? sign_again : { ...renew, text: renew.text(until) };
   return html`${
     signed.status === "signed"
-      ? html`<p>${holds(until)}${held_until && held_until > signed.valid_until ? html` ${renewed(longDate(held_until, words))}` : ""}</p>`
+      ? html`<p>${holds(until)}${heldUntil && heldUntil > signed.valid_until ? html` ${renewed(longDate(heldUntil, words))}` : ""}</p>`
       : ""
   }${action ? html`<section class="sheet" aria-labelledby="renew"><h2 id="renew">${said.title}</h2><p>${said.text}</p>${action(said.action)}</section>` : ""}`;
 }

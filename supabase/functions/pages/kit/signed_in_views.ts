@@ -19,7 +19,7 @@ export function areaPage<Section extends string>(
   sections: readonly Section[],
   menu: Menu<Section>,
   section: Section,
-  signed_in: string,
+  signedIn: string,
   { body, ...page }: Page,
 ): Html {
   const link = (each: Section, wide = false) =>
@@ -34,7 +34,7 @@ ${folded.length > 0 ? html`<details class="more"><summary${folded.includes(secti
     body: html`${body}
 <form class="signed-in" method="post" action="${frame.to("/sign-out")}">
 ${formToken(frame.form_token)}
-<p>${signed_in}</p>
+<p>${signedIn}</p>
 <button class="button second">${frame.words.sign_in.sign_out}</button>
 </form>`,
   });

@@ -80,11 +80,11 @@ ${showSignature(signed, kit)}`,
   });
 }
 
-export function declinePage(frame: Frame, partner: string, held_until: string | null): Html {
+export function declinePage(frame: Frame, partner: string, heldUntil: string | null): Html {
   const words = WORDS[frame.locale].decline;
   return layout(frame, {
     title: words.title,
-    body: html`<p>${held_until ? words.means_renewal(longDate(held_until, frame.words)) : words.means(partner)}</p>
+    body: html`<p>${heldUntil ? words.means_renewal(longDate(heldUntil, frame.words)) : words.means(partner)}</p>
 <p>${words.later}</p>
 <form method="post" action="${frame.to("/decline")}">
 <div class="actions">
@@ -95,14 +95,9 @@ export function declinePage(frame: Frame, partner: string, held_until: string | 
   });
 }
 
-export function declinedPage(
-  frame: Frame,
-  partner: string,
-  return_url: string | null,
-  held_until: string | null,
-): Html {
+export function declinedPage(frame: Frame, partner: string, return_url: string | null, heldUntil: string | null): Html {
   const { title, text, text_renewal } = WORDS[frame.locale].declined;
-  const said = held_until ? text_renewal(partner, longDate(held_until, frame.words)) : text(partner);
+  const said = heldUntil ? text_renewal(partner, longDate(heldUntil, frame.words)) : text(partner);
   return layout(frame, {
     title,
     body: html`${said.split("\n").map((line) => html`<p>${line}</p>`)}${returnLink(frame.words, partner, return_url)}`,

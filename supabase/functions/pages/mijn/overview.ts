@@ -102,7 +102,7 @@ function todoOf(frame: MijnFrame, account: Account): Html[] {
   const charger = chargers.count === 0 ? "charger" : chargers.with_mid + chargers.waiting === 0 ? "mid_charger" : null;
   const pays = account.payout_handler === "service_pays_customer";
   const renewable = connections.filter(({ may_sign_again }) => may_sign_again);
-  const wrong_ean = connections.some(({ ean_validation_status: ean }) => ean === "mismatch" || ean === "not_found");
+  const wrongEan = connections.some(({ ean_validation_status: ean }) => ean === "mismatch" || ean === "not_found");
   if (cpo) {
     const { iban, sign_again } = words;
     return [
@@ -120,7 +120,7 @@ function todoOf(frame: MijnFrame, account: Account): Html[] {
       ...(charger && checklist.mandate_signed
         ? [html`<li><p>${words[charger].text} ${words.ask_cpo(cpo)}</p></li>`]
         : []),
-      ...(wrong_ean ? [html`<li><p>${words.ean_via(cpo)}</p></li>`] : []),
+      ...(wrongEan ? [html`<li><p>${words.ean_via(cpo)}</p></li>`] : []),
     ];
   }
   return [
@@ -130,6 +130,6 @@ function todoOf(frame: MijnFrame, account: Account): Html[] {
       : []),
     ...(checklist.iban_present || !pays ? [] : [item(words.iban, "/payout")]),
     ...(charger && checklist.mandate_signed ? [item(words[charger], "/charger")] : []),
-    ...(wrong_ean ? [html`<li><p>${words.ean}</p>${mail}</li>`] : []),
+    ...(wrongEan ? [html`<li><p>${words.ean}</p>${mail}</li>`] : []),
   ];
 }

@@ -14,10 +14,10 @@ import type {
 // The EAN-codeboek of the Dutch grid operators, https://www.eancodeboek.nl. Its OpenAPI document (EDSN, version 1)
 // allows product + postalCode + streetNumber, answers ordinary and special metering points alike, pages by at most 100
 // without a total, and asks for X-API-Key. How it compares an addition is not documented, so it is compared here.
-const public_url = "https://gateway.edsn.nl/eancodeboek";
-const page_size = 100;
+const publicUrl = "https://gateway.edsn.nl/eancodeboek";
+const pageSize = 100;
 
-const default_limits: CodeboekLimits = {
+const defaultLimits: CodeboekLimits = {
   attempt_ms: 3_000,
   budget_ms: 10_000,
   retries: 2,
@@ -52,7 +52,7 @@ const Page = z.object({
           .nullish(),
       }),
     )
-    .max(page_size),
+    .max(pageSize),
 });
 type MeteringPoint = z.infer<typeof Page>["meteringPoints"][number];
 
@@ -61,12 +61,12 @@ type Failure = { reason: UnavailableReason; down: boolean; retry: boolean; retry
 
 export function createCodeboek(config: EanRegisterConfig): EanRegister {
   const { now = Date.now, random = Math.random, sleep = pause, fetch = globalThis.fetch } = config;
-  const limits = { ...default_limits, ...config.limits };
-  const base = new URL(`${(config.url ?? public_url).replace(/\/+$/, "")}/v1/ecbinfoset`);
+  const limits = { ...defaultLimits, ...config.limits };
+  const base = new URL(`${(config.url ?? publicUrl).replace(/\/+$/, "")}/v1/ecbinfoset`);
   const headers = { accept: "application/json", ...(config.api_key ? { "x-api-key": config.api_key } : {}) };
   const circuit = createCircuit(now, limits);
   const cache = createCache(now, limits);
-  const under_way = new Map<string, Promise<EanRegisterAnswer>>();
+  const underWay = new Map<string, Promise<EanRegisterAnswer>>();
 
   function known(address: PartialAddress, ean_code?: string): EanRegisterAnswer | null {
     if (!isWhole(address)) return null;
@@ -78,12 +78,12 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
     const answer = known(address, ean_code);
     if (answer) return answer;
     const key = addressKey(address);
-    let request = under_way.get(key);
+    let request = underWay.get(key);
     if (!request) {
       request = ask(address)
         .then((answer) => cache.set(key, answer))
-        .finally(() => under_way.delete(key));
-      under_way.set(key, request);
+        .finally(() => underWay.delete(key));
+      underWay.set(key, request);
     }
     return request;
   }
@@ -92,10 +92,10 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
     const deadline = now() + limits.budget_ms;
     const found: MeteringPoint[] = [];
     for (let page = 0; page < limits.pages; page++) {
-      const answer = await fetchPage(address, page * page_size, deadline);
+      const answer = await fetchPage(address, page * pageSize, deadline);
       if ("reason" in answer) return unavailable(answer.reason);
       found.push(...answer.meteringPoints);
-      if (answer.meteringPoints.length < page_size) return judge(address, found);
+      if (answer.meteringPoints.length < pageSize) return judge(address, found);
     }
     return unavailable("oversized");
   }
@@ -106,7 +106,7 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
       product: "ELK",
       postalCode: sameForm(address.postal_code),
       streetNumber: address.house_number,
-      limit: page_size,
+      limit: pageSize,
       offset,
     })) {
       url.searchParams.set(name, String(value));
@@ -124,8 +124,8 @@ export function createCodeboek(config: EanRegisterConfig): EanRegister {
     return failure;
   }
 
-  async function attempt(url: URL, timeout_ms: number): Promise<z.infer<typeof Page> | Failure> {
-    const signal = AbortSignal.timeout(timeout_ms);
+  async function attempt(url: URL, timeoutMs: number): Promise<z.infer<typeof Page> | Failure> {
+    const signal = AbortSignal.timeout(timeoutMs);
     let body: string | null;
     try {
       // Redirects are not followed: the key is for this host only.
@@ -197,19 +197,19 @@ function judge(address: EanRegisterAddress, found: MeteringPoint[]): EanRegister
  */
 function createCircuit(now: () => number, { circuit_failures, circuit_pause_ms }: CodeboekLimits) {
   let failures = 0;
-  let open_until = 0;
+  let openUntil = 0;
   const tripped = () => failures >= circuit_failures;
   return {
-    open: () => tripped() && now() < open_until,
+    open: () => tripped() && now() < openUntil,
     admits(): boolean {
       if (!tripped()) return true;
-      if (now() < open_until) return false;
-      open_until = now() + circuit_pause_ms; // the others wait for the result of this attempt
+      if (now() < openUntil) return false;
+      openUntil = now() + circuit_pause_ms; // the others wait for the result of this attempt
       return true;
     },
     record(healthy: boolean): void {
       failures = healthy ? 0 : failures + 1;
-      if (tripped()) open_until = now() + circuit_pause_ms;
+      if (tripped()) openUntil = now() + circuit_pause_ms;
     },
   };
 }

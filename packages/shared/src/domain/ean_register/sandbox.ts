@@ -1,7 +1,7 @@
 import { addressKey } from "./address.ts";
 import type { EanRegisterAnswer, EanRegisterPoint, PartialAddress, UnavailableReason } from "./types.ts";
 
-const test_values = "8716870000000000";
+const testValues = "8716870000000000";
 const cities = [
   "",
   "Amsterdam",
@@ -18,7 +18,7 @@ const cities = [
 /** With an EAN, its last two digits decide; without one, the house number. Both tables are part of the public contract. */
 export function sandboxAnswer(address: PartialAddress, ean_code?: string): EanRegisterAnswer {
   if (ean_code !== undefined) {
-    switch (ean_code.startsWith(test_values) ? ean_code.slice(test_values.length) : "") {
+    switch (ean_code.startsWith(testValues) ? ean_code.slice(testValues.length) : "") {
       case "23":
         return unavailable("silent");
       case "30":

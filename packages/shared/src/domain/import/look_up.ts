@@ -15,17 +15,17 @@ const AT_ONCE = 4;
 export async function lookUp(
   environment: Environment,
   due: readonly DraftLookup[],
-  budget_ms = BUDGET_MS,
+  budgetMs = BUDGET_MS,
 ): Promise<DraftLookupResult[]> {
   const ean_register = eanRegisterOf(environment);
   const results: DraftLookupResult[] = [];
-  const deadline = Date.now() + budget_ms;
+  const deadline = Date.now() + budgetMs;
   const ask = async ({ draft_id, ...address }: DraftLookup) => {
     results.push({ draft_id, ean_register: ean_register.known(address) ?? (await ean_register.lookup(address)) });
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeIsUp = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, budget_ms);
+    timer = setTimeout(resolve, budgetMs);
   });
   await Promise.race([workThrough(due, AT_ONCE, ask, () => Date.now() < deadline), timeIsUp]);
   clearTimeout(timer);

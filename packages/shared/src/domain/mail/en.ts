@@ -11,8 +11,8 @@ export const en: MailMessages = {
   linkFallback: "Does the button not work? Copy this address into your browser:",
   manager_invitation: {
     subject: (partner) => `Invitation to manage ${partner}`,
-    lines: (invited_by, partner, service) => [
-      `${invited_by} invites you to manage ${partner} at ${service}. There you see the customers of ${partner} and what they earn, and you can change settings.`,
+    lines: (invitedBy, partner, service) => [
+      `${invitedBy} invites you to manage ${partner} at ${service}. There you see the customers of ${partner} and what they earn, and you can change settings.`,
       "Open the link and type the code that we then mail you. You need no password.",
     ],
     button: "Accept the invitation",
@@ -73,10 +73,10 @@ export const en: MailMessages = {
       `Thank you. You have signed the mandate that ${partner} asked for. Keep this mail: what you signed is below.`,
     ],
     button: "View your mandate",
-    after: (own_pages) =>
-      `What you charge and what it earns you see at ${own_pages}. Would you like to stop? You can withdraw the mandate there at any time, or mail us; the address is at the end of this mail.`,
-    after_claim: (own_pages) =>
-      `The button also shows where your registration stands. There you can add what is missing, and withdraw the mandate at any time. What you charge and what it earns you see at ${own_pages}.`,
+    after: (ownPages) =>
+      `What you charge and what it earns you see at ${ownPages}. Would you like to stop? You can withdraw the mandate there at any time, or mail us; the address is at the end of this mail.`,
+    after_claim: (ownPages) =>
+      `The button also shows where your registration stands. There you can add what is missing, and withdraw the mandate at any time. What you charge and what it earns you see at ${ownPages}.`,
     document: "This is what you signed",
     unexpected: "Did you not sign this yourself? Tell us at once.",
   },

@@ -10,8 +10,8 @@ export const nl = {
   linkFallback: "Werkt de knop niet? Kopieer dan dit adres naar uw browser:",
   manager_invitation: {
     subject: (partner: string) => `Uitnodiging om ${partner} te beheren`,
-    lines: (invited_by: string, partner: string, service: string) => [
-      `${invited_by} nodigt u uit om ${partner} te beheren bij ${service}. U ziet daar de klanten van ${partner}, en wat het oplevert, en u kunt instellingen wijzigen.`,
+    lines: (invitedBy: string, partner: string, service: string) => [
+      `${invitedBy} nodigt u uit om ${partner} te beheren bij ${service}. U ziet daar de klanten van ${partner}, en wat het oplevert, en u kunt instellingen wijzigen.`,
       "Open de link en vul de code in die wij u dan mailen. Een wachtwoord heeft u niet nodig.",
     ],
     button: "Neem de uitnodiging aan",
@@ -79,10 +79,10 @@ export const nl = {
       `Dank u wel. U heeft de machtiging ondertekend waar ${partner} om vroeg. Bewaar deze mail: hieronder staat wat u heeft ondertekend.`,
     ],
     button: "Bekijk uw machtiging",
-    after: (own_pages: string) =>
-      `Wat u laadt en wat het oplevert, ziet u op ${own_pages}. Wilt u stoppen? U kunt de machtiging daar op elk moment intrekken, of ons mailen; het adres staat onder aan deze mail.`,
-    after_claim: (own_pages: string) =>
-      `Met deze knop ziet u ook hoe uw aanmelding ervoor staat. Daar kunt u iets doorgeven, en de machtiging op elk moment intrekken. Wat u laadt en wat het oplevert, ziet u op ${own_pages}.`,
+    after: (ownPages: string) =>
+      `Wat u laadt en wat het oplevert, ziet u op ${ownPages}. Wilt u stoppen? U kunt de machtiging daar op elk moment intrekken, of ons mailen; het adres staat onder aan deze mail.`,
+    after_claim: (ownPages: string) =>
+      `Met deze knop ziet u ook hoe uw aanmelding ervoor staat. Daar kunt u iets doorgeven, en de machtiging op elk moment intrekken. Wat u laadt en wat het oplevert, ziet u op ${ownPages}.`,
     document: "Dit heeft u ondertekend",
     unexpected: "Heeft u dit niet zelf ondertekend? Laat het ons meteen weten.",
   },

@@ -133,10 +133,10 @@ function said(
     (what) => words.ignored[what as keyof typeof words.ignored],
   );
   const ean = words.ean_status[verdict.ean_status as keyof typeof words.ean_status];
-  const not_mailed = state.send_invite && verdict.claim_url ? words.table.not_mailed : undefined;
+  const notMailed = state.send_invite && verdict.claim_url ? words.table.not_mailed : undefined;
   return {
     label: state.send_invite !== null ? was_drafted : brought.source === "invite" ? invited : drafted,
-    notes: [...ignored, ean, not_mailed].filter((note) => note !== undefined),
+    notes: [...ignored, ean, notMailed].filter((note) => note !== undefined),
   };
 }
 

@@ -180,8 +180,8 @@ export const settings: SettingsWords = {
     given_up: "given up",
     is_disabled: (why) => `Off: ${why}. Nothing is lost.`,
     is_failing: (since, why) => `On, but nothing has arrived since ${since}: ${why}`,
-    waiting_is: (waiting, given_up) =>
-      `${waiting === 0 ? "nothing" : waiting}${given_up === 0 ? "" : `; ${given_up} given up`}`,
+    waiting_is: (waiting, givenUp) =>
+      `${waiting === 0 ? "nothing" : waiting}${givenUp === 0 ? "" : `; ${givenUp} given up`}`,
     both_until: (moment) => `Until ${moment} we also sign with the previous one.`,
     answered: (status) => `the address answered with ${status}`,
     arrived: (status) => `arrived (${status})`,

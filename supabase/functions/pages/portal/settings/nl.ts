@@ -180,8 +180,8 @@ export const settings = {
     given_up: "opgegeven",
     is_disabled: (why: string) => `Uit: ${why}. Er gaat niets verloren.`,
     is_failing: (since: string, why: string) => `Aan, maar sinds ${since} komt er niets aan: ${why}`,
-    waiting_is: (waiting: number, given_up: number) =>
-      `${waiting === 0 ? "niets" : waiting}${given_up === 0 ? "" : `; ${given_up} opgegeven`}`,
+    waiting_is: (waiting: number, givenUp: number) =>
+      `${waiting === 0 ? "niets" : waiting}${givenUp === 0 ? "" : `; ${givenUp} opgegeven`}`,
     both_until: (moment: string) => `Tot ${moment} ondertekenen wij ook met het vorige.`,
     answered: (status: string) => `het adres antwoordde met ${status}`,
     arrived: (status: string) => `aangekomen (${status})`,
