@@ -3,7 +3,6 @@
 import { execFile } from "node:child_process";
 import {
   chmodSync,
-  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -64,10 +63,11 @@ beforeAll(() => {
     mkdirSync(dirname(at(path)), { recursive: true });
     writeFileSync(at(path), kind === "New" ? code : changed(readFileSync(at(path), "utf8"), code));
   }
-  // npm run migration has a test of its own: to a database that lacks the function, its file is the migration
-  copyFileSync(
-    at("supabase/schemas/chargers/list_account_chargers.sql"),
+  // npm run migration has a test of its own: to a database that lacks the function, these two files are the migration
+  const files = ["chargers/list_account_chargers.sql", "every_function.sql"];
+  writeFileSync(
     at("supabase/migrations/99990101000000_list_account_chargers.sql"),
+    files.map((file) => readFileSync(at(`supabase/schemas/${file}`), "utf8")).join("\n"),
   );
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

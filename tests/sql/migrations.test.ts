@@ -263,8 +263,7 @@ describe("npm run migration -- <name>", () => {
         .concat("comment on column core.drafts.note is 'What the partner remembers.';\n"),
     );
     edit("supabase/schemas/foundation/clock.sql", (text) =>
-      text.concat(`create function api.day(caller jsonb) returns date language sql set search_path = '' as $$ select private.today() $$;
-        select private.expose('api.day(jsonb)');\n`),
+      text.concat(`create function api.day(caller jsonb) returns date language sql as $$ select private.today() $$;\n`),
     );
     edit("supabase/schemas/admission/tables.sql", (text) => text.replace(/'cpo_read', +300/, "'cpo_read', 301"));
     const pair = await build();

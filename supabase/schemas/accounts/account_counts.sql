@@ -2,7 +2,6 @@
 
 create function private.count_accounts() returns trigger
 language plpgsql
-set search_path = ''
 as $$
 begin
   insert into core.account_counts as k (partner_id, owner_id, hour, accounts)
@@ -16,7 +15,6 @@ begin
 end $$;
 comment on function private.count_accounts() is
   'Keeps core.account_counts. Transactions that add accounts of one client wait here for each other to end.';
-grant execute on function private.count_accounts() to api_owner;
 create trigger count_added_accounts after insert on core.accounts referencing new table as changed
   for each statement execute function private.count_accounts();
 create trigger count_removed_accounts after delete on core.accounts referencing old table as changed

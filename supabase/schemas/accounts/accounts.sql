@@ -2,7 +2,6 @@
 
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   update core.accounts
@@ -12,20 +11,16 @@ begin
   perform private.advance_registration(account);
 end $$;
 comment on function private.store_iban(uuid, jsonb) is 'Stores an encrypted IBAN: {ciphertext, key_id, last4}.';
-grant execute on function private.store_iban(uuid, jsonb) to api_owner;
 
 create function private.known_account(cpo_external_ref text) returns uuid
 language sql stable
-set search_path = ''
 as $$
   select a.id from core.accounts a
    where a.client_id = private.client_id() and a.cpo_external_ref = known_account.cpo_external_ref
 $$;
-grant execute on function private.known_account(text) to api_owner;
 
 create function private.find_account(id uuid, reference text default null) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   account uuid;
@@ -39,4 +34,3 @@ begin
   return account;
 end $$;
 comment on function private.find_account(uuid, text) is 'The account with this id, this cpo_external_ref, or both; either may be null, not both.';
-grant execute on function private.find_account(uuid, text) to api_owner;

@@ -2,7 +2,6 @@
 
 create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
 language sql stable security definer
-set search_path = ''
 as $$
   select private.is_sandbox() and ean = '871687000000000054'
       or not private.is_test_ean(ean) and exists (
@@ -16,7 +15,6 @@ grant execute on function private.ean_taken(text, uuid) to api_owner;
 
 create function private.claim_ean(ean text, for_connection uuid default null) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   -- the test values are everybody's at once
@@ -27,12 +25,10 @@ begin
 end $$;
 comment on function private.claim_ean(text, uuid) is
   'Whether an EAN is free for this connection, or for a new one. Reserves it until the transaction ends: other callers wait. Call this before storing the EAN of an active connection.';
-grant execute on function private.claim_ean(text, uuid) to api_owner;
 
 create function private.record_ean_check(
   connection uuid, ean text, postal_code text, house_number int, addition text, source text, outcome text, reason text) returns void
 language sql
-set search_path = ''
 as $$
   insert into core.ean_checks
     (partner_id, connection_id, owner_id, ean_code, postal_code, house_number, house_number_addition, source, outcome, reason)
@@ -41,11 +37,9 @@ as $$
           coalesce((select c.owner_id from core.connections c where c.partner_id = private.partner_id() and c.id = connection), private.owner_id()),
           ean, postal_code, house_number, addition, source, outcome, reason)
 $$;
-grant execute on function private.record_ean_check(uuid, text, text, int, text, text, text, text) to api_owner;
 
 create function private.find_connection(id uuid, account uuid, reference text) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   found_ids uuid[];
@@ -66,11 +60,9 @@ begin
 end $$;
 comment on function private.find_connection(uuid, uuid, text) is
   'The one active connection that matches this id, account and cpo_external_ref; any may be null, not all.';
-grant execute on function private.find_connection(uuid, uuid, text) to api_owner;
 
 create function private.pick_connection(account uuid, wanted uuid, otherwise_first boolean) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   active uuid[] := array(
@@ -92,4 +84,3 @@ begin
 end $$;
 comment on function private.pick_connection(uuid, uuid, boolean) is
   'The active connection of an account: the wanted one, the only one, or with otherwise_first the first of several.';
-grant execute on function private.pick_connection(uuid, uuid, boolean) to api_owner;

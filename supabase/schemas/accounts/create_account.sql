@@ -2,7 +2,6 @@
 
 create function private.account_answer(account uuid, idempotent boolean) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (select json_build_object(
@@ -27,11 +26,9 @@ begin
   join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
   where a.id = account);
 end $$;
-grant execute on function private.account_answer(uuid, boolean) to api_owner;
 
 create function private.tell_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   told constant bigint := (select count(*) from core.notices n
@@ -55,11 +52,9 @@ begin
 end $$;
 comment on function private.tell_of_iban(core.accounts, text) is
   'Tells the signatory of an account that its client changed the IBAN the service pays to. On production it mails the first five changes within a day at once. One mail at the end of the Dutch day covers the others, and names the last number.';
-grant execute on function private.tell_of_iban(core.accounts, text) to api_owner;
 
 create function private.repeat_account(account uuid, input jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   iban   constant jsonb := input -> 'iban';
@@ -79,11 +74,9 @@ begin
 end $$;
 comment on function private.repeat_account(uuid, jsonb) is
   'A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN if one was sent and ignores the rest (specification section 4.1). It does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, {as: ciphertext, same}, if the last four characters are equal.';
-grant execute on function private.repeat_account(uuid, jsonb) to api_owner;
 
 create function api.repeat_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account uuid;
@@ -94,11 +87,9 @@ begin
 end $$;
 comment on function api.repeat_account(jsonb, jsonb) is
   'Repeats POST /v1/accounts with an otherwise invalid body: {cpo_external_ref, iban} to the account''s answer, null for a new reference.';
-select private.expose('api.repeat_account(jsonb, jsonb)');
 
 create function api.create_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   ean_register constant jsonb := input -> 'ean_register';
@@ -158,4 +149,3 @@ begin
 end $$;
 comment on function api.create_account(jsonb, jsonb) is
   'POST /v1/accounts: the body, its iban sealed, and ean_register, the EAN register''s answer. Asks for ean_register before it stores anything, if it needs the answer and has none.';
-select private.expose('api.create_account(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.account_page(query jsonb) returns uuid[]
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   skip  bigint := (query ->> 'offset')::bigint;
@@ -34,7 +33,6 @@ begin
 end $$;
 comment on function private.account_page(jsonb) is
   'The client''s accounts for {limit, offset, cpo_external_ref}, newest first. One more than the limit if another page follows.';
-grant execute on function private.account_page(jsonb) to api_owner;
 
 create function private.page_answer(name text, rows json, found uuid[], query jsonb) returns json
 language sql stable
@@ -47,11 +45,9 @@ return json_build_object(
   'has_more', coalesce(cardinality(found) > (query ->> 'limit')::int, false));
 comment on function private.page_answer(text, json, uuid[], jsonb) is
   'A page as the API writes it, rows under their name. found, from private.account_page, gives the count and whether another page follows.';
-grant execute on function private.page_answer(text, json, uuid[], jsonb) to api_owner;
 
 create function api.list_accounts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   found    uuid[];
@@ -86,4 +82,3 @@ begin
 end $$;
 comment on function api.list_accounts(jsonb, jsonb) is
   'GET /v1/accounts: {limit, offset, cpo_external_ref} to a page of the client''s accounts, newest first.';
-select private.expose('api.list_accounts(jsonb, jsonb)');

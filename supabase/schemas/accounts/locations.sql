@@ -2,7 +2,6 @@
 
 create function private.location_for(address jsonb) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   location uuid;
@@ -17,11 +16,9 @@ begin
 end $$;
 comment on function private.location_for(jsonb) is
   'The tenant''s row for an address: {postal_code, house_number, house_number_addition, street, city}.';
-grant execute on function private.location_for(jsonb) to api_owner;
 
 create function private.drop_unused_location(location uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   delete from core.locations l
@@ -31,4 +28,3 @@ exception when foreign_key_violation then
   null;  -- another connection began to use it at the same moment
 end $$;
 comment on function private.drop_unused_location(uuid) is 'Deletes an address (personal data) that no connection refers to.';
-grant execute on function private.drop_unused_location(uuid) to api_owner;

@@ -2,7 +2,6 @@
 
 create function private.connections_named(named text) returns setof core.connections
 language sql stable
-set search_path = ''
 as $$
   -- the indexes begin with the tenant; naming every tenant lets them serve a search across tenants
   select c.* from core.connections c
@@ -27,7 +26,6 @@ comment on function private.connections_named(text) is 'Connections by connectio
 
 create function private.connection_named(named text) returns core.connections
 language plpgsql
-set search_path = ''
 as $$
 declare
   candidates core.connections[] := array(
@@ -49,7 +47,6 @@ comment on function private.connection_named(text) is
 
 create function private.active_connection_named(named text) returns core.connections
 language plpgsql
-set search_path = ''
 as $$
 declare
   connection constant core.connections := private.connection_named(named);
@@ -62,7 +59,6 @@ end $$;
 
 create function private.connection_row(partner uuid, connection uuid) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'connection_id', c.id,
@@ -94,14 +90,12 @@ comment on function private.connection_row(uuid, uuid) is 'A connection as the o
 
 create function private.connection_answer(connection core.connections, changed boolean) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('changed', changed, 'connection', private.connection_row(connection.partner_id, connection.id))
 $$;
 
 create function ops.connection_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('connections', coalesce(
            json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id), '[]'))
@@ -109,11 +103,9 @@ as $$
 $$;
 comment on function ops.connection_list(jsonb) is
   'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to {connections}.';
-select private.expose_ops('ops.connection_list(jsonb)');
 
 create function private.account_named(named text) returns core.accounts
 language plpgsql
-set search_path = ''
 as $$
 declare
   candidates core.accounts[] := array(
@@ -136,7 +128,6 @@ comment on function private.account_named(text) is 'The account with this id or 
 
 create function ops.connection_add(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account    core.accounts;
@@ -164,11 +155,9 @@ begin
 end $$;
 comment on function ops.connection_add(jsonb) is
   'Adds an unverified connection to an account: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
-select private.expose_ops('ops.connection_add(jsonb)');
 
 create function ops.connection_set_ean_status(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   connection core.connections;
@@ -196,11 +185,9 @@ begin
 end $$;
 comment on function ops.connection_set_ean_status(jsonb) is
   'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration if this was the last gate.';
-select private.expose_ops('ops.connection_set_ean_status(jsonb)');
 
 create function private.has_signed_mandate(connection core.connections) returns boolean
 language sql stable
-set search_path = ''
 as $$
   select m.mandate_status = 'signed' from core.connection_mandates m
    where m.partner_id = connection.partner_id and m.connection_id = connection.id
@@ -208,7 +195,6 @@ $$;
 
 create function ops.connection_archive(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   connection core.connections;
@@ -232,4 +218,3 @@ begin
 end $$;
 comment on function ops.connection_archive(jsonb) is
   'Archives a connection: {connection} to {changed, connection}. Revokes a signed mandate, voids open links, and frees the EAN and chargers. It stays listed.';
-select private.expose_ops('ops.connection_archive(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.found_accounts(typed text, size int) returns table (partner_id uuid, account_id uuid, exact boolean)
 language plpgsql stable rows 20
-set search_path = ''
 as $$
 declare
   partners constant uuid[]  := array(select p.id from core.partners p);
@@ -49,7 +48,6 @@ comment on function private.found_accounts(text, int) is
 
 create function private.found_drafts(typed text, size int) returns setof core.drafts
 language plpgsql stable rows 20
-set search_path = ''
 as $$
 declare
   joined  constant text    := regexp_replace(typed, '[\s.-]', '', 'g');
@@ -76,7 +74,6 @@ comment on function private.found_drafts(text, int) is
 
 create function ops.customer_find(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   typed     constant text := btrim(input ->> 'text');
@@ -123,11 +120,9 @@ begin
 end $$;
 comment on function ops.customer_find(jsonb) is
   'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. Matches the beginning of each word of name, e-mail address or reference. Also matches an id, EAN, telephone number, payment reference, or postal code with house number. Exact matches come first, then by name. Needs three letters or digits. Leaves an audit row for each customer.';
-select private.expose_ops('ops.customer_find(jsonb)');
 
 create function private.account_story(account core.accounts) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'account', json_build_object(
@@ -161,7 +156,6 @@ comment on function private.account_story(core.accounts) is 'Everything the oper
 
 create function ops.account_show(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account core.accounts;
@@ -173,4 +167,3 @@ begin
 end $$;
 comment on function ops.account_show(jsonb) is
   'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, told}. Leaves an audit row.';
-select private.expose_ops('ops.account_show(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.correct_connection(connection core.connections, wanted jsonb, outcome text) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   ean constant text := wanted ->> 'ean_code';
@@ -21,11 +20,9 @@ begin
 end $$;
 comment on function private.correct_connection(core.connections, jsonb, text) is
   'Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with the outcome of its check. The registration starts again, and open mandate links become void.';
-grant execute on function private.correct_connection(core.connections, jsonb, text) to api_owner;
 
 create function private.connection_update_answer(connection_id uuid, changed boolean, mandate_revoked boolean) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (
@@ -43,11 +40,9 @@ begin
     join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
     where c.partner_id = private.partner_id() and c.id = connection_update_answer.connection_id);
 end $$;
-grant execute on function private.connection_update_answer(uuid, boolean, boolean) to api_owner;
 
 create function api.update_connection(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   ean_register constant jsonb := input -> 'ean_register';
@@ -115,4 +110,3 @@ begin
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
   'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register if it needs the answer and has none. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
-select private.expose('api.update_connection(jsonb, jsonb)');

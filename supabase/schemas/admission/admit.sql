@@ -3,18 +3,15 @@
 
 create function private.turn_away(code text, detail json default '{}') returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   raise exception using errcode = 'RULE0', message = code, detail = detail::text;
 end $$;
 comment on function private.turn_away(text, json) is
   'Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request of its quota.';
-grant execute on function private.turn_away(text, json) to api_owner;
 
 create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client record;
@@ -44,7 +41,6 @@ comment on function private.admit_cpo(jsonb, jsonb) is
 
 create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   if credential ->> 'kind' = 'personal_token' then
@@ -68,7 +64,6 @@ comment on function private.user_scopes(jsonb) is
 
 create function private.admit_user(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   person  record;
@@ -103,7 +98,6 @@ comment on function private.admit_user(jsonb, jsonb) is
 
 create function private.admit_signed_in(person uuid, session_id uuid, demand jsonb) returns jsonb
 language plpgsql
-set search_path = ''
 as $$
 declare
   began constant timestamptz := private.signed_in_at(person, session_id);
@@ -122,7 +116,6 @@ comment on function private.admit_signed_in(uuid, uuid, jsonb) is
 
 create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   return private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
@@ -132,7 +125,6 @@ comment on function private.admit_sign_in_session(jsonb, jsonb) is
 
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   holder record;
@@ -158,7 +150,7 @@ comment on function private.admit_partner_key(jsonb, jsonb) is
 create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
 -- Looks up by key only: a plan made while tables are small would read them whole, for every request of the connection.
-set search_path = '' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 declare
   credential constant jsonb := ticket -> 'credential';
@@ -198,7 +190,6 @@ grant execute on function private.admit(jsonb) to api_owner;
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   -- to the minute is enough to show, and saves a write on most requests
@@ -213,7 +204,6 @@ grant execute on function private.note_use(bytea, bytea) to api_owner;
 
 create function api.charge() returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   admitted constant jsonb := current_setting('app.admission');
@@ -236,11 +226,9 @@ begin
 end $$;
 comment on function api.charge() is
   'Ends every statement that began with a ticket: {caller, rate}. Notes that the credential was used, and debits its rate limit. Of concurrent requests for the last one of a quota, all but one fail here and are undone.';
-select private.expose('api.charge()');
 
 create function api.admit(ticket jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.admit(ticket);
@@ -248,4 +236,3 @@ begin
 end $$;
 comment on function api.admit(jsonb) is
   'Admission alone: a ticket to {caller, rate}. For a request that does nothing else in the database, or was refused there.';
-select private.expose('api.admit(jsonb)');

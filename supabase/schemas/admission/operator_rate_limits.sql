@@ -2,7 +2,6 @@
 
 create function private.rate_limit_row(bucket text, client uuid) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'bucket', l.bucket,
@@ -17,7 +16,6 @@ $$;
 
 create function ops.rate_limit_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('rate_limits', coalesce(json_agg(private.rate_limit_row(r.bucket, r.client) order by r.bucket, r.client nulls first), '[]'))
     from (select l.bucket, null::uuid as client from core.rate_limits l
@@ -25,11 +23,9 @@ as $$
           select o.bucket, private.as_uuid(substr(o.subject, 8)) from core.rate_limit_overrides o where o.subject like 'client:%') r
 $$;
 comment on function ops.rate_limit_list(jsonb) is 'The quota of every bucket, and of clients that have their own: {} to {rate_limits}.';
-select private.expose_ops('ops.rate_limit_list(jsonb)');
 
 create function private.bucket_named(bucket text, of_a_client boolean) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   buckets text[] := array(
@@ -44,7 +40,6 @@ end $$;
 
 create function ops.rate_limit_set(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   named   constant text := input ->> 'bucket';
@@ -72,11 +67,9 @@ begin
 end $$;
 comment on function ops.rate_limit_set(jsonb) is
   'Sets the quota of a bucket, for everybody or for one client: {bucket, quota, client?} to {changed, rate_limit}. In force at once.';
-select private.expose_ops('ops.rate_limit_set(jsonb)');
 
 create function ops.rate_limit_reset(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   named   constant text := input ->> 'bucket';
@@ -93,4 +86,3 @@ begin
   return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
 end $$;
 comment on function ops.rate_limit_reset(jsonb) is 'Puts a client back to the bucket''s own quota: {bucket, client} to {changed, rate_limit}.';
-select private.expose_ops('ops.rate_limit_reset(jsonb)');

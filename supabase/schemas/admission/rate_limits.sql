@@ -9,18 +9,15 @@ language sql immutable parallel safe
 -- rounded down: rounded up, the last request of a quota would not fit into its window
 return greatest(window_seconds * 1000000::bigint / quota, 1);
 comment on function private.step(int, int) is 'Microseconds between two requests of a caller that uses its whole quota.';
-grant execute on function private.step(int, int) to api_owner;
 
 create function private.rate_json(bucket text, quota int, window_seconds int, full_in bigint, allowed boolean) returns jsonb
 language sql stable parallel safe
 return jsonb_build_object('allowed', allowed, 'bucket', bucket, 'quota', quota, 'window', window_seconds, 'full_in', full_in);
 comment on function private.rate_json(text, int, int, bigint, boolean) is
   'The state of a bucket that is full again in full_in microseconds. packages/shared/src/foundation/rate.ts computes what the client reads: in SQL that took 80 of the 1,700 thousand instructions of a token.';
-grant execute on function private.rate_json(text, int, int, bigint, boolean) to api_owner;
 
 create function private.standing(subject text, bucket text, out quota int, out window_seconds int, out full_in bigint, out fits boolean)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   -- as sub-selects, which are looked up by their keys: joined, small tables are read whole and hashed
@@ -39,7 +36,6 @@ grant execute on function private.standing(text, text) to api_owner;
 
 create function private.take(subject text, bucket text, quota int, window_seconds int) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   at      constant timestamptz := private.now();
@@ -63,7 +59,6 @@ grant execute on function private.take(text, text, int, int) to api_owner;
 
 create function private.debit(subject text, bucket text) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   policy record;
@@ -81,7 +76,6 @@ grant execute on function private.debit(text, text) to api_owner;
 
 create function private.give_back(subject text, bucket text) returns void
 language sql security definer
-set search_path = ''
 as $$
   update core.rate_limit_state s set full_at = s.full_at - private.step(l.quota, l.window_seconds) * interval '1 microsecond'
     from core.rate_limits l
@@ -92,7 +86,6 @@ grant execute on function private.give_back(text, text) to api_owner;
 
 create function private.count_visit(address_hash text) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   rate constant jsonb := private.debit('address:' || address_hash, 'page');
@@ -103,4 +96,3 @@ begin
 end $$;
 comment on function private.count_visit(text) is
   'Counts a visit to a page by its network address, and refuses too many. A later refusal must be an answer, or the visit would not count.';
-grant execute on function private.count_visit(text) to api_owner;

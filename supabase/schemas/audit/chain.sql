@@ -4,14 +4,12 @@
 
 create function private.seal_hash(day date, heads jsonb, before bytea) returns bytea
 language sql immutable
-set search_path = ''
 as $$ select sha256(coalesce(before, '') || convert_to(jsonb_build_array(day::text, heads)::text, 'UTF8')) $$;
 comment on function private.seal_hash(date, jsonb, bytea) is
   'The hash of a seal: over the hash of the last seal, the day, and where the chains ended.';
 
 create function private.open_chains() returns void
 language sql
-set search_path = ''
 as $$
   insert into core.audit_chains (partner_id, log, hash, checkpoint_hash)
   select p.id, l.log, g.hash, g.hash
@@ -25,7 +23,6 @@ $$;
 
 create function private.chain_rows(partner uuid, of_log text, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   -- of the transactions that could have written, those before this are over for whatever is read from here on
@@ -94,7 +91,6 @@ comment on function private.chain_rows(uuid, text, int) is
 
 create function private.seal_chains() returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   yesterday constant date := private.today() - 1;
@@ -120,7 +116,6 @@ comment on function private.seal_chains() is 'Seals the chains once a day, for t
 
 create function private.chain_audit(size int) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   due     record;
@@ -152,7 +147,6 @@ grant execute on function private.chain_audit(int) to api_owner;
 
 create function api.chain_audit(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -160,4 +154,4 @@ begin
 end $$;
 comment on function api.chain_audit(jsonb, jsonb) is
   'Continues the chains of the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe to call at any time, from several callers at once.';
-select private.expose('api.chain_audit(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.chain_audit(jsonb, jsonb) to edge_slow;

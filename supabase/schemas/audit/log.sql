@@ -2,7 +2,6 @@
 
 create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   insert into core.audit_log (actor, action, partner_id, subject_id, details, request_id)
@@ -15,4 +14,3 @@ begin
 end $$;
 comment on function private.audit(text, uuid, jsonb) is
   'Appends to the audit log in the same transaction as the change. details has the person who acts for a partner, as manager_id.';
-grant execute on function private.audit(text, uuid, jsonb) to api_owner;

@@ -2,7 +2,6 @@
 
 create function private.fault_row(fault private.audit_fault) returns json
 language sql stable
-set search_path = ''
 as $$
   select case when fault.fault is not null then json_build_object(
     'fault', fault.fault, 'position', fault.position, 'row', fault.row_id, 'at', private.iso(fault.at), 'what', fault.what) end
@@ -10,7 +9,6 @@ $$;
 
 create function ops.audit_chains(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner constant uuid := private.chosen_partner(input);
@@ -26,11 +24,9 @@ begin
      where partner is null or p.id = partner);
 end $$;
 comment on function ops.audit_chains(jsonb) is 'The chains of the audit log and of the ledger, of one partner or of all: {partner?} to {chains}.';
-select private.expose_ops('ops.audit_chains(jsonb)');
 
 create function ops.audit_verify_part(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   chain core.audit_chains;
@@ -56,11 +52,9 @@ begin
 end $$;
 comment on function ops.audit_verify_part(jsonb) is
   'Walks a part of a chain: {partner_id, log, after, size, expect?} to {last, links, is_there, done, fault or null}. The last part also looks for rows without a link.';
-select private.expose_ops('ops.audit_verify_part(jsonb)');
 
 create function ops.audit_verify_seals(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (
@@ -86,4 +80,3 @@ begin
 end $$;
 comment on function ops.audit_verify_seals(jsonb) is
   'Whether the seals follow each other, and the chains still match them: {expect?} to {seals, is_there, last, wrong or null}. wrong is the first mismatch.';
-select private.expose_ops('ops.audit_verify_seals(jsonb)');

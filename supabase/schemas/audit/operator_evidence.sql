@@ -2,7 +2,6 @@
 
 create function ops.evidence_open(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -21,11 +20,9 @@ begin
 end $$;
 comment on function ops.evidence_open(jsonb) is
   'The head of a booking''s evidence: {booking, partner?} to {booking_id, partner_id, …, rows, export_sha256, csv}. It names people, so it leaves an audit row.';
-select private.expose_ops('ops.evidence_open(jsonb)');
 
 create function private.evidence_rows(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = ''
 as $$
   select r.id, to_json(j)
     from (select * from core.booking_rows r
@@ -40,7 +37,6 @@ $$;
 
 create function private.evidence_mandates(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = ''
 as $$
   select m.id, json_build_object(
            'mandate_id', m.id, 'connection_id', m.connection_id, 'status', m.status, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
@@ -55,7 +51,6 @@ $$;
 
 create function private.evidence_pdfs(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = ''
 as $$
   -- of one that is not rendered yet there is a line too, without a document
   select k.mandate_id, json_build_object('mandate_id', k.mandate_id, 'sha256', d.sha256, 'pdf', translate(encode(d.pdf, 'base64'), e'\n', ''))
@@ -66,7 +61,6 @@ $$;
 
 create function private.evidence_deliveries(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = ''
 as $$
   select d.id, json_build_object(
            'delivery_id', d.id, 'connection_id', d.connection_id, 'client_id', d.client_id, 'request_id', d.request_id,
@@ -78,7 +72,6 @@ $$;
 
 create function private.evidence_connections(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = ''
 as $$
   select k.connection_id, json_build_object(
            'connection_id', k.connection_id,
@@ -109,7 +102,6 @@ $$;
 
 create function private.evidence_audit(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
 language sql stable
-set search_path = ''
 as $$
   select k.subject, json_build_object(
            'subject', k.subject,
@@ -127,7 +119,6 @@ $$;
 
 create function ops.evidence_page(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -145,4 +136,3 @@ begin
 end $$;
 comment on function ops.evidence_page(jsonb) is
   'A page of a booking''s evidence: {partner_id, booking_id, part, after?, size} to {lines, last}. part is rows, mandates, pdfs, deliveries, connections or audit. Send last as after for the next page; an empty page has null.';
-select private.expose_ops('ops.evidence_page(jsonb)');

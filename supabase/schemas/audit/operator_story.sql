@@ -2,7 +2,6 @@
 
 create function private.account_meant(named text) returns core.accounts
 language plpgsql
-set search_path = ''
 as $$
 declare
   candidates uuid[] := array(
@@ -23,7 +22,6 @@ comment on function private.account_meant(text) is
 create function private.account_events(account core.accounts)
 returns table (at timestamptz, what text, by text, period text, kwh numeric, ere numeric, eur numeric, note text)
 language sql stable
-set search_path = ''
 as $$
   with connection as materialized (
     select c.id, c.ean_code from core.connections c where c.partner_id = account.partner_id and c.account_id = account.id
@@ -90,7 +88,6 @@ comment on function private.account_events(core.accounts) is 'Everything that ha
 
 create function ops.audit_story(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account core.accounts;
@@ -111,4 +108,3 @@ begin
 end $$;
 comment on function ops.audit_story(jsonb) is
   'The story of an account, oldest first: {account} (id, cpo_external_ref, EAN or e-mail address) to {account_id, …, events: [{at, what, by, period, kwh, ere, eur, note}]}. Leaves an audit row.';
-select private.expose_ops('ops.audit_story(jsonb)');

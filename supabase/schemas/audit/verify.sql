@@ -3,7 +3,6 @@
 create function private.verify_links(chain core.audit_chains, after bigint, size int, expected bytea,
                                      out last bigint, out links int, out is_there boolean, out first_fault private.audit_fault)
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   -- what is deleted on the sandbox is what a reset takes out of the ledger
@@ -37,7 +36,6 @@ comment on function private.verify_links(core.audit_chains, bigint, int, bytea) 
 
 create function private.verify_rest(chain core.audit_chains) returns private.audit_fault
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   last  core.audit_links;

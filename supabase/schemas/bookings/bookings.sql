@@ -2,7 +2,5 @@
 
 create function private.quarter_name(quarter date) returns text
 language sql immutable
-set search_path = ''
 as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
 comment on function private.quarter_name(date) is 'A quarter as people write it: 2026-Q2.';
-grant execute on function private.quarter_name(date) to api_owner;

@@ -2,7 +2,7 @@
 
 create function private.read_credit_lines(booking core.bookings, lines jsonb) returns setof private.credit_line
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
@@ -30,7 +30,7 @@ comment on function private.read_credit_lines(core.bookings, jsonb) is
 
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   credited private.credited_row[];
@@ -58,7 +58,7 @@ comment on function private.write_credits(uuid, private.credit_line[]) is
 
 create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   credited private.credited_row[];
@@ -87,7 +87,6 @@ comment on function private.credit_rows(core.bookings, private.credit_line[]) is
 
 create function private.settle_difference(booking core.bookings) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   tenant   constant uuid := booking.partner_id;
@@ -109,7 +108,6 @@ comment on function private.settle_difference(core.bookings) is
 
 create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   credited constant int := private.credit_rows(booking, lines);
@@ -134,7 +132,6 @@ comment on function private.credit_booking(core.bookings, private.credit_line[],
 
 create function private.reverse_credit(line core.booking_rows, reason text) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 declare
   credit core.credits;

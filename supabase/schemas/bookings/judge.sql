@@ -2,7 +2,6 @@
 
 create function private.months_of(quarter date) returns table (period date, hours numeric)
 language sql immutable
-set search_path = ''
 as $$
   select m::date, extract(epoch from (m + interval '1 month') at time zone 'Europe/Amsterdam' - m at time zone 'Europe/Amsterdam') / 3600
     from generate_series(quarter::timestamp, quarter + interval '2 months', interval '1 month') m
@@ -11,7 +10,7 @@ comment on function private.months_of(date) is 'The three months of a quarter, a
 
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
@@ -21,7 +20,7 @@ comment on function private.ean_booked(text, date) is
 
 create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -36,7 +35,6 @@ comment on function private.ean_delivered(text, date, uuid) is
 
 create function private.year_is_booked(year int) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return exists (
@@ -51,7 +49,7 @@ comment on function private.year_is_booked(int) is
 
 create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   today  constant date := private.today();

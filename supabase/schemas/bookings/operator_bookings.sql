@@ -2,7 +2,6 @@
 
 create function private.read_quarter(value text) returns date
 language plpgsql
-set search_path = ''
 as $$
 declare
   quarter date;
@@ -21,7 +20,6 @@ comment on function private.read_quarter(text) is 'The first day of a quarter wr
 
 create function private.bookings_named(named text, partner uuid) returns setof core.bookings
 language sql stable
-set search_path = ''
 as $$
   select b.* from core.bookings b
    where b.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
@@ -32,7 +30,6 @@ comment on function private.bookings_named(text, uuid) is
 
 create function private.booking_named(input jsonb) returns core.bookings
 language plpgsql
-set search_path = ''
 as $$
 declare
   named      constant text := input ->> 'booking';
@@ -53,7 +50,6 @@ comment on function private.booking_named(jsonb) is
 
 create function private.booking_row(booking core.bookings) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'booking_id', booking.id, 'run_id', booking.run_id, 'partner_slug', (select p.slug from core.partners p where p.id = booking.partner_id),
@@ -79,7 +75,6 @@ comment on function private.booking_row(core.bookings) is 'A booking as the oper
 
 create function private.booking_answer(booking core.bookings, changed boolean) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('changed', changed, 'booking', private.booking_row(b))
     from core.bookings b where b.partner_id = booking.partner_id and b.id = booking.id
@@ -87,7 +82,6 @@ $$;
 
 create function ops.booking_list(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner constant uuid := private.chosen_partner(input);
@@ -103,11 +97,9 @@ begin
       join core.partners p on p.id = b.partner_id);
 end $$;
 comment on function ops.booking_list(jsonb) is 'Bookings, newest quarter first: {booking?, partner?, status?, limit?} to {bookings}. booking is a booking id, a run id or a quarter.';
-select private.expose_ops('ops.booking_list(jsonb)');
 
 create function ops.booking_open(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   partner constant uuid := private.chosen_partner(input);
@@ -141,11 +133,9 @@ begin
 end $$;
 comment on function ops.booking_open(jsonb) is
   'Opens a booking of a quarter, for each partner that has months for it, or for one of them: {quarter, partner?} to {changed, bookings}. Answers a booking that is already open. After a submitted booking it opens a supplementary one.';
-select private.expose_ops('ops.booking_open(jsonb)');
 
 create function ops.booking_submit(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -163,11 +153,9 @@ begin
 end $$;
 comment on function ops.booking_submit(jsonb) is
   'Takes in and locks every month that may be booked: {booking, partner?} to {changed, booking}. If there is none, nothing changes and it stays open.';
-select private.expose_ops('ops.booking_submit(jsonb)');
 
 create function ops.booking_withdraw(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   reason  constant text := case when input ->> 'reason' is not null then private.operator_reason(input ->> 'reason') end;
@@ -181,4 +169,3 @@ begin
 end $$;
 comment on function ops.booking_withdraw(jsonb) is
   'Withdraws a booking before the register credited or rejected anything: {booking, partner?, reason?} to {changed, booking}. Its months open again. An exported booking needs a reason.';
-select private.expose_ops('ops.booking_withdraw(jsonb)');

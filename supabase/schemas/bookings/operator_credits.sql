@@ -2,7 +2,6 @@
 
 create function private.submitted_booking_named(input jsonb) returns core.bookings
 language plpgsql
-set search_path = ''
 as $$
 declare
   booking constant core.bookings := private.booking_named(input);
@@ -16,7 +15,6 @@ comment on function private.submitted_booking_named(jsonb) is 'The one submitted
 
 create function private.export_csv(booking core.bookings) returns text
 language sql stable
-set search_path = ''
 as $$
   select private.csv_line('row_id', 'booking', 'quarter', 'period', 'ean', 'kwh', 'ere', 'signatory', 'postal_code', 'house_number', 'addition',
                           'street', 'city', 'mandate_id', 'mandate_signed_at', 'mandate_valid_from', 'mandate_valid_until', 'source',
@@ -34,7 +32,6 @@ comment on function private.export_csv(core.bookings) is
 
 create function ops.booking_export(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -56,11 +53,9 @@ begin
 end $$;
 comment on function ops.booking_export(jsonb) is
   'The file for the register: {booking, partner?} to {booking_id, quarter, again, sha256, csv}. Its hash is kept, and every export has the same bytes.';
-select private.expose_ops('ops.booking_export(jsonb)');
 
 create function ops.booking_credit(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   booking  core.bookings;
@@ -89,11 +84,9 @@ begin
 end $$;
 comment on function ops.booking_credit(jsonb) is
   'What the register granted: {booking, partner?, rows?, granted?} to {changed, booking}. rows, [{line?, row_id, accepted_kwh, reason?}], credits or rejects only those. Without rows every waiting row is credited in full. granted is the total ERE, if it differs from the sum. If one row is wrong, nothing is credited.';
-select private.expose_ops('ops.booking_credit(jsonb)');
 
 create function ops.booking_reverse_credit(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   reason  constant text := private.operator_reason(input ->> 'reason');
@@ -116,4 +109,3 @@ begin
 end $$;
 comment on function ops.booking_reverse_credit(jsonb) is
   'Takes back what the register granted for a row, or its rejection: {row, reason} to {changed, booking}. The row waits for another credit.';
-select private.expose_ops('ops.booking_reverse_credit(jsonb)');

@@ -4,7 +4,7 @@ create function private.preview_quarter(quarter date, partner uuid)
 returns table (slug text, taken boolean, reason text, flags text[], account_id uuid, connection_id uuid, ean_code text, period date,
                kwh numeric, session_count int, source text, ere numeric)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
@@ -28,7 +28,6 @@ comment on function private.preview_quarter(date, uuid) is
 
 create function ops.booking_preview(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   quarter constant date := private.read_quarter(input ->> 'quarter');
@@ -63,4 +62,3 @@ begin
 end $$;
 comment on function ops.booking_preview(jsonb) is
   'What bookings of a quarter would take in now, of one partner or of all: {quarter, partner?, csv?} to {quarter, flagged, flagged_months, taken, left_out, total, csv}. The quarter may be running. Implausible months come first; csv holds every month.';
-select private.expose_ops('ops.booking_preview(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.quarter_state(tenant core.partners, quarter date, spent uuid[]) returns json
 language sql stable
-set search_path = ''
 as $$
   with booking as materialized (
     select b.id, b.number, b.status, b.export_sha256, r.waiting, r.waiting_kwh,
@@ -76,7 +75,6 @@ comment on function private.quarter_state(core.partners, date, uuid[]) is
 
 create function ops.quarter_show(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   named   constant text := input ->> 'quarter';
@@ -107,4 +105,3 @@ begin
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and booked nothing. No personal data.';
-select private.expose_ops('ops.quarter_show(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.open_booking(tenant uuid, quarter date, run uuid) returns core.bookings
 language plpgsql
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -23,7 +22,6 @@ comment on function private.open_booking(uuid, date, uuid) is
 
 create function private.lock_booking(tenant uuid, booking_id uuid) returns core.bookings
 language plpgsql
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -35,7 +33,6 @@ comment on function private.lock_booking(uuid, uuid) is 'A booking, its row lock
 
 create function private.lock_connections(tenant uuid, connections uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   -- in their order, as deliveries lock them, so that neither waits for the other
@@ -46,7 +43,7 @@ comment on function private.lock_connections(uuid, uuid[]) is
 
 create function private.claim_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
+set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   postings private.posting[];
@@ -103,7 +100,6 @@ comment on function private.claim_months(core.bookings, uuid[], uuid[]) is
 
 create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   booking  constant core.bookings := private.lock_booking(tenant, booking_id);
@@ -139,7 +135,7 @@ comment on function private.submit_booking(uuid, uuid, uuid[]) is
 
 create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
@@ -152,7 +148,6 @@ comment on function private.unlock_months(uuid, uuid[], date[]) is
 
 create function private.withdraw_booking(tenant uuid, booking_id uuid, reason text) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 declare
   booking constant core.bookings := private.lock_booking(tenant, booking_id);

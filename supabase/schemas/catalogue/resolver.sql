@@ -3,7 +3,6 @@
 create function private.resolve_charger(vendor text, model text, meter_type text default null)
 returns private.charger_resolution
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   answer      private.charger_resolution;
@@ -59,11 +58,9 @@ begin
 end $$;
 comment on function private.resolve_charger(text, text, text) is
   'Which model a charger is, by its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways use it. Never raises; reads 120 characters of each.';
-grant execute on function private.resolve_charger(text, text, text) to api_owner;
 
 create function api.resolve_catalog_charger(caller jsonb, query jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'cpo');
@@ -71,4 +68,3 @@ begin
 end $$;
 comment on function api.resolve_catalog_charger(jsonb, jsonb) is
   'GET /v1/catalog/chargers/resolve: query {vendor, model} and, where the caller has it, {meter_type}.';
-select private.expose('api.resolve_catalog_charger(jsonb, jsonb)');

@@ -2,31 +2,25 @@
 
 create function private.charger_name(charger core.chargers) returns text
 language sql stable
-set search_path = ''
 as $$
   select coalesce(charger.nickname,
     (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
 $$;
 comment on function private.charger_name(core.chargers) is 'The owner''s name for a charger, else its brand and model.';
-grant execute on function private.charger_name(core.chargers) to api_owner;
 
 create function private.is_online(charger core.chargers) returns boolean
 language sql stable
-set search_path = ''
 as $$ select coalesce(charger.last_seen_at > private.now() - interval '15 minutes', false) $$;
 comment on function private.is_online(core.chargers) is 'Heard of in the last 15 minutes: OCPP chargers send a heartbeat at least that often.';
-grant execute on function private.is_online(core.chargers) to api_owner;
 
 create function private.charger_by_identity(identity text) returns core.chargers
 language sql stable security definer
-set search_path = ''
 as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
 comment on function private.charger_by_identity(text) is 'Finds a charger before its tenant is known; definer only for that.';
 grant execute on function private.charger_by_identity(text) to api_owner;
 
 create function private.charger_taken(brand text, serial_number text) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return exists (select from core.chargers h
@@ -38,7 +32,6 @@ grant execute on function private.charger_taken(text, text) to api_owner;
 
 create function private.claim_serial_number(brand text, serial_number text) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   if serial_number is null then
@@ -49,11 +42,9 @@ begin
 end $$;
 comment on function private.claim_serial_number(text, text) is
   'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers wait. Call this before storing an active charger.';
-grant execute on function private.claim_serial_number(text, text) to api_owner;
 
 create function private.claim_ocpp_identity(identity text) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended('ocpp_identity ' || identity, 0));
@@ -61,11 +52,9 @@ begin
 end $$;
 comment on function private.claim_ocpp_identity(text) is
   'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
-grant execute on function private.claim_ocpp_identity(text) to api_owner;
 
 create function private.lock_chargers(account uuid, person uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   if person is null then
@@ -77,11 +66,9 @@ begin
 end $$;
 comment on function private.lock_chargers(uuid, uuid) is
   'Until the transaction ends nobody else adds a charger for this person, or without person, to this CPO client''s account. Called before any lock on a connection.';
-grant execute on function private.lock_chargers(uuid, uuid) to api_owner;
 
 create function private.require_charger_room(account uuid, person uuid) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   active int;
@@ -100,11 +87,9 @@ begin
 end $$;
 comment on function private.require_charger_room(uuid, uuid) is
   'Refuses an eleventh active charger of a person, or without person, of a CPO client''s account. Else returns how many there are.';
-grant execute on function private.require_charger_room(uuid, uuid) to api_owner;
 
 create function private.emit_charger(type text, charger core.chargers) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   about constant jsonb := jsonb_build_object('charger_id', charger.id, 'connection_id', charger.connection_id, 'mid_eligible', charger.mid_eligible);
@@ -122,7 +107,6 @@ grant execute on function private.emit_charger(text, core.chargers) to api_owner
 
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   model   core.charger_models;
@@ -143,4 +127,3 @@ begin
 end $$;
 comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
   'Adds a charger to the account of the acting person: {catalog_charger_id, serial_number, power_kw?}; null if they chose no model. Refuses a serial number that is taken.';
-grant execute on function private.add_own_charger(uuid, uuid, jsonb, jsonb) to api_owner;

@@ -2,7 +2,6 @@
 
 create function private.identify_charger(charger core.chargers, boot jsonb) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   resolved constant private.charger_resolution :=
@@ -25,11 +24,9 @@ begin
 end $$;
 comment on function private.identify_charger(core.chargers, jsonb) is
   'Stores once what a charger''s BootNotification says: the model, and whether its meter is MID. Its earlier sessions count from then on.';
-grant execute on function private.identify_charger(core.chargers, jsonb) to api_owner;
 
 create function api.admit_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   charger core.chargers := private.charger_by_identity(input ->> 'identity');
@@ -47,4 +44,3 @@ begin
 end $$;
 comment on function api.admit_charger(jsonb, jsonb) is
   'The gateway calls this when a charger connects, boots or sends a heartbeat: {identity, password_hash, ocpp_vendor, ocpp_model, ocpp_meter_type} to {ok, charger_id}. Notes that it was heard of, and its model if unknown.';
-select private.expose('api.admit_charger(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.charger_row(charger core.chargers) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'charger_id', charger.id,
@@ -21,7 +20,6 @@ $$;
 
 create function ops.charger_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('chargers', coalesce(json_agg(private.charger_row(h) order by h.created_at, h.id), '[]'))
     from (select * from core.chargers h
@@ -29,11 +27,9 @@ as $$
            order by h.created_at, h.id limit coalesce((input ->> 'limit')::int, 50)) h
 $$;
 comment on function ops.charger_list(jsonb) is 'Chargers whose MID evidence the operator must judge, oldest first: {limit?} to {chargers}.';
-select private.expose_ops('ops.charger_list(jsonb)');
 
 create function ops.charger_confirm_mid(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   charger core.chargers;
@@ -63,4 +59,3 @@ begin
 end $$;
 comment on function ops.charger_confirm_mid(jsonb) is
   'Judges the evidence of a MID meter if the catalogue leaves it open: {charger, no_mid?, evidence?} to {changed, charger}.';
-select private.expose_ops('ops.charger_confirm_mid(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.charger_answer(charger core.chargers, idempotent boolean) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'ok', true,
@@ -14,11 +13,9 @@ as $$
                               where g.partner_id = charger.partner_id and g.account_id = charger.account_id))
   from core.charger_models m where m.id = charger.catalog_charger_id
 $$;
-grant execute on function private.charger_answer(core.chargers, boolean) to api_owner;
 
 create function private.choose_model(input jsonb) returns core.charger_models
 language plpgsql
-set search_path = ''
 as $$
 declare
   chosen   core.charger_models;
@@ -41,11 +38,9 @@ begin
 end $$;
 comment on function private.choose_model(jsonb) is
   'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins if both are sent.';
-grant execute on function private.choose_model(jsonb) to api_owner;
 
 create function private.known_charger(account uuid, serial text) returns core.chargers
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   charger core.chargers;
@@ -57,11 +52,9 @@ begin
   return charger;
 end $$;
 comment on function private.known_charger(uuid, text) is 'The active charger of an account with a serial number, or null: the idempotency key.';
-grant execute on function private.known_charger(uuid, text) to api_owner;
 
 create function api.repeat_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   charger core.chargers;
@@ -72,11 +65,9 @@ begin
 end $$;
 comment on function api.repeat_charger(jsonb, jsonb) is
   'A repeat of POST /v1/chargers with an otherwise invalid body: {account_id, serial_number} to the charger''s answer, null if it is new.';
-select private.expose('api.repeat_charger(jsonb, jsonb)');
 
 create function api.register_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   serial     constant text := input ->> 'serial_number';
@@ -121,4 +112,3 @@ begin
 end $$;
 comment on function api.register_charger(jsonb, jsonb) is
   'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, serial_number}.';
-select private.expose('api.register_charger(jsonb, jsonb)');

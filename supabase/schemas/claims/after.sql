@@ -2,14 +2,11 @@
 
 create function private.enter_account(draft core.drafts) returns void
 language plpgsql
-set search_path = ''
 as $$ begin perform private.act_for_person(private.house(), draft.user_id); end $$;
 comment on function private.enter_account(core.drafts) is 'From here the transaction acts for the person of the draft, in the house.';
-grant execute on function private.enter_account(core.drafts) to api_owner;
 
 create function private.mandated_connection(account uuid) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   connection uuid;
@@ -24,11 +21,9 @@ begin
   return connection;
 end $$;
 comment on function private.mandated_connection(uuid) is 'The active connection of an account with a signed mandate, locked; null if there is none.';
-grant execute on function private.mandated_connection(uuid) to api_owner;
 
 create function private.use_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
-set search_path = ''
 as $$
 begin
   select j.refused, j.again into refused, again from private.judge_claim_code(draft, request) j;
@@ -38,11 +33,9 @@ begin
 end $$;
 comment on function private.use_claim_code(core.drafts, jsonb) is
   'private.judge_claim_code, which then uses up a right code. With repeat_hash a second click may send it again.';
-grant execute on function private.use_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   before text;
@@ -74,11 +67,9 @@ begin
 end $$;
 comment on function private.complete_payout(core.drafts, jsonb) is
   'Stores the IBAN, also after the mandate ended: registered months are still paid. Mails the customer. To replace an IBAN takes a code mailed for this, which the browser that repeat_hash names may send twice. Its refusal is an answer. With missing, an IBAN that is there stays.';
-grant execute on function private.complete_payout(core.drafts, jsonb) to api_owner;
 
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   connection uuid;
@@ -103,11 +94,9 @@ begin
 end $$;
 comment on function private.complete_charger(core.drafts, jsonb) is
   'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. The same one again changes nothing. Refused once the mandate has ended.';
-grant execute on function private.complete_charger(core.drafts, jsonb) to api_owner;
 
 create function api.complete_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft   core.drafts;
@@ -128,11 +117,9 @@ begin
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
   'Adds to a signed claim what the customer postponed, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, proved_by, repeat_hash, mail}. The browser has a session of this claim.';
-select private.expose('api.complete_claim(jsonb, jsonb)');
 
 create function api.revoke_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft      core.drafts;
@@ -158,4 +145,3 @@ begin
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
   'Ends the mandate of a claim for its customer, by a code mailed for this: {draft_id, code_hash, key, proved_by}. Open months are judged again; locked ones and the registration stay.';
-select private.expose('api.revoke_claim(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.draft_by_id(draft uuid) returns core.drafts
 language sql stable security definer
-set search_path = ''
 as $$ select d from core.drafts d where d.id = draft $$;
 comment on function private.draft_by_id(uuid) is
   'Finds a draft before its tenant is known; definer only for that. The claim token, already verified, is the credential.';
@@ -10,7 +9,6 @@ grant execute on function private.draft_by_id(uuid) to api_owner;
 
 create function private.claimant_stands(draft core.drafts) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   login constant uuid := coalesce(draft.user_id, (
@@ -24,7 +22,6 @@ grant execute on function private.claimant_stands(core.drafts) to api_owner;
 
 create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
 language plpgsql
-set search_path = ''
 as $$
 declare
   draft core.drafts := private.draft_by_id(draft_id);
@@ -46,33 +43,27 @@ begin
 end $$;
 comment on function private.enter_draft(uuid, boolean) is
   'Makes the bearer of a claim link the caller, within the tenant of the draft. A sandbox helper that plays the customer keeps its own kind. Null for an open draft of a deactivated partner, and while the customer''s login is banned.';
-grant execute on function private.enter_draft(uuid, boolean) to api_owner;
 
 create function private.draft_state(draft core.drafts) returns text
 language sql stable
-set search_path = ''
 as $$
   select case
     when draft.id is null then 'gone'
     when private.draft_status(draft) in ('invited', 'claimed') then 'open'
     else private.draft_status(draft) end
 $$;
-grant execute on function private.draft_state(core.drafts) to api_owner;
 
 create function private.claim_stage(draft core.drafts) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 begin
   return case when draft.status = 'claimed' and draft.user_id is null and not draft.progress ? 'by_link' then 'invited' else draft.status end;
 end $$;
 comment on function private.claim_stage(core.drafts) is
   'The status of a claim. If the login was deleted since, the address must be proven again. A claim begun by a sign-in link may have no login until it is signed.';
-grant execute on function private.claim_stage(core.drafts) to api_owner;
 
 create function private.claim_answers(draft core.drafts) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select jsonb_build_object(
     'type', draft.type,
@@ -91,19 +82,15 @@ as $$
     'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
 $$;
 comment on function private.claim_answers(core.drafts) is 'What the partner uploaded, overlaid with what the customer confirmed or changed.';
-grant execute on function private.claim_answers(core.drafts) to api_owner;
 
 create function private.claim_steps() returns text[]
 language sql immutable
-set search_path = ''
 as $$ select array['details', 'company', 'address', 'ean', 'payout', 'charger'] $$;
 comment on function private.claim_steps() is
   'The steps that a customer confirms before the mandate, in this order. STEP_NAMES in packages/shared/src/domain/claim/flow.ts is the same list; a test compares the two.';
-grant execute on function private.claim_steps() to api_owner;
 
 create function private.claim_open_step(draft core.drafts) returns text
 language sql stable
-set search_path = ''
 as $$
   select s.step
     from unnest(private.claim_steps()) with ordinality as s (step, place)
@@ -112,19 +99,15 @@ as $$
    order by s.place limit 1
 $$;
 comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
-grant execute on function private.claim_open_step(core.drafts) to api_owner;
 
 create function private.partner_full_name(partner core.partners) returns text
 language plpgsql stable
-set search_path = ''
 as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')'); end $$;
 comment on function private.partner_full_name(core.partners) is
   'A partner''s name in a claim''s mandate: its registered name, and the one its customers know.';
-grant execute on function private.partner_full_name(core.partners) to api_owner;
 
 create function private.claim_facts(draft core.drafts) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select jsonb_build_object(
     'partner_name', private.partner_full_name(p),
@@ -147,22 +130,18 @@ as $$
 $$;
 comment on function private.claim_facts(core.drafts) is
   'The facts of the mandate''s text, as private.connection_facts, for a draft without a connection. besides is the hash of everything given, so that nothing changes between reading and signing.';
-grant execute on function private.claim_facts(core.drafts) to api_owner;
 
 create function private.what_may_be_signed(facts jsonb, connection uuid, partner core.partners) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select jsonb_build_object('facts', facts, 'periods', private.mandate_periods(connection, partner.mandate_years),
                             'offer', private.offer(private.house(), 'service_pays_customer'))
 $$;
 comment on function private.what_may_be_signed(jsonb, uuid, core.partners) is
   'What a customer reads before signing: facts, periods to sign for, and the offer.';
-grant execute on function private.what_may_be_signed(jsonb, uuid, core.partners) to api_owner;
 
 create function private.withdrawal_means(connection uuid) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   with month as (select date_trunc('month', private.today())::date as began)
   select jsonb_build_object(
@@ -178,19 +157,15 @@ as $$
 $$;
 comment on function private.withdrawal_means(uuid) is
   'What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. Whole months before it stay covered; the kWh of this month are lost.';
-grant execute on function private.withdrawal_means(uuid) to api_owner;
 
 create function private.renewal_facts(connection uuid, partner core.partners) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$ begin return private.connection_facts(connection) || jsonb_build_object('partner_name', private.partner_full_name(partner)); end $$;
 comment on function private.renewal_facts(uuid, core.partners) is
   'The facts of a person''s connection in the house, with the partner that brought them.';
-grant execute on function private.renewal_facts(uuid, core.partners) to api_owner;
 
 create function private.claim_outcome(draft core.drafts) returns jsonb
 language plpgsql
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -228,11 +203,9 @@ begin
 end $$;
 comment on function private.claim_outcome(core.drafts) is
   'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, payouts, chargers}. If the customer may sign again, also facts, periods and offer.';
-grant execute on function private.claim_outcome(core.drafts) to api_owner;
 
 create function private.charger_choice(brand text) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   with models as (select m.* from core.charger_models m where m.mid_meter is not null or m.listed)
   select jsonb_build_object(
@@ -241,19 +214,15 @@ as $$
                  from models m where m.brand = charger_choice.brand))
 $$;
 comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
-grant execute on function private.charger_choice(text) to api_owner;
 
 create function private.ends_links(draft core.drafts) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty; end $$;
 comment on function private.ends_links(core.drafts) is
   'Whether sign-in links no longer open a claim: the customer proved the address by a code, or signed. A link came through the partner, which may have opened it.';
-grant execute on function private.ends_links(core.drafts) to api_owner;
 
 create function private.is_proven(draft core.drafts, session jsonb) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return coalesce(case session ->> 'proved_by'
@@ -262,11 +231,9 @@ begin
 end $$;
 comment on function private.is_proven(core.drafts, jsonb) is
   'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. private.ends_links ends what a link began.';
-grant execute on function private.is_proven(core.drafts, jsonb) to api_owner;
 
 create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
 language plpgsql immutable
-set search_path = ''
 as $$
 begin
   if proved_by is distinct from 'link' and draft.progress -> 'iban_by_link' = 'true' then
@@ -277,11 +244,9 @@ begin
 end $$;
 comment on function private.draft_for(core.drafts, text) is
   'The draft for a session proved by code or link. An IBAN entered behind a sign-in link may be the partner''s, which could have opened the link. A customer who proved the address by a code enters it again.';
-grant execute on function private.draft_for(core.drafts, text) to api_owner;
 
 create function private.claim_login(draft core.drafts, session jsonb) returns text
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select u.email from auth.users u
@@ -294,7 +259,6 @@ grant execute on function private.claim_login(core.drafts, jsonb) to api_owner;
 
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
-set search_path = ''
 as $$
 declare
   state  constant text := private.draft_state(draft);
@@ -340,11 +304,9 @@ begin
 end $$;
 comment on function private.claim_view(core.drafts, jsonb) is
   'What the pages of a claim may show: state open|active|expired|conflict|gone, branding, and the address that codes go to. Before the address is proven, also what a year yields (offer, fee_pct). With a {session} that proves it, what was uploaded and typed.';
-grant execute on function private.claim_view(core.drafts, jsonb) to api_owner;
 
 create function api.open_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
@@ -353,4 +315,3 @@ begin
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is
   'What a claim link opens: {draft_id, address_hash, session, step, brand} to private.claim_view. session is from the browser''s claim session, or null.';
-select private.expose('api.open_claim(jsonb, jsonb)');

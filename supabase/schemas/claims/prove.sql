@@ -2,7 +2,6 @@
 
 create function api.send_claim_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft core.drafts;
@@ -23,11 +22,9 @@ begin
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has its own limit.';
-select private.expose('api.send_claim_code(jsonb, jsonb)');
 
 create function private.judge_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
-set search_path = ''
 as $$
 begin
   select j.refused, j.again into refused, again
@@ -37,11 +34,9 @@ begin
 end $$;
 comment on function private.judge_claim_code(core.drafts, jsonb) is
   'private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. Guesses of a browser that proved the address by a code are counted apart.';
-grant execute on function private.judge_claim_code(core.drafts, jsonb) to api_owner;
 
 create function private.claimant(email text, partner uuid, out user_id uuid, out proved boolean, out taken boolean)
 language sql stable security definer
-set search_path = ''
 as $$
   select u.id, private.login_proved(u, partner),
          exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
@@ -54,7 +49,6 @@ grant execute on function private.claimant(text, uuid) to api_owner;
 
 create function private.end_in_conflict(draft core.drafts, reason text) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   update core.drafts d
@@ -62,11 +56,9 @@ begin
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)), private.emit_draft('draft.conflict', draft.id, 'conflict');
 end $$;
-grant execute on function private.end_in_conflict(core.drafts, text) to api_owner;
 
 create function private.prove_draft(draft core.drafts, by_link boolean, request jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   login record;
@@ -103,11 +95,9 @@ begin
 end $$;
 comment on function private.prove_draft(core.drafts, boolean, jsonb) is
   'Marks a draft with a proven address as claimed, and returns null. A conflict is stored, so its refusal is an answer. Asks for login, and stores nothing, if Supabase Auth must make it first. A link makes or replaces no login, because the partner may have opened it.';
-grant execute on function private.prove_draft(core.drafts, boolean, jsonb) to api_owner;
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft   core.drafts;
@@ -141,29 +131,24 @@ begin
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
   'Proves the address by its code: {draft_id, address_hash, code_hash, key, repeat_hash} to private.claim_view; a refusal has it too, as claim. May ask for login first, and uses the code up once that exists. The browser that repeat_hash names may click twice.';
-select private.expose('api.prove_claim(jsonb, jsonb)');
 
 create function private.sign_in_link(token_hash text) returns core.draft_links
 language sql stable security definer
-set search_path = ''
 as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $$;
 comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
 grant execute on function private.sign_in_link(text) to api_owner;
 
 create function private.sign_in_link_state(link core.draft_links, draft core.drafts) returns text
 language sql stable
-set search_path = ''
 as $$
   select case when link.id is null then 'unknown' when link.used_at is not null then 'used'
               -- the account is the customer's alone from its first connection on
               when draft.status = 'active' and not (private.draft_login(draft)).empty then 'used'
               when link.expires_at <= private.now() then 'expired' else 'open' end
 $$;
-grant execute on function private.sign_in_link_state(core.draft_links, core.drafts) to api_owner;
 
 create function api.open_sign_in_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   link  core.draft_links;
@@ -183,11 +168,9 @@ begin
 end $$;
 comment on function api.open_sign_in_link(jsonb, jsonb) is
   'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}. Also draft_id once the link no longer opens the draft.';
-select private.expose('api.open_sign_in_link(jsonb, jsonb)');
 
 create function api.use_sign_in_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   link   core.draft_links;
@@ -216,4 +199,3 @@ begin
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
   'Uses up a sign-in link: {token_hash, browser_hash} to {draft_id, stage}. It begins a claim session until the customer types a code or signs. Makes no login. The browser may click twice.';
-select private.expose('api.use_sign_in_link(jsonb, jsonb)');

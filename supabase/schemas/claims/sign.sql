@@ -2,18 +2,15 @@
 
 create function private.attribute_claimant(draft core.drafts) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   return private.claim_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end,
                                 draft.external_ref) is not null;
 end $$;
 comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them.';
-grant execute on function private.attribute_claimant(core.drafts) to api_owner;
 
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   answers    constant jsonb := private.claim_answers(draft);
@@ -47,11 +44,9 @@ begin
 end $$;
 comment on function private.open_account(core.drafts, jsonb, jsonb) is
   'What a signed claim becomes, in the house: account, signatory, connection, mandate, and a charger if one was chosen. The caller has reserved the EAN. A serial number that is taken is refused.';
-grant execute on function private.open_account(core.drafts, jsonb, jsonb) to api_owner;
 
 create function private.signable_connection(account uuid) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   connection uuid;
@@ -66,11 +61,9 @@ begin
   return connection;
 end $$;
 comment on function private.signable_connection(uuid) is 'The connection of an account that may be signed for again, locked; null if there is none.';
-grant execute on function private.signable_connection(uuid) to api_owner;
 
 create function private.sign_again(draft core.drafts, request jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   partner    constant core.partners := private.own_partner();
@@ -98,11 +91,9 @@ begin
 end $$;
 comment on function private.sign_again(core.drafts, jsonb) is
   'The customer of a signed claim signs for later years, or again after its end. A code is mailed for this.';
-grant execute on function private.sign_again(core.drafts, jsonb) to api_owner;
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft    core.drafts;
@@ -163,4 +154,3 @@ begin
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
   'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail, proved_by}. facts, with the chosen years, must still be what was shown. An active draft signs again, if it may. May ask for login first. A conflict, and a counted wrong code, stay: these refusals are answers.';
-select private.expose('api.sign_claim(jsonb, jsonb)');

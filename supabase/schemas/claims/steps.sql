@@ -2,7 +2,6 @@
 
 create function private.save_step(draft core.drafts, request jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   step     constant text  := request ->> 'step';
@@ -57,11 +56,9 @@ begin
 end $$;
 comment on function private.save_step(core.drafts, jsonb) is
   'Keeps the answers of a step: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the next one.';
-grant execute on function private.save_step(core.drafts, jsonb) to api_owner;
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft core.drafts;
@@ -76,4 +73,3 @@ begin
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
   'Keeps a step of a claim with a proven address: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';
-select private.expose('api.save_claim(jsonb, jsonb)');

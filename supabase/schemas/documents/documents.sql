@@ -3,7 +3,6 @@
 
 create function private.request_invoice_document(invoice core.invoices) returns void
 language sql
-set search_path = ''
 as $$
   insert into core.documents (partner_id, invoice_id) values (invoice.partner_id, invoice.id)
 $$;

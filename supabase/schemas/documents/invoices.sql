@@ -2,7 +2,6 @@
 
 create function private.invoice_content(document core.documents) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
            'locale', coalesce(p.locale, 'nl'), 'number', private.invoice_number(i), 'issued_on', i.issued_on, 'quarter', private.quarter_name(i.quarter),

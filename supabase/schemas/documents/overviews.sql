@@ -2,7 +2,6 @@
 
 create function private.yearly_overview(account core.accounts, year int) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (
@@ -41,7 +40,6 @@ comment on function private.yearly_overview(core.accounts, int) is
 
 create function private.overview_content(account core.accounts, year int) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (
@@ -59,7 +57,6 @@ grant execute on function private.overview_content(core.accounts, int) to api_ow
 
 create function private.overview_years(account core.accounts) returns setof int
 language sql stable security definer
-set search_path = ''
 as $$
   select y.year from (
     select extract(year from k.at)::int as year
@@ -81,7 +78,6 @@ grant execute on function private.overview_years(core.accounts) to api_owner;
 
 create function private.overview_document(account core.accounts, year int) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   said     text;
@@ -105,4 +101,3 @@ begin
 end $$;
 comment on function private.overview_document(core.accounts, int) is
   'private.kept_document of a customer''s year, written at the first request, and again if it would say something else. Refused with statement_not_found if that year is not over, or had nothing.';
-grant execute on function private.overview_document(core.accounts, int) to api_owner;

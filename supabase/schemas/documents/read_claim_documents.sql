@@ -2,7 +2,6 @@
 
 create function private.statements_of(account uuid) returns json
 language sql stable
-set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
                            order by l.arrival desc), '[]')
@@ -12,11 +11,9 @@ as $$
            order by l.arrival desc limit 100) l
 $$;
 comment on function private.statements_of(uuid) is 'The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].';
-grant execute on function private.statements_of(uuid) to api_owner;
 
 create function private.enter_signed_claim(caller jsonb, request jsonb) returns core.drafts
 language plpgsql
-set search_path = ''
 as $$
 declare
   draft core.drafts;
@@ -31,11 +28,9 @@ begin
 end $$;
 comment on function private.enter_signed_claim(jsonb, jsonb) is
   'Makes the browser that proved the address of a claim act for its person. Its page counts the visit.';
-grant execute on function private.enter_signed_claim(jsonb, jsonb) to api_owner;
 
 create function api.read_claim_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft constant core.drafts := private.enter_signed_claim(caller, request);
@@ -47,11 +42,9 @@ begin
 end $$;
 comment on function api.read_claim_mandate(jsonb, jsonb) is
   'The document of a claim''s mandate: {draft_id, session, mandate_id} to private.mandate_document.';
-select private.expose('api.read_claim_mandate(jsonb, jsonb)');
 
 create function private.statement_document(line_id uuid, account uuid default null) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   line core.payout_lines;
@@ -68,11 +61,9 @@ begin
 end $$;
 comment on function private.statement_document(uuid, uuid) is
   'private.kept_document of a payout, of one account or of any that the transaction may read. Refused with statement_not_found if it is no such payout.';
-grant execute on function private.statement_document(uuid, uuid) to api_owner;
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft constant core.drafts := private.enter_signed_claim(caller, request);
@@ -81,4 +72,3 @@ begin
 end $$;
 comment on function api.read_claim_statement(jsonb, jsonb) is
   'The statement of a payout to a claim''s account: {draft_id, session, line_id} to private.statement_document.';
-select private.expose('api.read_claim_statement(jsonb, jsonb)');

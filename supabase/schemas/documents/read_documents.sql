@@ -2,7 +2,6 @@
 
 create function private.kept_document(document core.documents, name text) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   if document.pdf is null then
@@ -12,11 +11,9 @@ begin
 end $$;
 comment on function private.kept_document(core.documents, text) is
   'A document: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready until it is rendered.';
-grant execute on function private.kept_document(core.documents, text) to api_owner;
 
 create function private.mandate_document(mandate uuid) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   name text;
@@ -31,11 +28,9 @@ begin
 end $$;
 comment on function private.mandate_document(uuid) is
   'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found if there is none.';
-grant execute on function private.mandate_document(uuid) to api_owner;
 
 create function private.signed_mandate(connection uuid) returns uuid
 language sql stable
-set search_path = ''
 as $$
   select m.id from core.mandates m
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
@@ -43,11 +38,9 @@ as $$
 $$;
 comment on function private.signed_mandate(uuid) is
   'The mandate of a connection to show: the one that covers today, else the one signed last. Null if nobody signed.';
-grant execute on function private.signed_mandate(uuid) to api_owner;
 
 create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   connection uuid;
@@ -62,11 +55,9 @@ begin
 end $$;
 comment on function api.read_connection_mandate(jsonb, jsonb) is
   'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';
-select private.expose('api.read_connection_mandate(jsonb, jsonb)');
 
 create function api.read_link_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   link core.mandate_links;
@@ -78,4 +69,3 @@ begin
 end $$;
 comment on function api.read_link_mandate(jsonb, jsonb) is
   'The document signed by a mandate link: {token_hash} to private.mandate_document. Its page counts the visit.';
-select private.expose('api.read_link_mandate(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.partner_invoices() returns json
 language sql stable
-set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object(
            'number', private.invoice_number(i), 'period', private.quarter_name(i.quarter), 'issued_on', i.issued_on,
@@ -13,22 +12,18 @@ as $$
    where i.partner_id = private.partner_id()
 $$;
 comment on function private.partner_invoices() is 'The invoices in the name of the tenant of this transaction, newest first, as GET /partner/invoices.';
-grant execute on function private.partner_invoices() to api_owner;
 
 create function api.list_invoices(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
   return json_build_object('invoices', private.partner_invoices());
 end $$;
 comment on function api.list_invoices(jsonb) is 'GET /partner/invoices: {invoices}, newest first.';
-select private.expose('api.list_invoices(jsonb)');
 
 create function api.read_invoice(caller jsonb, request jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   document core.documents;
@@ -44,11 +39,9 @@ begin
   return private.kept_document(document, 'invoice-' || (request ->> 'number'));
 end $$;
 comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{invoice_number}: {number} to private.kept_document.';
-select private.expose('api.read_invoice(jsonb, jsonb)');
 
 create function private.settlement_document(part uuid) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   document core.documents;
@@ -61,11 +54,9 @@ begin
 end $$;
 comment on function private.settlement_document(uuid) is
   'private.kept_document of a customer''s part of a payment to the CPO. Refused with settlement_not_found if the transaction may read none.';
-grant execute on function private.settlement_document(uuid) to api_owner;
 
 create function api.read_settlement(caller jsonb, request jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'cpo');
@@ -73,4 +64,3 @@ begin
 end $$;
 comment on function api.read_settlement(jsonb, jsonb) is
   'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found until the payment is made.';
-select private.expose('api.read_settlement(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.request_statements(batch uuid) returns void
 language sql
-set search_path = ''
 as $$
   insert into core.documents (partner_id, account_id, owner_id, line_id)
   select l.partner_id, l.account_id, l.owner_id, l.id
@@ -21,7 +20,6 @@ comment on function private.request_statements(uuid) is
 
 create function private.withdraw_statement(line core.payout_lines) returns void
 language sql
-set search_path = ''
 as $$
   delete from core.documents d
    where d.partner_id = line.partner_id
@@ -32,7 +30,6 @@ comment on function private.withdraw_statement(core.payout_lines) is
 
 create function private.customer_locale(account core.accounts) returns text
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return coalesce((
@@ -43,7 +40,6 @@ comment on function private.customer_locale(core.accounts) is 'The language in w
 
 create function private.customer_name(account core.accounts) returns text
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (select case when account.type = 'particulier' then s.full_name else coalesce(account.company ->> 'name', account.display_name, s.full_name) end
@@ -53,7 +49,6 @@ comment on function private.customer_name(core.accounts) is 'Who is paid: the si
 
 create function private.document_logo(partner uuid) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (
@@ -62,11 +57,9 @@ begin
      where l.partner_id = partner and l.replaced_at is null);
 end $$;
 comment on function private.document_logo(uuid) is 'The logo of a partner as a document shows it: {name, png (base64), width, height}, null if there is none.';
-grant execute on function private.document_logo(uuid) to api_owner;
 
 create function private.statement_content(document core.documents) returns json
 language sql stable
-set search_path = ''
 as $$
   with line as materialized (
     select l.partner_id, l.id, p.id as part_id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4

@@ -5,11 +5,9 @@ language sql stable
 return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
 comment on function private.draft_status(core.drafts) is
   'The status as of now: an invited draft has expired after its last moment, even before the job notes it.';
-grant execute on function private.draft_status(core.drafts) to api_owner;
 
 create function private.draft_login(draft core.drafts, out user_id uuid, out empty boolean)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
@@ -22,7 +20,6 @@ grant execute on function private.draft_login(core.drafts) to api_owner;
 
 create function private.release_customer(person uuid, partner uuid) returns void
 language sql security definer
-set search_path = ''
 as $$
   delete from core.attributions a
    where a.user_id = person and a.partner_id = partner and a.source in ('partner_upload', 'partner_invite')
@@ -34,7 +31,6 @@ grant execute on function private.release_customer(uuid, uuid) to api_owner;
 
 create function private.drop_waiting_mail(draft uuid) returns void
 language sql security definer
-set search_path = ''
 as $$
   delete from core.one_time_codes c where c.subject = 'claim:' || draft;
   delete from core.mail_outbox m

@@ -9,28 +9,22 @@ return jsonb_build_object(
   'unsubscribe_url', private.unsubscribe_url(draft.email, links));
 comment on function private.letter_content(core.drafts, jsonb, jsonb) is
   'The content of a mail to a draft''s customer: {full_name, brand, claim_url, unsubscribe_url}, brand as private.partner_brand of its partner.';
-grant execute on function private.letter_content(core.drafts, jsonb, jsonb) to api_owner;
 
 create function private.draft_cap() returns int
 language plpgsql immutable
-set search_path = ''
 as $$ begin return 1000; end $$;
 comment on function private.draft_cap() is 'Drafts a partner may make in any 30 days; withdrawn ones count.';
-grant execute on function private.draft_cap() to api_owner;
 
 create function private.drafts_made() returns bigint
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (select count(*) from core.draft_uploads u where u.partner_id = private.partner_id() and u.at > private.now() - interval '30 days');
 end $$;
 comment on function private.drafts_made() is 'What the partner has used of its cap.';
-grant execute on function private.drafts_made() to api_owner;
 
 create function private.known_addresses(emails text[], tenant uuid, key text, others boolean) returns table (email text, reason text)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return query
@@ -62,7 +56,6 @@ grant execute on function private.known_addresses(text[], uuid, text, boolean) t
 
 create function private.charger_brand(named text) returns text
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return coalesce(
@@ -70,11 +63,9 @@ begin
     (select a.brand from core.charger_vendor_aliases a where a.vendor = private.vendor_key(named) and a.names_brand));
 end $$;
 comment on function private.charger_brand(text) is 'The catalogue''s brand for a name or vendor string, or null.';
-grant execute on function private.charger_brand(text) to api_owner;
 
 create function private.judge_charger(charger jsonb, others boolean) returns text
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   brand constant text := private.charger_brand(charger ->> 'brand');
@@ -85,11 +76,9 @@ begin
 end $$;
 comment on function private.judge_charger(jsonb, boolean) is
   'Why a draft cannot have this charger {brand, serial_number}; null if it can. Only with others does it say that somebody has the charger.';
-grant execute on function private.judge_charger(jsonb, boolean) to api_owner;
 
 create function private.referral_code_known(code text) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
 comment on function private.referral_code_known(text) is
   'Whether a referral code belongs to an active partner. Definer, because it looks across tenants.';
@@ -97,14 +86,11 @@ grant execute on function private.referral_code_known(text) to api_owner;
 
 create function private.lock_imports(tenant uuid) returns void
 language sql
-set search_path = ''
 as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
 comment on function private.lock_imports(uuid) is 'Until the transaction ends no other import of the partner begins.';
-grant execute on function private.lock_imports(uuid) to api_owner;
 
 create function private.claim_addresses(emails text[], tenant uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   -- in one order, so that two imports cannot wait for each other
@@ -120,11 +106,9 @@ begin
 end $$;
 comment on function private.claim_addresses(text[], uuid) is
   'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after private.lock_imports.';
-grant execute on function private.claim_addresses(text[], uuid) to api_owner;
 
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
 language plpgsql
-set search_path = ''
 as $$
 begin
   return query
@@ -147,11 +131,9 @@ begin
 end $$;
 comment on function private.settle_rows(jsonb, uuid, text, bigint, boolean) is
   'Decides each row of an import: outcome is null if this draft is to be made, else the reason. A row may already have a reason; remaining is what the cap leaves. Without others nothing depends on people of other tenants.';
-grant execute on function private.settle_rows(jsonb, uuid, text, bigint, boolean) to api_owner;
 
 create function private.import_drafts(input jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   tenant       uuid;
@@ -258,11 +240,9 @@ begin
 end $$;
 comment on function private.import_drafts(jsonb) is
   'Makes drafts of this transaction''s partner: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, message | null}, to the import''s answer. Each row comes read and judged on its own; one set-based statement judges the rest. A dry run uses the same statement, and stores no draft. With consent it also judges by people of other tenants, and leaves an audit row. An import that makes no draft leaves one too.';
-grant execute on function private.import_drafts(jsonb) to api_owner;
 
 create function api.import_drafts(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -270,4 +250,3 @@ begin
 end $$;
 comment on function api.import_drafts(jsonb, jsonb) is
   'POST /partner/drafts/import and /partner/customers, and the dry run on a partner''s pages: as private.import_drafts.';
-select private.expose('api.import_drafts(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.forget_claimed_drafts(size int) returns int
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft   core.drafts;
@@ -27,7 +26,6 @@ comment on function private.forget_claimed_drafts(int) is
 
 create function private.expire_drafts(out expired bigint, out purged bigint)
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   with ended as (
@@ -57,7 +55,6 @@ grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(links jsonb, size int) returns bigint
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   post     record;
@@ -99,7 +96,6 @@ grant execute on function private.remind_drafts(jsonb, int) to api_owner;
 
 create function api.run_draft_jobs(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   ended record;
@@ -111,4 +107,4 @@ begin
 end $$;
 comment on function api.run_draft_jobs(jsonb, jsonb) is
   'Runs all due work on drafts: {links, size} to counts. Safe to call at any time, from several callers at once.';
-select private.expose('api.run_draft_jobs(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.run_draft_jobs(jsonb, jsonb) to edge_slow;

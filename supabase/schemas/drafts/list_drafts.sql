@@ -2,7 +2,6 @@
 
 create function api.list_drafts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   links      constant jsonb   := query -> 'links';
@@ -37,4 +36,3 @@ begin
 end $$;
 comment on function api.list_drafts(jsonb, jsonb) is
   'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. An application that a person let in sees no identity and no link of a claimed draft, as in private.customer_page.';
-select private.expose('api.list_drafts(jsonb, jsonb)');

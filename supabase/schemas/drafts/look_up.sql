@@ -2,7 +2,6 @@
 
 create function private.record_draft_lookup(draft uuid, ean_register jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   found_draft core.drafts;
@@ -34,11 +33,9 @@ begin
 end $$;
 comment on function private.record_draft_lookup(uuid, jsonb) is
   'Stores what the EAN register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
-grant execute on function private.record_draft_lookup(uuid, jsonb) to api_owner;
 
 create function api.record_draft_lookups(caller jsonb, results jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -46,11 +43,9 @@ begin
             from jsonb_array_elements(results) r);
 end $$;
 comment on function api.record_draft_lookups(jsonb, jsonb) is 'The EAN register''s answers during an import: [{draft_id, ean_register}] to [{draft_id, ean_status, ean_candidates}].';
-select private.expose('api.record_draft_lookups(jsonb, jsonb)');
 
 create function private.due_draft_lookups(size int) returns json
 language sql security definer
-set search_path = ''
 as $$
   -- claimed for an hour by the time of the look-up; the result ends it, a failure is due again after that hour, for a day
   with claimed as (
@@ -72,7 +67,6 @@ grant execute on function private.due_draft_lookups(int) to api_owner;
 
 create function api.due_draft_lookups(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -80,15 +74,14 @@ begin
 end $$;
 comment on function api.due_draft_lookups(jsonb, jsonb) is
   'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
-select private.expose('api.due_draft_lookups(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.due_draft_lookups(jsonb, jsonb) to edge_slow;
 
 create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
   return private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 end $$;
 comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'Stores the EAN register''s answer for a due draft; null if it no longer waits.';
-select private.expose('api.record_draft_lookup(jsonb, jsonb, jsonb)', 'edge_slow');
+grant execute on function api.record_draft_lookup(jsonb, jsonb, jsonb) to edge_slow;

@@ -2,7 +2,6 @@
 
 create function private.newest_drafts(tenant uuid, wanted text, size int) returns setof core.drafts
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return query
@@ -25,7 +24,6 @@ comment on function private.newest_drafts(uuid, text, int) is 'The newest drafts
 
 create function ops.draft_list(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   tenant uuid;
@@ -51,4 +49,3 @@ begin
 end $$;
 comment on function ops.draft_list(jsonb) is
   'Drafts, newest first: {partner?, status?, limit?} to {drafts}. It shows customers, so it leaves an audit row.';
-select private.expose_ops('ops.draft_list(jsonb)');

@@ -2,21 +2,18 @@
 
 create function private.suppress(email_hash bytea) returns void
 language sql security definer
-set search_path = ''
 as $$ insert into core.suppressions (email_hash) values (suppress.email_hash) on conflict do nothing $$;
 comment on function private.suppress(bytea) is 'Puts an address on the opt-out list. Definer, because no tenant owns the list or may read it.';
 grant execute on function private.suppress(bytea) to api_owner;
 
 create function private.is_suppressed(email_hash bytea) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$ begin return exists (select from core.suppressions s where s.email_hash = is_suppressed.email_hash); end $$;
 comment on function private.is_suppressed(bytea) is 'Whether an address opted out of mail. Definer, because no tenant may read the list.';
 grant execute on function private.is_suppressed(bytea) to api_owner;
 
 create function private.email_hashes(email text, key text, tenant uuid default null) returns bytea[]
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   hashes bytea[] := '{}';
@@ -32,11 +29,9 @@ begin
 end $$;
 comment on function private.email_hashes(text, text, uuid) is
   'The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with. With a tenant also those of a customer of that partner who ended the account.';
-grant execute on function private.email_hashes(text, text, uuid) to api_owner;
 
 create function private.end_customer(person uuid, address text, key text) returns void
 language sql security definer
-set search_path = ''
 as $$
   insert into core.suppressions (email_hash)
   select private.claim_mac('ended:' || p.id || ':' || lower(address), (private.keys_for('opt_out', key))[1])
@@ -52,7 +47,6 @@ grant execute on function private.end_customer(uuid, text, text) to api_owner;
 
 create function private.opted_out(email text, key text, tenant uuid default null) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$ begin return exists (select from core.suppressions s where s.email_hash = any (private.email_hashes(email, key, tenant))); end $$;
 comment on function private.opted_out(text, text, uuid) is
   'Whether an address opted out of mail, or with a tenant was a customer of that partner who ended the account. Definer, because no tenant may read the list.';
@@ -60,7 +54,6 @@ grant execute on function private.opted_out(text, text, uuid) to api_owner;
 
 create function private.forget_opt_outs(emails text[], key text, tenant uuid) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.only_in_sandbox();
@@ -72,7 +65,6 @@ grant execute on function private.forget_opt_outs(text[], text, uuid) to api_own
 
 create function api.opt_out(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'anyone');
@@ -81,4 +73,3 @@ begin
 end $$;
 comment on function api.opt_out(jsonb, jsonb) is
   'Stores that the bearer of an unsubscribe link wants no more mail: {email_hash}. Not rate limited: mail services send it for many people from one address.';
-select private.expose('api.opt_out(jsonb, jsonb)');

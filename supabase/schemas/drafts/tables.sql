@@ -2,11 +2,9 @@
 
 create function private.claim_draft_id() returns uuid
 language plpgsql
-set search_path = ''
 as $$ begin return gen_random_uuid(); end $$;
 comment on function private.claim_draft_id() is
   'The id of a new draft. A claim link knows only this id, before the tenant is known. It is random, so no other draft has it.';
-grant execute on function private.claim_draft_id() to api_owner;
 
 create table core.drafts (
   partner_id      uuid        not null,

@@ -2,7 +2,6 @@
 
 create function api.withdraw_draft(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft core.drafts;
@@ -23,4 +22,3 @@ begin
 end $$;
 comment on function api.withdraw_draft(jsonb, jsonb) is
   'POST /partner/drafts/withdraw: {draft_id}. Deletes the draft, its links and its waiting mail, and unlinks a login it made. An audit row without personal data stays.';
-select private.expose('api.withdraw_draft(jsonb, jsonb)');

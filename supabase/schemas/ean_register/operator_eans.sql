@@ -2,7 +2,6 @@
 
 create function private.unconfirmed_connections(failed boolean, size int) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_agg(json_build_object(
            'kind', 'connection', 'id', c.id, 'partner_slug', p.slug, 'ean_code', c.ean_code,
@@ -30,7 +29,6 @@ comment on function private.unconfirmed_connections(boolean, int) is
 
 create function private.unconfirmed_drafts(failed boolean, size int) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_agg(json_build_object(
            'kind', 'draft', 'id', d.id, 'partner_slug', p.slug, 'ean_code', d.ean,
@@ -55,7 +53,6 @@ comment on function private.unconfirmed_drafts(boolean, int) is
 
 create function ops.ean_list(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   failed constant boolean := coalesce((input ->> 'failed')::boolean, false);
@@ -73,4 +70,3 @@ begin
 end $$;
 comment on function ops.ean_list(jsonb) is
   'What the EAN register has not confirmed, at most limit of each: {failed?, limit?} to {connections, drafts}. failed: only what it denied, or could not be asked. It shows addresses, so it leaves an audit row.';
-select private.expose_ops('ops.ean_list(jsonb)');

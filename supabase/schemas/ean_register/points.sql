@@ -2,14 +2,11 @@
 
 create function private.is_test_ean(ean text) returns boolean
 language sql stable
-set search_path = ''
 as $$ select private.is_sandbox() and ean ~ '^8716870000000000(16|23|30|47|54|61)$' $$;
 comment on function private.is_test_ean(text) is 'The six EANs with which an integrator picks the outcome of the check on the sandbox.';
-grant execute on function private.is_test_ean(text) to api_owner;
 
 create function private.points_in_table(postal_code text, house_number int, addition text) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (
@@ -21,11 +18,9 @@ begin
 end $$;
 comment on function private.points_in_table(text, int, text) is
   'The metering points of an address in our own EAN register, in the form of the public one.';
-grant execute on function private.points_in_table(text, int, text) to api_owner;
 
 create function private.candidates_at(answers jsonb, ean_register jsonb) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   if ean_register ->> 'source' = 'table' then
@@ -34,13 +29,11 @@ begin
   return coalesce(ean_register -> 'points', '[]');
 end $$;
 comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the EAN register knows at an address, to choose from.';
-grant execute on function private.candidates_at(jsonb, jsonb) to api_owner;
 
 create function private.check_ean(
   ean text, postal_code text, house_number int, addition text, ean_register jsonb,
   out outcome text, out street text, out city text, out source text, out reason text)
 language plpgsql
-set search_path = ''
 as $$
 declare
   points jsonb := ean_register -> 'points';
@@ -63,4 +56,3 @@ begin
 end $$;
 comment on function private.check_ean(text, text, int, text, jsonb) is
   'Judges an EAN by the EAN register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';
-grant execute on function private.check_ean(text, text, int, text, jsonb) to api_owner;

@@ -2,7 +2,7 @@
 
 create function private.emit_months(tenant uuid, type text, rows uuid[]) returns void
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   -- what people have is in the house, and no partner sees months of theirs
@@ -21,7 +21,7 @@ comment on function private.emit_months(uuid, text, uuid[]) is
 
 create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   share record;
@@ -52,7 +52,7 @@ comment on function private.emit_sale(uuid, text, uuid[]) is
 
 create function private.emit_published(tenant uuid, year int) returns void
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   perform private.emit_all(tenant, 'ere.sold', array(
@@ -68,7 +68,6 @@ comment on function private.emit_published(uuid, int) is
 
 create function private.tell_payouts(partners uuid[]) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   payout record;
@@ -99,13 +98,12 @@ comment on function private.tell_payouts(uuid[]) is
 
 create function private.lines_of(batch uuid) returns core.payout_lines[]
 language sql stable
-set search_path = ''
 as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
 comment on function private.lines_of(uuid) is 'The lines of a batch.';
 
 create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   tenant uuid;

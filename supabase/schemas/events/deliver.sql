@@ -2,7 +2,6 @@
 
 create function private.webhook_is_due(endpoint core.webhook_endpoints) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return exists (select from core.webhook_retries r
@@ -18,7 +17,6 @@ comment on function private.webhook_is_due(core.webhook_endpoints) is 'Whether a
 
 create function private.may_be_told(endpoint core.webhook_endpoints) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return exists (select from core.partners p where p.id = endpoint.partner_id and p.is_active)
@@ -31,7 +29,6 @@ comment on function private.may_be_told(core.webhook_endpoints) is
 
 create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text, most int) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (
@@ -68,7 +65,6 @@ comment on function private.posts_of(core.webhook_endpoints, core.event_heads, t
 
 create function private.claim_webhooks(size int, key text) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -127,7 +123,6 @@ grant execute on function private.claim_webhooks(int, text) to api_owner;
 
 create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -135,11 +130,10 @@ begin
 end $$;
 comment on function api.claim_webhooks(jsonb, jsonb) is
   'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
-select private.expose('api.claim_webhooks(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.claim_webhooks(jsonb, jsonb) to edge_slow;
 
 create function private.webhook_delay(attempt int) returns interval
 language sql volatile
-set search_path = ''
 as $$
   -- a tenth more or less, so that what failed together is not tried again together
   select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours', '24 hours']::interval[])[attempt]
@@ -149,7 +143,6 @@ comment on function private.webhook_delay(int) is 'The delay before an event is 
 
 create function private.probe_delay(failures int) returns interval
 language sql volatile
-set search_path = ''
 as $$
   select coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[failures - 4], '10 minutes') * (0.9 + random() * 0.2)
 $$;
@@ -157,7 +150,6 @@ comment on function private.probe_delay(int) is 'The delay before an endpoint is
 
 create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 declare
   event     constant uuid := (result ->> 'event_id')::uuid;
@@ -222,7 +214,6 @@ comment on function private.settle_attempt(core.webhook_endpoints, jsonb) is
 
 create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, operator text) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   -- who owns an endpoint decides what it answers, and may enable it again and again
@@ -243,7 +234,6 @@ comment on function private.warn_of_webhook(core.webhook_endpoints, text, text) 
 
 create function private.settle_webhook(settled jsonb, operator text) returns boolean
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -285,7 +275,6 @@ grant execute on function private.settle_webhook(jsonb, text) to api_owner;
 
 create function api.settle_webhook(caller jsonb, settled jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -294,4 +283,4 @@ begin
 end $$;
 comment on function api.settle_webhook(jsonb, jsonb) is
   'Stores the results of an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], operator} to {settled}. operator is an address to warn too.';
-select private.expose('api.settle_webhook(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.settle_webhook(jsonb, jsonb) to edge_slow;

@@ -2,15 +2,12 @@
 
 create function private.kick() returns void
 language plpgsql
-set search_path = ''
 as $$ begin raise notice 'outbox'; end $$;
 comment on function private.kick() is
   'Tells the function that runs this statement that mail or events wait. After the commit it has the worker send them (packages/shared/src/foundation/db.ts).';
-grant execute on function private.kick() to api_owner;
 
 create function private.kick_for(partner uuid, owner uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   if exists (select from core.webhook_endpoints e where e.partner_id = partner and e.owner_id = owner and e.status = 'enabled') then
@@ -22,7 +19,6 @@ comment on function private.kick_for(uuid, uuid) is 'private.kick if an enabled 
 create function private.tell(
   partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null, account uuid default null) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
@@ -48,7 +44,6 @@ comment on function private.customer_data(jsonb) is 'The part of an event''s dat
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   log record;
@@ -80,7 +75,6 @@ grant execute on function private.emit_all(uuid, text, private.occurrence[]) to 
 
 create function private.emit_of(tenant uuid, type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client uuid;
@@ -100,28 +94,23 @@ grant execute on function private.emit_of(uuid, text, uuid, uuid, jsonb) to api_
 
 create function private.emit(type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.emit_of(private.partner_id(), emit.type, account, subject, emit.data);
 end $$;
 comment on function private.emit(text, uuid, uuid, jsonb) is
   'Writes an event of an account of this tenant, in the transaction of the change. Not for what a client itself asked for: it has the answer.';
-grant execute on function private.emit(text, uuid, uuid, jsonb) to api_owner;
 
 create function private.emit_draft(type text, draft uuid, status text) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.tell(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
 end $$;
 comment on function private.emit_draft(text, uuid, text) is 'Writes an event of a draft of this tenant, with its new status.';
-grant execute on function private.emit_draft(text, uuid, text) to api_owner;
 
 create function private.tell_sharing_ended() returns trigger
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, jsonb_build_object('external_ref', old.external_ref), old.user_id);

@@ -6,17 +6,14 @@ create function private.events_kept_since() returns timestamptz
 language sql stable parallel safe
 return private.now() - interval '90 days';
 comment on function private.events_kept_since() is 'Events of this moment or before count as gone, whether or not they were deleted.';
-grant execute on function private.events_kept_since() to api_owner;
 
 create function private.events_at_once() returns int
 language sql immutable parallel safe
 return 10000;
 comment on function private.events_at_once() is 'How many events of a log one statement searches.';
-grant execute on function private.events_at_once() to api_owner;
 
 create function private.sequence_events(partner uuid, owner uuid) returns core.event_heads
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   head core.event_heads;
@@ -44,17 +41,14 @@ grant execute on function private.sequence_events(uuid, uuid) to api_owner;
 
 create function private.has_unnumbered(head core.event_heads) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return exists (select from core.events e where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence is null);
 end $$;
 comment on function private.has_unnumbered(core.event_heads) is 'Whether a log has events behind its head, for the next private.sequence_events.';
-grant execute on function private.has_unnumbered(core.event_heads) to api_owner;
 
 create function private.sequence_all(partner uuid, owner uuid) returns core.event_heads
 language plpgsql
-set search_path = ''
 as $$
 declare
   head core.event_heads;
@@ -67,11 +61,9 @@ begin
 end $$;
 comment on function private.sequence_all(uuid, uuid) is
   'private.sequence_events to the end of a log, for callers that need the end. private.sweep_events numbers what nobody read for an hour, so there is little left.';
-grant execute on function private.sequence_all(uuid, uuid) to api_owner;
 
 create function private.sweep_log(head core.event_heads, most bigint) returns bigint
 language plpgsql
-set search_path = ''
 as $$
 declare
   swept bigint;
@@ -100,7 +92,6 @@ comment on function private.sweep_log(core.event_heads, bigint) is
 
 create function private.sweep_events() returns bigint
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   log   record;

@@ -2,7 +2,6 @@
 
 create function private.act_on_webhooks(caller jsonb) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
@@ -12,11 +11,9 @@ begin
 end $$;
 comment on function private.act_on_webhooks(jsonb) is
   'First line of what changes an endpoint: the caller is a client, or a person who manages the partner.';
-grant execute on function private.act_on_webhooks(jsonb) to api_owner;
 
 create function private.own_webhook(named text) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -28,11 +25,9 @@ begin
   return endpoint;
 end $$;
 comment on function private.own_webhook(text) is 'An endpoint of the caller''s own log, its row locked.';
-grant execute on function private.own_webhook(text) to api_owner;
 
 create function private.shown_webhook(named text) returns core.webhook_endpoints
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -45,11 +40,9 @@ begin
   return endpoint;
 end $$;
 comment on function private.shown_webhook(text) is 'private.own_webhook without a lock, for reading.';
-grant execute on function private.shown_webhook(text) to api_owner;
 
 create function api.list_webhooks(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
@@ -58,22 +51,18 @@ begin
      where e.partner_id = private.partner_id() and e.owner_id = private.log_owner()));
 end $$;
 comment on function api.list_webhooks(jsonb) is 'GET /partner/webhooks and /v1/webhooks: {webhooks}, oldest first.';
-select private.expose('api.list_webhooks(jsonb)');
 
 create function api.read_webhook(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
   return private.webhook_json(private.shown_webhook(query ->> 'webhook_id'));
 end $$;
 comment on function api.read_webhook(jsonb, jsonb) is 'GET /partner/webhooks/{webhook_id} and /v1/…: {webhook_id} to the endpoint.';
-select private.expose('api.read_webhook(jsonb, jsonb)');
 
 create function api.read_webhook_attempts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -87,44 +76,36 @@ begin
 end $$;
 comment on function api.read_webhook_attempts(jsonb, jsonb) is
   'GET /partner/webhooks/{webhook_id}/attempts and /v1/…: {webhook_id, limit} to {attempts}, newest first.';
-select private.expose('api.read_webhook_attempts(jsonb, jsonb)');
 
 create function api.update_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_on_webhooks(caller), private.require_recent_sign_in();
   return private.webhook_json(private.update_webhook(private.own_webhook(input ->> 'webhook_id'), input));
 end $$;
 comment on function api.update_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint.';
-select private.expose('api.update_webhook(jsonb, jsonb)');
 
 create function api.create_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_on_webhooks(caller), private.require_recent_sign_in();
   return private.webhook_json(private.add_webhook(private.log_owner(), input));
 end $$;
 comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks and /v1/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
-select private.expose('api.create_webhook(jsonb, jsonb)');
 
 create function api.rotate_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_on_webhooks(caller), private.require_recent_sign_in();
   return private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
 end $$;
 comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate and /v1/…: {webhook_id, secret, secret_id, now} to the endpoint.';
-select private.expose('api.rotate_webhook(jsonb, jsonb)');
 
 create function api.switch_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -135,11 +116,9 @@ begin
                                                                       else private.disable_webhook(endpoint, case when private.owner_id() is null then 'manager' else 'client' end) end);
 end $$;
 comment on function api.switch_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/enable and disable and /v1/…: {webhook_id, enable} to the endpoint.';
-select private.expose('api.switch_webhook(jsonb, jsonb)');
 
 create function api.revoke_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_on_webhooks(caller);
@@ -148,44 +127,36 @@ begin
 end $$;
 comment on function api.revoke_webhook(jsonb, jsonb) is
   'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. Drops what was still to be sent.';
-select private.expose('api.revoke_webhook(jsonb, jsonb)');
 
 create function api.replay_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_on_webhooks(caller);
   return private.replay_webhook(private.own_webhook(input ->> 'webhook_id'), input);
 end $$;
 comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
-select private.expose('api.replay_webhook(jsonb, jsonb)');
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_on_webhooks(caller);
   return json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
 end $$;
 comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
-select private.expose('api.ping_webhook(jsonb, jsonb)');
 
 create function api.pinged_webhook(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
   return private.pinged((private.shown_webhook(input ->> 'webhook_id')).id, (input ->> 'ping')::uuid);
 end $$;
 comment on function api.pinged_webhook(jsonb, jsonb) is 'The result of a ping: {webhook_id, ping} to {ok, attempt}, null until it was sent.';
-select private.expose('api.pinged_webhook(jsonb, jsonb)');
 
 create function api.list_webhook_attempts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
@@ -195,4 +166,3 @@ begin
       join core.webhook_endpoints e on e.partner_id = a.partner_id and e.id = a.endpoint_id));
 end $$;
 comment on function api.list_webhook_attempts(jsonb, jsonb) is 'GET /sandbox/v1/webhooks: {limit} to {attempts} of all endpoints of the partner and of its clients, newest first.';
-select private.expose('api.list_webhook_attempts(jsonb, jsonb)');

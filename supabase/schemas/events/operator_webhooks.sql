@@ -2,7 +2,6 @@
 
 create function private.webhook_row(endpoint core.webhook_endpoints) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'webhook_id', endpoint.id, 'partner_slug', p.slug, 'client_id', (select c.client_id from core.oauth_clients c where c.id = endpoint.owner_id),
@@ -20,7 +19,6 @@ comment on function private.webhook_row(core.webhook_endpoints) is
 
 create function private.any_webhook(input jsonb) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.act_as_operator(input);
@@ -33,7 +31,6 @@ comment on function private.any_webhook(jsonb) is 'The endpoint that {webhook} n
 
 create function ops.webhook_add(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client   core.oauth_clients;
@@ -61,11 +58,9 @@ begin
 end $$;
 comment on function ops.webhook_add(jsonb) is
   'An endpoint of a partner''s own log, or of a client''s: {partner | client, id, url, types?, from?, secret} to {changed, webhook}.';
-select private.expose_ops('ops.webhook_add(jsonb)');
 
 create function ops.webhook_list(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner constant uuid := private.chosen_partner(input);
@@ -76,22 +71,18 @@ begin
      where (partner is null or p.id = partner) and (not coalesce((input ->> 'failing')::boolean, false) or e.status = 'disabled' or e.failing_since is not null));
 end $$;
 comment on function ops.webhook_list(jsonb) is 'Endpoints of all partners or of one: {partner?, failing?} to {webhooks}.';
-select private.expose_ops('ops.webhook_list(jsonb)');
 
 create function ops.webhook_rotate(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   return json_build_object('changed', true, 'webhook', private.webhook_row(private.rotate_webhook(private.any_webhook(input), input)));
 end $$;
 comment on function ops.webhook_rotate(jsonb) is
   'Replaces the secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
-select private.expose_ops('ops.webhook_rotate(jsonb)');
 
 create function ops.webhook_enable(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   before constant core.webhook_endpoints := private.any_webhook(input);
@@ -99,11 +90,9 @@ begin
   return json_build_object('changed', before.status = 'disabled', 'webhook', private.webhook_row(private.enable_webhook(before)));
 end $$;
 comment on function ops.webhook_enable(jsonb) is 'Sends to an endpoint again, from its last position: {webhook} to {changed, webhook}.';
-select private.expose_ops('ops.webhook_enable(jsonb)');
 
 create function ops.webhook_disable(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   before constant core.webhook_endpoints := private.any_webhook(input);
@@ -111,31 +100,25 @@ begin
   return json_build_object('changed', before.status = 'enabled', 'webhook', private.webhook_row(private.disable_webhook(before, 'operator')));
 end $$;
 comment on function ops.webhook_disable(jsonb) is 'Stops sending to an endpoint; nothing is lost: {webhook} to {changed, webhook}.';
-select private.expose_ops('ops.webhook_disable(jsonb)');
 
 create function ops.webhook_replay(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   return private.replay_webhook(private.any_webhook(input), input);
 end $$;
 comment on function ops.webhook_replay(jsonb) is 'Sends events again: {webhook, from?, to?, failed?} to {ok, from, to, events}.';
-select private.expose_ops('ops.webhook_replay(jsonb)');
 
 create function ops.webhook_ping(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   return json_build_object('ping', private.ping_webhook(private.any_webhook(input)));
 end $$;
 comment on function ops.webhook_ping(jsonb) is 'Has the worker send a ping: {webhook} to {ping}, for ops.webhook_pinged.';
-select private.expose_ops('ops.webhook_ping(jsonb)');
 
 create function ops.webhook_pinged(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   endpoint constant core.webhook_endpoints := private.any_webhook(input);
@@ -143,15 +126,12 @@ begin
   return coalesce(private.pinged(endpoint.id, (input ->> 'ping')::uuid), json_build_object('ok', false, 'attempt', null));
 end $$;
 comment on function ops.webhook_pinged(jsonb) is 'The result of a ping: {webhook, ping} to {ok, attempt}; attempt is null until it was sent.';
-select private.expose_ops('ops.webhook_pinged(jsonb)');
 
 create function ops.webhook_revoke(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.revoke_webhook(private.any_webhook(input));
   return json_build_object('ok', true);
 end $$;
 comment on function ops.webhook_revoke(jsonb) is 'Deletes an endpoint, and what was still to be sent: {webhook} to {ok}.';
-select private.expose_ops('ops.webhook_revoke(jsonb)');

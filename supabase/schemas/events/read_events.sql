@@ -4,18 +4,15 @@ create function private.log_owner() returns uuid
 language sql stable
 return coalesce(private.owner_id(), private.partner_id());
 comment on function private.log_owner() is 'The owner of the log that the caller reads: the client, or the partner itself.';
-grant execute on function private.log_owner() to api_owner;
 
 create function private.cursor_at(owner uuid, sequence bigint) returns text
 language sql immutable
 -- base64url of 16 bytes: where it is, and half a hash by which a cursor of another log, or one that was made up, is known
 return translate(rtrim(encode(int8send(sequence) || substr(sha256(uuid_send(owner) || int8send(sequence)), 1, 8), 'base64'), '='), '+/', '-_');
 comment on function private.cursor_at(uuid, bigint) is 'The cursor of a log behind the event of this number.';
-grant execute on function private.cursor_at(uuid, bigint) to api_owner;
 
 create function private.cursor_sequence(owner uuid, after text) returns bigint
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   bytes bytea;
@@ -29,11 +26,9 @@ begin
   return case when private.cursor_at(owner, place) = after then place end;
 end $$;
 comment on function private.cursor_sequence(uuid, text) is 'The number of the event that a cursor of this log is behind; null for any other cursor.';
-grant execute on function private.cursor_sequence(uuid, text) to api_owner;
 
 create function private.oldest_event(head core.event_heads) returns bigint
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return coalesce((
@@ -42,11 +37,9 @@ begin
      order by e.sequence limit 1), head.sequence);
 end $$;
 comment on function private.oldest_event(core.event_heads) is 'The number before the first event of a log that is still kept.';
-grant execute on function private.oldest_event(core.event_heads) to api_owner;
 
 create function private.start_of(head core.event_heads, after text, field text default 'after') returns bigint
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   oldest constant bigint := private.oldest_event(head);
@@ -66,11 +59,9 @@ begin
 end $$;
 comment on function private.start_of(core.event_heads, text, text) is
   'The number behind which a reader with this cursor, or null, goes on. Refused with invalid_cursor, and with cursor_expired if an event after it is not kept any more.';
-grant execute on function private.start_of(core.event_heads, text, text) to api_owner;
 
 create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   reference text;
@@ -95,29 +86,24 @@ begin
 end $$;
 comment on function private.event_data(core.events, boolean, text) is
   'What an event tells a reader of its log: its data, and the reader''s own reference. A person''s application (not disclosing) reads no reference of a customer, which may name them.';
-grant execute on function private.event_data(core.events, boolean, text) to api_owner;
 
 create function private.event_answer(event core.events, disclosing boolean, key text) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return json_build_object(
     'id', event.id, 'type', event.type, 'created_at', private.iso(event.created_at), 'sequence', event.sequence,
     'account_id', case when event.user_id is null then event.account_id end, 'data', private.event_data(event, disclosing, key));
 end $$;
-grant execute on function private.event_answer(core.events, boolean, text) to api_owner;
 
 create function private.is_shown(event core.events, disclosing boolean) returns boolean
 language sql immutable
 -- GET /partner/customers shows a person none of their registrations
 return disclosing or event.type not like 'registration.%';
 comment on function private.is_shown(core.events, boolean) is 'Whether a reader of a log is shown this event.';
-grant execute on function private.is_shown(core.events, boolean) to api_owner;
 
 create function api.list_events(caller jsonb, query jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   size    constant int := (query ->> 'limit')::int;
@@ -147,11 +133,9 @@ begin
 end $$;
 comment on function api.list_events(jsonb, jsonb) is
   'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, oldest first.';
-select private.expose('api.list_events(jsonb, jsonb)');
 
 create function api.get_event(caller jsonb, query jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   disclosing boolean;
@@ -172,4 +156,3 @@ begin
   return private.event_answer(event, disclosing, query ->> 'key');
 end $$;
 comment on function api.get_event(jsonb, jsonb) is 'GET /v1/events/{event_id} and GET /partner/events/{event_id}: {event_id, key} to the event.';
-select private.expose('api.get_event(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.webhook_json(endpoint core.webhook_endpoints) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return jsonb_build_object(
@@ -10,11 +9,9 @@ begin
     'status', endpoint.status, 'disabled_reason', endpoint.disabled_reason, 'created_at', private.iso(endpoint.created_at),
     'delivered_to', endpoint.delivered_to, 'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error);
 end $$;
-grant execute on function private.webhook_json(core.webhook_endpoints) to api_owner;
 
 create function private.place_in_log(owner uuid, field text, named text) returns bigint
 language plpgsql
-set search_path = ''
 as $$
 declare
   head  constant core.event_heads := private.sequence_all(private.partner_id(), owner);
@@ -45,11 +42,9 @@ begin
 end $$;
 comment on function private.place_in_log(uuid, text, text) is
   'The number behind which something in a log begins (field from), or at which it ends (to). named is a cursor, the id of the first or last event, or a moment, included; null is the end. Refused with invalid_cursor, cursor_expired, event_not_found.';
-grant execute on function private.place_in_log(uuid, text, text) to api_owner;
 
 create function private.webhook_named(named text) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -61,11 +56,9 @@ begin
   return endpoint;
 end $$;
 comment on function private.webhook_named(text) is 'An endpoint of the tenant, its row locked.';
-grant execute on function private.webhook_named(text) to api_owner;
 
 create function private.add_webhook(owner uuid, input jsonb) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -90,11 +83,9 @@ begin
 end $$;
 comment on function private.add_webhook(uuid, jsonb) is
   'Adds an endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a log: a partner''s own, and each client''s.';
-grant execute on function private.add_webhook(uuid, jsonb) to api_owner;
 
 create function private.update_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 declare
   before constant core.webhook_endpoints := endpoint;
@@ -129,11 +120,9 @@ begin
 end $$;
 comment on function private.update_webhook(core.webhook_endpoints, jsonb) is
   'Changes address or types, {url?, types?}: types null is all. It goes on from its position, and what waits goes to the new address.';
-grant execute on function private.update_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 declare
   at_once constant boolean := coalesce((input ->> 'now')::boolean, false);
@@ -151,11 +140,9 @@ begin
 end $$;
 comment on function private.rotate_webhook(core.webhook_endpoints, jsonb) is
   'Replaces the secret, {secret, secret_id, now}. Both sign for 24 hours, or with now only the new one.';
-grant execute on function private.rotate_webhook(core.webhook_endpoints, jsonb) to api_owner;
 
 create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 begin
   if endpoint.status = 'disabled' then
@@ -170,11 +157,9 @@ begin
 end $$;
 comment on function private.disable_webhook(core.webhook_endpoints, text) is
   'Stops sending to an endpoint; nothing is lost. reason: manager, client, operator, gone (it answered 410) or failing (five days without a success).';
-grant execute on function private.disable_webhook(core.webhook_endpoints, text) to api_owner;
 
 create function private.enable_webhook(endpoint core.webhook_endpoints) returns core.webhook_endpoints
 language plpgsql
-set search_path = ''
 as $$
 begin
   if endpoint.status = 'enabled' then
@@ -187,33 +172,27 @@ begin
   return endpoint;
 end $$;
 comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from its last position.';
-grant execute on function private.enable_webhook(core.webhook_endpoints) to api_owner;
 
 create function private.revoke_webhook(endpoint core.webhook_endpoints) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
   perform private.audit('webhook.revoked', endpoint.id);
 end $$;
 comment on function private.revoke_webhook(core.webhook_endpoints) is 'Deletes an endpoint, its attempts, and what was still to be sent.';
-grant execute on function private.revoke_webhook(core.webhook_endpoints) to api_owner;
 
 create function private.require_enabled(endpoint core.webhook_endpoints) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   if endpoint.status <> 'enabled' then
     perform private.refuse('endpoint_disabled', '{}');
   end if;
 end $$;
-grant execute on function private.require_enabled(core.webhook_endpoints) to api_owner;
 
 create function private.ping_webhook(endpoint core.webhook_endpoints) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   ping constant uuid := gen_random_uuid();
@@ -224,22 +203,18 @@ begin
   return ping;
 end $$;
 comment on function private.ping_webhook(core.webhook_endpoints) is 'Has a ping sent to an endpoint before anything else. Its id finds the attempt.';
-grant execute on function private.ping_webhook(core.webhook_endpoints) to api_owner;
 
 create function private.attempt_json(attempt core.webhook_attempts) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return jsonb_build_object(
     'event_id', attempt.event_id, 'type', attempt.type, 'attempt', attempt.attempt, 'at', private.iso(attempt.at), 'status', attempt.status,
     'ms', attempt.ms, 'error', attempt.error, 'next_attempt_at', private.iso(attempt.next_attempt_at));
 end $$;
-grant execute on function private.attempt_json(core.webhook_attempts) to api_owner;
 
 create function private.pinged(endpoint uuid, ping uuid) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (
@@ -248,11 +223,9 @@ begin
      where a.partner_id = private.partner_id() and a.endpoint_id = endpoint and a.event_id = ping order by a.id desc limit 1);
 end $$;
 comment on function private.pinged(uuid, uuid) is 'The result of a ping; null until it was sent.';
-grant execute on function private.pinged(uuid, uuid) to api_owner;
 
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   since bigint;
@@ -282,4 +255,3 @@ begin
 end $$;
 comment on function private.replay_webhook(core.webhook_endpoints, jsonb) is
   'Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given up. Returns the range and how many.';
-grant execute on function private.replay_webhook(core.webhook_endpoints, jsonb) to api_owner;

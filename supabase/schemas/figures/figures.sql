@@ -2,7 +2,6 @@
 
 create function private.average_price(tenant uuid, year int) returns numeric
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (
@@ -24,7 +23,7 @@ grant execute on function private.average_price(uuid, int) to api_owner;
 create function private.sum_booking(tenant uuid, booking uuid) returns void
 language plpgsql
 -- Looks up by key, from the rows of the booking on: the planner would read tables whole that were empty a moment ago.
-set search_path = '' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
   delete from core.account_bookings s where s.partner_id = tenant and s.booking_id = booking;
@@ -34,7 +33,6 @@ comment on function private.sum_booking(uuid, uuid) is 'Adds up a booking again,
 
 create function private.price_figures(tenant uuid, year int) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   -- whoever comes second sees what the first did: a sale the figures, and figures the sale
@@ -45,7 +43,6 @@ comment on function private.price_figures(uuid, int) is 'Stores the average pric
 
 create function private.publish_figures(tenant uuid, year int) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   insert into core.figures (partner_id, delivery_year) values (tenant, year) on conflict on constraint figures_pkey do nothing;
@@ -90,4 +87,3 @@ begin atomic
 end;
 comment on function private.position_ere(uuid, uuid, int[]) is
   'What an account earns: the object ere of GET /v1/ere-positions. It is of the latest of these published years (newest first) with months that count, else of the first. No row if no year is published. kWh as accepted once credited; ERE with two decimals; the price with six. Planned as part of the calling statement.';
-grant execute on function private.position_ere(uuid, uuid, int[]) to api_owner;

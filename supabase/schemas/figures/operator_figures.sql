@@ -2,7 +2,6 @@
 
 create function private.figures_row(figures core.figures) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'partner_slug', (select p.slug from core.partners p where p.id = figures.partner_id), 'delivery_year', figures.delivery_year,
@@ -13,7 +12,6 @@ $$;
 
 create function ops.figures_publish(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   year   constant int := (input ->> 'delivery_year')::int;
@@ -40,14 +38,11 @@ begin
 end $$;
 comment on function ops.figures_publish(jsonb) is
   'Publishes what a year yields, for one partner''s accounts or everybody''s: {delivery_year, partner?} to {changed, figures}.';
-select private.expose_ops('ops.figures_publish(jsonb)');
 
 create function ops.figures_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('figures', coalesce(json_agg(private.figures_row(g) order by g.delivery_year desc, p.slug), '[]'))
     from core.figures g join core.partners p on p.id = g.partner_id
 $$;
 comment on function ops.figures_list(jsonb) is 'The published years, each with its average price: {} to {figures}.';
-select private.expose_ops('ops.figures_list(jsonb)');

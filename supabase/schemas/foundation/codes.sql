@@ -25,7 +25,6 @@ alter table core.one_time_codes enable row level security;
 
 create function private.keep_code(subject text, address text, code_hash text) returns void
 language sql security definer
-set search_path = ''
 as $$
   insert into core.one_time_codes (subject, code_hash, email, expires_at)
   values (keep_code.subject, decode(keep_code.code_hash, 'hex'), address, private.now() + interval '10 minutes')
@@ -38,7 +37,6 @@ grant execute on function private.keep_code(text, text, text) to api_owner;
 
 create function private.code_sent(subject text) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return exists (select from core.one_time_codes c
@@ -49,7 +47,6 @@ grant execute on function private.code_sent(text) to api_owner;
 
 create function private.judge_code(code core.one_time_codes, presented text) returns text
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return case when code.code_hash is null or code.expires_at > private.now() is not true then 'code_expired'
@@ -60,7 +57,6 @@ comment on function private.judge_code(core.one_time_codes, text) is 'Why the SH
 
 create function private.code_works(subject text, code_hash text default null) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return exists (
@@ -74,7 +70,6 @@ grant execute on function private.code_works(text, text) to api_owner;
 create function private.judge_guess(subject text, purpose text, request jsonb, again_by text default null,
                                     out refused text, out email text, out again boolean)
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   code    core.one_time_codes;
@@ -105,13 +100,11 @@ grant execute on function private.judge_guess(text, text, jsonb, text) to api_ow
 
 create function private.count_wrong_code(subject text) returns void
 language sql security definer
-set search_path = ''
 as $$ update core.one_time_codes c set attempts = c.attempts + 1 where c.subject = count_wrong_code.subject $$;
 comment on function private.count_wrong_code(text) is 'Counts a wrong guess of a code. Definer: no caller may read codes.';
 
 create function private.use_code(subject text, again_by text default null) returns void
 language sql security definer
-set search_path = ''
 as $$
   update core.one_time_codes c
      set code_hash = null, used_hash = case when c.code_hash is not null then decode(again_by, 'hex') end,

@@ -20,14 +20,11 @@ grant select on core.deployment to api_owner;
 
 create function private.host() returns text
 language plpgsql stable
-set search_path = ''
 as $$ begin return (select d.host from core.deployment d); end $$;
 comment on function private.host() is 'The host of this database; null until the operator has set it.';
-grant execute on function private.host() to api_owner;
 
 create function private.require_host(claimed text) returns void
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   host constant text := (select d.host from core.deployment d);
@@ -41,18 +38,14 @@ begin
   end if;
 end $$;
 comment on function private.require_host(text) is 'Refuses a function whose API_HOST is not the host of this database.';
-grant execute on function private.require_host(text) to api_owner;
 
 create function private.is_sandbox() returns boolean
 language plpgsql stable
-set search_path = ''
 as $$ begin return coalesce(private.host() = 'sandbox', false); end $$;
 comment on function private.is_sandbox() is 'Whether this database belongs to the sandbox host.';
-grant execute on function private.is_sandbox() to api_owner;
 
 create function private.only_in_sandbox() returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   if not private.is_sandbox() then
@@ -60,4 +53,3 @@ begin
   end if;
 end $$;
 comment on function private.only_in_sandbox() is 'A second check behind the routes, which exist on the sandbox host only.';
-grant execute on function private.only_in_sandbox() to api_owner;

@@ -4,11 +4,9 @@ create function private.base64url(bytes bytea) returns text
 language sql immutable parallel safe
 return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_');
 comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
-grant execute on function private.base64url(bytea) to api_owner;
 
 create function private.claim_mac(message text, key text) returns bytea
 language plpgsql immutable security definer
-set search_path = ''
 as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
 comment on function private.claim_mac(text, text) is
   'HMAC-SHA-256 under a key in hex. Definer, because api_owner may not use the schema of the extensions.';
@@ -19,7 +17,6 @@ language sql immutable
 return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');
 comment on function private.keys_for(text, text) is
   'The keys of one purpose (claim, mail, opt_out, customer), in hex, from sqlKeys in packages/shared/src/auth/keys.ts. The first makes, all of them verify. A text that is no object is the one key of its caller. The database stores none of them.';
-grant execute on function private.keys_for(text, text) to api_owner;
 
 -- Links and hashes made with keys: claim links, opting out, a partner's sign-in links. `links` is {key, pages_url}: the keys, as
 -- private.keys_for reads them, and the root of the pages.
@@ -32,17 +29,14 @@ language sql immutable
 return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft::text, (private.keys_for('claim', key))[1]));
 comment on function private.claim_token(uuid, text) is
   'The token of a claim link, derived whenever it is shown. claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
-grant execute on function private.claim_token(uuid, text) to api_owner;
 
 create function private.email_hash(email text, key text) returns bytea
 language sql immutable
 return private.claim_mac('email:' || lower(email), (private.keys_for('opt_out', key))[1]);
 comment on function private.email_hash(text, text) is 'The hash of an address in new unsubscribe links, which opting out stores.';
-grant execute on function private.email_hash(text, text) to api_owner;
 
 create function private.unsubscribe_token(email text, key text) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   hash constant text := encode(private.email_hash(email, key), 'hex');
@@ -51,21 +45,17 @@ begin
 end $$;
 comment on function private.unsubscribe_token(text, text) is
   'The token of an unsubscribe link. It has the hash of the address, so it works when the draft is long gone.';
-grant execute on function private.unsubscribe_token(text, text) to api_owner;
 
 create function private.claim_url(draft uuid, links jsonb) returns text
 language sql immutable
 return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key');
-grant execute on function private.claim_url(uuid, jsonb) to api_owner;
 
 create function private.unsubscribe_url(email text, links jsonb) returns text
 language sql immutable
 return (links ->> 'pages_url') || '/unsubscribe/' || private.unsubscribe_token(email, links ->> 'key');
-grant execute on function private.unsubscribe_url(text, jsonb) to api_owner;
 
 create function api.issue_auth_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft      core.drafts;
@@ -119,4 +109,3 @@ begin
 end $$;
 comment on function api.issue_auth_link(jsonb, jsonb) is
   'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, send_email, links}. A newer link voids the older. With send_email the customer gets it by mail, unless they opted out or reached today''s limit (mail_limit).';
-select private.expose('api.issue_auth_link(jsonb, jsonb)');

@@ -4,7 +4,6 @@
 
 create function private.act_as_operator(input jsonb) returns void
 language sql
-set search_path = ''
 as $$
   -- the login says who it was, and the command line under which name of the system it was typed
   select set_config('app.caller_kind', concat_ws(':', session_user, nullif(left(input ->> 'operator', 64), '')), true),
@@ -17,7 +16,6 @@ comment on function private.act_as_operator(jsonb) is
 
 create function private.operator_login() returns text
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   if session_user !~ '^operator_' then
@@ -29,7 +27,6 @@ comment on function private.operator_login() is 'The person who acts, for steps 
 
 create function private.operator_name(value text) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 begin
   if coalesce(length(btrim(value)), 0) not between 1 and 120
@@ -43,7 +40,6 @@ comment on function private.operator_name(text) is 'A name of 1 to 120 character
 
 create function private.operator_reason(value text) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 begin
   if coalesce(length(btrim(value)), 0) not between 1 and 500 or value ~ '[[:cntrl:]]' then

@@ -2,7 +2,6 @@
 
 create function ops.host_show(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   deployment core.deployment;
@@ -14,11 +13,9 @@ begin
   return json_build_object('host', json_build_object('host', deployment.host, 'key_prefix', deployment.key_prefix, 'set_at', private.iso(deployment.set_at)));
 end $$;
 comment on function ops.host_show(jsonb) is 'The host of this database: {} to {host}.';
-select private.expose_ops('ops.host_show(jsonb)');
 
 create function ops.host_set(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   wanted  constant text := input ->> 'host';
@@ -45,4 +42,3 @@ begin
 end $$;
 comment on function ops.host_set(jsonb) is
   'Sets the host of this database, and the prefix of its keys: {host, key_prefix?} to {changed, host}. Another host is refused once there are partners, clients or customers.';
-select private.expose_ops('ops.host_set(jsonb)');

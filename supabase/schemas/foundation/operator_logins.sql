@@ -2,7 +2,6 @@
 
 create function private.login_row(role name) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('login', substr(r.rolname, length('operator_') + 1), 'role', r.rolname, 'enabled', r.rolcanlogin)
     from pg_catalog.pg_roles r where r.rolname = role
@@ -10,7 +9,6 @@ $$;
 
 create function private.login_create(input jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   role    constant name := 'operator_' || (input ->> 'name');
@@ -38,7 +36,6 @@ comment on function private.login_create(jsonb) is
 
 create function private.login_disable(input jsonb) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   role    constant name := 'operator_' || (input ->> 'name');
@@ -60,10 +57,8 @@ comment on function private.login_disable(jsonb) is
 
 create function ops.login_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('logins', coalesce(json_agg(private.login_row(r.rolname) order by r.rolname), '[]'))
     from pg_catalog.pg_roles r where r.rolname ~ '^operator_[a-z]'
 $$;
 comment on function ops.login_list(jsonb) is 'Every operator''s login, by name: {} to {logins}.';
-select private.expose_ops('ops.login_list(jsonb)');

@@ -3,7 +3,6 @@
 
 create function private.make_year_partition(parent regclass, year int) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 declare
   name      constant text := (select c.relname || '_' || year from pg_catalog.pg_class c where c.oid = parent);
@@ -40,7 +39,6 @@ comment on function private.make_year_partition(regclass, int) is
 
 create function private.make_due_partitions() returns int
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   due  record;
@@ -68,7 +66,6 @@ grant execute on function private.make_due_partitions() to api_owner;
 
 create function private.partition_by_year(parent regclass) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   aside constant text := (select c.relname || '_default' from pg_catalog.pg_class c where c.oid = parent);

@@ -2,7 +2,6 @@
 
 create function private.expose(signature regprocedure, login name default 'edge') returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   execute format('revoke all on function %s from public', signature);
@@ -14,7 +13,6 @@ comment on function private.expose(regprocedure, name) is
 
 create function private.expose_ops(signature regprocedure) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   execute format('revoke all on function %s from public', signature);
@@ -24,7 +22,6 @@ comment on function private.expose_ops(regprocedure) is 'Stands beside each ops 
 
 create function private.isolate(tenant_table regclass, privileges text) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   execute format('alter table %s enable row level security', tenant_table);
@@ -38,7 +35,6 @@ comment on function private.isolate(regclass, text) is
 
 create function private.keep_to_owner(tenant_table regclass, owner_column name default 'owner_id') returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   execute format('create policy "an owner reaches only their own rows" on %1$s as restrictive to api_owner '

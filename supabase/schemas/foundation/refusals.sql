@@ -3,27 +3,21 @@
 
 create function private.refuse(code text, detail json default '{}') returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   raise exception using errcode = 'RULE1', message = code, detail = detail::text;
 end $$;
 comment on function private.refuse(text, json) is
   'The usual refusal: it undoes what was written. code is a key of the error table; detail holds the extra fields of the error.';
-grant execute on function private.refuse(text, json) to api_owner;
 
 create function private.refusal(code text, detail json default '{}') returns json
 language sql immutable
-set search_path = ''
 as $$ select json_build_object('refused', code, 'with', detail) $$;
 comment on function private.refusal(text, json) is
   'A refusal as an answer, which commits. For writes that must stay (a counted guess, a debit, a recorded check), or before anything is written.';
-grant execute on function private.refusal(text, json) to api_owner;
 
 create function private.ask(next text, about json) returns json
 language sql immutable
-set search_path = ''
 as $$ select json_build_object('next', next, 'about', about) $$;
 comment on function private.ask(text, json) is
   'Asks for something from outside the database, as an answer. The function is called again with the same input, and the result under the name of its kind.';
-grant execute on function private.ask(text, json) to api_owner;

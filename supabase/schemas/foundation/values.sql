@@ -2,53 +2,41 @@
 
 create function private.as_uuid(value text) returns uuid
 language sql immutable
-set search_path = ''
 as $$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $$;
 comment on function private.as_uuid(text) is 'The text as an id, or null if it is none: a person may have typed a name.';
-grant execute on function private.as_uuid(text) to api_owner;
 
 create function private.as_moment(value text) returns timestamptz
 language sql stable
-set search_path = ''
 as $$
   select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
                and pg_input_is_valid(value, 'timestamptz')
               then date_trunc('second', value::timestamptz) end
 $$;
 comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; else null.';
-grant execute on function private.as_moment(text) to api_owner;
 
 create function private.as_day(value text) returns date
 language sql immutable
-set search_path = ''
 as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_valid(value, 'date') then value::date end $$;
 comment on function private.as_day(text) is
   'A calendar day as people write it, 2026-08-15; else null. Postgres by itself reads infinity and yesterday too.';
 
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
-set search_path = ''
 as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
 comment on function private.as_count(jsonb) is 'A JSON number as a whole one; null if it is none, or too large.';
-grant execute on function private.as_count(jsonb) to api_owner;
 
 create function private.as_decimal(value text, places int) returns numeric
 language sql immutable
-set search_path = ''
 as $$ select case when value ~ ('^[0-9]{1,9}([.][0-9]{1,' || places || '})?$') then value::numeric end $$;
 comment on function private.as_decimal(text, int) is 'A number of at most nine digits and so many decimals, without a sign; else null.';
-grant execute on function private.as_decimal(text, int) to api_owner;
 
 create function private.as_border(value text) returns timestamptz
 language sql stable
-set search_path = ''
 as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
 comment on function private.as_border(text) is 'A date as its Dutch midnight, a moment as itself.';
-grant execute on function private.as_border(text) to api_owner;
 
 create function private.claim_token_hash(hex text) returns bytea
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   hash constant bytea := decode(hex, 'hex');
@@ -60,11 +48,9 @@ begin
 end $$;
 comment on function private.claim_token_hash(text) is
   'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 random bits make it unique.';
-grant execute on function private.claim_token_hash(text) to api_owner;
 
 create function private.csv_line(variadic fields text[]) returns text
 language sql immutable
-set search_path = ''
 as $$
   -- a spreadsheet would compute what begins like a formula
   select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ',' order by f.place) || E'\r\n'
@@ -73,25 +59,21 @@ as $$
 $$;
 comment on function private.csv_line(text[]) is
   'A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote in front.';
-grant execute on function private.csv_line(text[]) to api_owner;
 
 create function private.words_of(said text) returns text[]
 language sql immutable parallel safe
 return array_remove(regexp_split_to_array(lower(regexp_replace(normalize(coalesce(said, ''), nfkd), '[\u0300-\u036f]', '', 'g')), '[^[:alnum:]]+'), '');
 comment on function private.words_of(text) is 'The words of a text in lower case, without accents. Anything but letters and digits separates them.';
-grant execute on function private.words_of(text) to api_owner;
 
 create function private.phone_end(phone text) returns text
 language sql immutable parallel safe
 return right(regexp_replace(phone, '\D', '', 'g'), 9);
 comment on function private.phone_end(text) is 'The last nine digits of a telephone number, the same for 06, +316 and 00316.';
-grant execute on function private.phone_end(text) to api_owner;
 
 create function private.search_words(variadic said text[]) returns tsvector
 language sql immutable parallel safe
 return array_to_tsvector(private.words_of(array_to_string(said, ' ')));
 comment on function private.search_words(text[]) is 'The words by which a row is found, for the index that private.search_query uses.';
-grant execute on function private.search_words(text[]) to api_owner;
 
 create function private.search_query(typed text) returns tsquery
 language sql immutable
@@ -101,7 +83,6 @@ comment on function private.search_query(text) is
 
 create function private.payment_reference(line uuid) returns text
 language sql immutable
-set search_path = ''
 as $$
   -- no 0 O, 1 I L, 2 Z, 5 S, 8 B, U V: people read it aloud and copy it from paper
   select string_agg(substr('34679ACDEFGHJKMNPQRTWXY', 1 + get_byte(sha256(uuid_send(line)), i) % 23, 1), '' order by i) from generate_series(0, 9) i

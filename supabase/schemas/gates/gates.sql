@@ -2,7 +2,6 @@
 
 create function private.closed_gates(connection core.connections) returns text[]
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (
@@ -13,11 +12,9 @@ begin
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
 comment on function private.closed_gates(core.connections) is 'The closed gates of a connection, by their names in the checklist.';
-grant execute on function private.closed_gates(core.connections) to api_owner;
 
 create function private.months_wait(connection core.connections) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return exists (
@@ -28,11 +25,9 @@ begin
 end $$;
 comment on function private.months_wait(core.connections) is
   'Whether a mandate covers kWh of a connection, of a month with a MID charger, that no booking has yet.';
-grant execute on function private.months_wait(core.connections) to api_owner;
 
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   closed constant text[] := array_remove(private.closed_gates(connection), 'iban_present');
@@ -45,4 +40,3 @@ begin
 end $$;
 comment on function private.grounds_to_reject(core.connections) is
   'The closed gates that prevent approval of a registration: one may have closed since it was submitted. A missing IBAN prevents nothing. Nor do an ended mandate or a removed charger, while covered months wait.';
-grant execute on function private.grounds_to_reject(core.connections) to api_owner;

@@ -2,7 +2,6 @@
 
 create function ops.registration_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('connections', coalesce(
            json_agg(private.connection_row(c.partner_id, c.id) order by c.submitted_at, c.id), '[]'))
@@ -11,11 +10,9 @@ as $$
            order by c.submitted_at, c.id limit coalesce((input ->> 'limit')::int, 50)) c
 $$;
 comment on function ops.registration_list(jsonb) is 'Registrations that wait for review, oldest first: {limit?} to {connections}.';
-select private.expose_ops('ops.registration_list(jsonb)');
 
 create function ops.registration_review(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   connection core.connections;
@@ -41,4 +38,3 @@ begin
 end $$;
 comment on function ops.registration_review(jsonb) is
   'Judges a submitted registration: {connection, verdict: goedgekeurd|afgekeurd} to {changed, connection}. goedgekeurd needs mandate, EAN and MID charger.';
-select private.expose_ops('ops.registration_review(jsonb)');

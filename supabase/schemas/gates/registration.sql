@@ -2,7 +2,6 @@
 
 create function private.note_eligibility(tenant uuid, accounts uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   turned private.occurrence[];
@@ -22,11 +21,9 @@ begin
 end $$;
 comment on function private.note_eligibility(uuid, uuid[]) is
   'Writes an event for each of these CPO accounts that became ERE-eligible, or is not any more. Called after anything that can close a gate; private.advance_registration calls it after what can open one.';
-grant execute on function private.note_eligibility(uuid, uuid[]) to api_owner;
 
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   submitted uuid;
@@ -52,11 +49,9 @@ begin
 end $$;
 comment on function private.advance_registration(uuid, boolean) is
   'Submits the registration of a connection. A CPO''s account needs all four gates, a person''s a signature and a charger; review judges the rest. Called after anything that can open a gate. corrected: it answers a rejection.';
-grant execute on function private.advance_registration(uuid, boolean) to api_owner;
 
 create function private.review_registration(connection core.connections, verdict text) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   update core.connections c set registration_status = verdict
@@ -71,4 +66,3 @@ begin
 end $$;
 comment on function private.review_registration(core.connections, text) is
   'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd, and has the signatory told. The caller checks the grounds.';
-grant execute on function private.review_registration(core.connections, text) to api_owner;

@@ -4,12 +4,10 @@ create function private.invoice_number(invoice core.invoices) returns text
 language sql immutable
 return invoice.year || '-' || lpad(invoice.number::text, greatest(4, length(invoice.number::text)), '0');
 comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001. Null of null.';
-grant execute on function private.invoice_number(core.invoices) to api_owner;
 
 create function private.share_entries(partner uuid)
 returns table (ledger_partner_id uuid, entry_id bigint, quarter date, amount numeric, corrects uuid)
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return query
@@ -44,7 +42,6 @@ comment on function private.dutch_vat_number(text) is 'Whether it looks like a D
 
 create function private.why_no_invoice(partner core.partners) returns text
 language sql immutable
-set search_path = ''
 as $$
   select case
     when partner.vat_regime is null then 'vat_regime_missing'
@@ -55,11 +52,9 @@ as $$
 $$;
 comment on function private.why_no_invoice(core.partners) is
   'The first thing that is missing of a partner to write an invoice in its name; null if nothing is.';
-grant execute on function private.why_no_invoice(core.partners), private.dutch_vat_number(text) to api_owner;
 
 create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
 language plpgsql
-set search_path = ''
 as $$
 begin
   invoice.issued_on := private.today();
@@ -99,7 +94,6 @@ comment on function private.write_invoice(core.partners, core.invoices) is
 
 create function private.issue_invoices(partner core.partners, wanted date, by_login text) returns setof core.invoices
 language plpgsql
-set search_path = ''
 as $$
 declare
   corrected core.invoices;
@@ -142,7 +136,6 @@ comment on function private.issue_invoices(core.partners, date, text) is
 
 create function private.invoice_months(invoice core.invoices) returns json
 language sql stable
-set search_path = ''
 as $$
   with charged as materialized (
     select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
@@ -164,7 +157,6 @@ comment on function private.invoice_months(core.invoices) is
 create function private.check_invoices(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
 as $$
   with invoice as materialized (
     select i.id, i.net, i.vat, coalesce((select sum(e.amount) from core.invoice_entries e where e.partner_id = i.partner_id and e.invoice_id = i.id), 0) as entries,

@@ -2,7 +2,6 @@
 
 create function private.invoice_row(invoice core.invoices) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'invoice_id', invoice.id, 'number', private.invoice_number(invoice), 'partner_slug', (select p.slug from core.partners p where p.id = invoice.partner_id),
@@ -15,7 +14,6 @@ comment on function private.invoice_row(core.invoices) is
 
 create function ops.invoice_issue(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   wanted   constant date := private.read_quarter(input ->> 'quarter');
@@ -53,11 +51,9 @@ begin
 end $$;
 comment on function ops.invoice_issue(jsonb) is
   'Writes the invoices and credit notes that partners'' shares in a quarter of delivery need: {quarter, partner?} to {changed, invoices, left_out}.';
-select private.expose_ops('ops.invoice_issue(jsonb)');
 
 create function ops.invoice_list(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   chosen constant uuid := private.chosen_partner(input);
@@ -70,11 +66,9 @@ begin
              order by i.issued_on desc, i.year desc, i.number desc, i.partner_id limit coalesce((input ->> 'limit')::int, 50)) i);
 end $$;
 comment on function ops.invoice_list(jsonb) is 'Invoices, newest first: {quarter?, partner?, limit?} to {invoices}.';
-select private.expose_ops('ops.invoice_list(jsonb)');
 
 create function ops.invoice_show(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner constant core.partners := private.business_named(input ->> 'partner');
@@ -88,11 +82,9 @@ begin
 end $$;
 comment on function ops.invoice_show(jsonb) is
   'An invoice, its company data, and what it charges by month of delivery: {partner, number} to {invoice, company, months}.';
-select private.expose_ops('ops.invoice_show(jsonb)');
 
 create function ops.vat_set(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   wanted  constant numeric := private.as_decimal(input ->> 'rate', 2);
@@ -115,13 +107,10 @@ begin
 end $$;
 comment on function ops.vat_set(jsonb) is
   'Sets the standard rate of VAT from a day on: {valid_from, rate} to {changed, rate}. Refused if an invoice was issued on that day or later.';
-select private.expose_ops('ops.vat_set(jsonb)');
 
 create function ops.vat_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('rates', json_agg(json_build_object('valid_from', r.valid_from, 'rate', r.rate) order by r.valid_from desc)) from core.vat_rates r
 $$;
 comment on function ops.vat_list(jsonb) is 'The standard rates of VAT, the latest first: {} to {rates}.';
-select private.expose_ops('ops.vat_list(jsonb)');

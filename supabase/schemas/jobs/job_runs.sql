@@ -2,14 +2,12 @@
 
 create function private.record_job_run(job text, ok boolean, ms int) returns void
 language sql security definer
-set search_path = ''
 as $$ insert into core.job_runs (job, ok, ms) values (record_job_run.job, record_job_run.ok, record_job_run.ms) $$;
 comment on function private.record_job_run(text, boolean, int) is 'Definer, because runs belong to no tenant, and nobody else writes them.';
 grant execute on function private.record_job_run(text, boolean, int) to api_owner;
 
 create function api.record_job_run(caller jsonb, run jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -17,11 +15,10 @@ begin
   return json_build_object('recorded', true);
 end $$;
 comment on function api.record_job_run(jsonb, jsonb) is 'Notes that a run of a job ended: {job: worker or documents, ok, ms}.';
-select private.expose('api.record_job_run(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.record_job_run(jsonb, jsonb) to edge_slow;
 
 create function private.schema_version() returns text
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   version text;
@@ -38,7 +35,6 @@ grant execute on function private.schema_version() to api_owner;
 
 create function private.job_age(job text) returns int
 language sql stable security definer
-set search_path = ''
 as $$
   select extract(epoch from private.now() - r.finished_at)::int
     from core.job_runs r where r.job = job_age.job order by r.id desc limit 1
@@ -48,11 +44,9 @@ grant execute on function private.job_age(text) to api_owner;
 
 create function api.ready(caller jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'anyone');
   return json_build_object('schema_version', private.schema_version(), 'worker_age_seconds', private.job_age('worker'));
 end $$;
 comment on function api.ready(jsonb) is 'What /health/ready asks: {schema_version, worker_age_seconds}, each null if there is none.';
-select private.expose('api.ready(jsonb)');

@@ -3,7 +3,6 @@
 
 create function private.waiting(what text, query text) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   most    constant int := 10000;
@@ -16,7 +15,6 @@ comment on function private.waiting(text, text) is 'Counts the rows of a query o
 
 create function private.held(what text, kind regclass) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   counted constant json := private.waiting(what, format('select from %s', kind));
@@ -32,7 +30,6 @@ comment on function private.held(text, regclass) is
 
 create function private.sold_by_year() returns json
 language sql stable
-set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object('delivery_year', y.year, 'sales', y.sales, 'ere', y.ere, 'gross_eur', y.gross) order by y.year), '[]')
     from (
@@ -51,7 +48,6 @@ comment on function private.sold_by_year() is 'The sales of each year of deliver
 
 create function ops.stats(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object(
     'at', private.iso(private.now()),
@@ -84,4 +80,3 @@ as $$
 $$;
 comment on function ops.stats(jsonb) is
   'What waits for somebody or a job, how much there is, and what was sold by year of delivery: {} to {at, waits, holds, sold}. No personal data. Counts above ten thousand are not exact.';
-select private.expose_ops('ops.stats(jsonb)');

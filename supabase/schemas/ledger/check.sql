@@ -4,7 +4,7 @@
 create function private.check_units(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = '' set enable_nestloop = off
+set enable_nestloop = off
 as $$
   select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
     from core.ledger_balances b where b.partner_id = tenant group by b.unit
@@ -13,7 +13,7 @@ $$;
 create function private.check_kwh(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = '' set enable_nestloop = off
+set enable_nestloop = off
 as $$
   with booked as materialized (
     select r.*, c.accepted_kwh
@@ -52,7 +52,7 @@ $$;
 create function private.check_ere(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = '' set enable_nestloop = off
+set enable_nestloop = off
 as $$
   with credited as materialized (
     select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
@@ -99,7 +99,7 @@ $$;
 create function private.check_money(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = '' set enable_nestloop = off
+set enable_nestloop = off
 as $$
   with moved as materialized (
     -- what was moved for each part, less what was moved back
@@ -140,7 +140,6 @@ $$;
 create function private.check_owed(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
 as $$
   with ledger as materialized (
     select b.kind, b.owner, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'EUR'
@@ -174,7 +173,7 @@ $$;
 create function private.check_sums(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = '' set enable_nestloop = off
+set enable_nestloop = off
 as $$
   select 'sums of bookings are those of their rows', coalesce(sum(s.kwh), 0), coalesce(sum(k.kwh), 0),
          count(*) filter (where s is distinct from k), min('booking ' || coalesce(s.booking_id, k.booking_id)) filter (where s is distinct from k)
@@ -190,7 +189,6 @@ $$;
 create function private.check_books(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
 as $$
   select * from private.check_units(tenant)
   union all select * from private.check_kwh(tenant)
@@ -206,7 +204,6 @@ comment on function private.check_books(uuid) is 'What must hold of a tenant''s 
 create function private.check_ledger(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
 as $$
   select * from private.check_books(tenant)
   union all select * from private.check_partner_sums(tenant)

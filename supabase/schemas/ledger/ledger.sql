@@ -2,7 +2,6 @@
 
 create function private.balance(partner uuid, unit text, kind text, owner uuid) returns numeric
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return coalesce((
@@ -15,7 +14,7 @@ comment on function private.balance(uuid, text, text, uuid) is 'What was credite
 
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
+set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -59,7 +58,7 @@ comment on function private.post(uuid, private.posting[]) is
 
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   written int;

@@ -2,7 +2,6 @@
 
 create function ops.ledger_check(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner constant uuid := private.chosen_partner(input);
@@ -22,4 +21,3 @@ begin
 end $$;
 comment on function ops.ledger_check(jsonb) is
   'Whether kWh, ERE and money agree from delivered months to the last cent: {partner?} to {ok, checks, wrong}. Of one partner or of all.';
-select private.expose_ops('ops.ledger_check(jsonb)');

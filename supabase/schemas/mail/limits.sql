@@ -3,7 +3,6 @@
 
 create function private.counted_kind(cause text) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   matter constant text := split_part(cause, ':', 1);
@@ -14,7 +13,6 @@ begin
 end $$;
 comment on function private.counted_kind(text) is
   'The kind that counts a mail, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells what happened and is never dropped.';
-grant execute on function private.counted_kind(text) to api_owner;
 
 -- The planner writes the next two into the calling queries, so they have no regular expression: an import asks for five hundred.
 
@@ -31,17 +29,14 @@ return case
   else lower(email) end;
 comment on function private.counted_address(text) is
   'The mailbox of an address, for limits only. Tags make no other mailbox, nor dots (of Proton also - and _) if the provider ignores them.';
-grant execute on function private.counted_address(text) to api_owner;
 
 create function private.mail_subject(email text, key text) returns text
 language sql immutable
 return 'mail:' || encode(private.claim_mac('email:' || private.counted_address(email), (private.keys_for('mail', key))[1]), 'hex');
 comment on function private.mail_subject(text, text) is 'The HMAC of an address, by which limits know it.';
-grant execute on function private.mail_subject(text, text) to api_owner;
 
 create function private.take_mails(subjects text[], kind text, whole_bucket text, kind_bucket text, dry boolean default false) returns setof bigint
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   today     constant date := private.today();
@@ -82,7 +77,6 @@ grant execute on function private.take_mails(text[], text, text, text, boolean) 
 
 create function private.mails_that_fit(kind text, emails text[], key text, connection uuid default null, dry boolean default false) returns setof bigint
 language plpgsql
-set search_path = ''
 as $$
 declare
   places   bigint[] := array(select generate_series(1, cardinality(emails)));
@@ -111,11 +105,9 @@ begin
 end $$;
 comment on function private.mails_that_fit(text, text[], text, uuid, boolean) is
   'Counts a mail of a kind to each address, and returns the places (from 1) that may be mailed. Mail counts by address, invitations also by address and partner, and mail about a connection also by connection. dry counts nothing.';
-grant execute on function private.mails_that_fit(text, text[], text, uuid, boolean) to api_owner;
 
 create function private.sign_in_mail(request jsonb) returns text
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   kind    constant text := 'sign_in_code';
@@ -138,21 +130,17 @@ grant execute on function private.sign_in_mail(jsonb) to api_owner;
 
 create function private.own_code_fits(kind text, address text, key text) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   return private.is_sandbox() or exists (select from private.take_mails(array[private.mail_subject(address, key) || '@own'], kind, 'mail_kind', 'mail_kind'));
 end $$;
 comment on function private.own_code_fits(text, text, text) is
   'Counts a code of a kind for a browser that proved the address, apart from its other mail. So no stranger or partner keeps anybody from withdrawing a mandate or changing an account number.';
-grant execute on function private.own_code_fits(text, text, text) to api_owner;
 
 create function private.mail_rate() returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select private.rate_json('mail', 1, 86400,
     (extract(epoch from (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam' - private.now()) * 1000000)::bigint, false)
 $$;
 comment on function private.mail_rate() is 'The state of a mail limit that is reached, until the next Dutch day, as private.rate_json.';
-grant execute on function private.mail_rate() to api_owner;

@@ -2,7 +2,6 @@
 
 create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
 language sql
-set search_path = ''
 as $$
   insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
   select a.partner_id, a.id, a.owner_id, connection, notify.kind, notify.cause, notify.details
@@ -11,11 +10,9 @@ as $$
 $$;
 comment on function private.notify(uuid, text, text, jsonb, uuid) is
   'Has a customer of this tenant told by mail, once for a cause. A customer without an e-mail address is not told.';
-grant execute on function private.notify(uuid, text, text, jsonb, uuid) to api_owner;
 
 create function private.still_missing(account core.accounts) returns text[]
 language sql stable
-set search_path = ''
 as $$
   select array_remove(array[
     case when account.iban_last4 is null then 'iban' end,
@@ -28,7 +25,6 @@ comment on function private.still_missing(core.accounts) is 'Which of iban and c
 
 create function private.notice_details(notice core.notices) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   missing text[];
@@ -49,7 +45,6 @@ comment on function private.notice_details(core.notices) is
 
 create function private.notice_post(notice core.notices) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   details constant jsonb := private.notice_details(notice);
@@ -84,7 +79,6 @@ comment on function private.notice_post(core.notices) is
 
 create function private.due_notices(size int) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   notice core.notices;
@@ -113,7 +107,6 @@ grant execute on function private.due_notices(int) to api_owner;
 
 create function api.due_notices(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -121,11 +114,10 @@ begin
 end $$;
 comment on function api.due_notices(jsonb, jsonb) is
   'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign_in, may_sign}].';
-select private.expose('api.due_notices(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.due_notices(jsonb, jsonb) to edge_slow;
 
 create function private.mail_notice(post jsonb) returns boolean
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   notice core.notices;
@@ -162,7 +154,6 @@ grant execute on function private.mail_notice(jsonb) to api_owner;
 
 create function api.mail_notices(caller jsonb, posts jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -171,4 +162,4 @@ begin
 end $$;
 comment on function api.mail_notices(jsonb, jsonb) is
   'Mails due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is of the mail''s link to sign by, or null.';
-select private.expose('api.mail_notices(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.mail_notices(jsonb, jsonb) to edge_slow;

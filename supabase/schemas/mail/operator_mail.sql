@@ -2,7 +2,6 @@
 
 create function private.mail_row(mail core.mail_outbox) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'id', mail.id,
@@ -18,7 +17,6 @@ $$;
 
 create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   partner uuid;
@@ -45,18 +43,15 @@ comment on function private.newest_mails(jsonb, int) is
 
 create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('mails', coalesce(json_agg(private.mail_row(m) order by m.created_at desc, m.id desc), '[]'))
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
 comment on function ops.mail_list(jsonb) is
   'Mail, newest first, without its content: {to?, partner?, failed?, limit?} to {mails}. It waits, was sent, was captured or was dropped by a limit of its address.';
-select private.expose_ops('ops.mail_list(jsonb)');
 
 create function ops.mail_show(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   mail core.mail_outbox;
@@ -78,11 +73,9 @@ begin
 end $$;
 comment on function ops.mail_show(jsonb) is
   'One mail and what it is about: {id}, or the newest of {to?, partner?}, to {mail, locale, content}. It shows what was meant for the recipient, so it leaves an audit row.';
-select private.expose_ops('ops.mail_show(jsonb)');
 
 create function private.still_opens(mail core.mail_outbox) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   about      constant text[] := string_to_array(mail.cause, ':');
@@ -124,7 +117,6 @@ comment on function private.still_opens(core.mail_outbox) is
 
 create function private.wants_no_mail(mail core.mail_outbox) returns boolean
 language sql stable
-set search_path = ''
 as $$
   select coalesce(private.is_suppressed(decode((regexp_match(mail.content ->> 'unsubscribe_url', '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')), false)
 $$;
@@ -133,7 +125,6 @@ comment on function private.wants_no_mail(core.mail_outbox) is
 
 create function ops.mail_resend(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   mail    core.mail_outbox;
@@ -171,4 +162,3 @@ begin
 end $$;
 comment on function ops.mail_resend(jsonb) is
   'Has the worker''s next run send a mail that failed, or waits long after a failure: {id} to {changed, mail}. Refuses mail that was sent or dropped, because its content is gone. Refuses mail that its reader can no longer use, or opted out of.';
-select private.expose_ops('ops.mail_resend(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
-set search_path = ''
 as $$
 declare
   about    constant jsonb   := coalesce(mail -> 'content', mail - '{template,locale,key}'::text[]);
@@ -31,13 +30,11 @@ begin
 end $$;
 comment on function private.enqueue_mails(jsonb, jsonb) is
   'enqueue_mail for many: letters of one kind [{recipient, cause, content, to_nobody, connection, counted}]. Drops mail over the limits of its address (private.mails_that_fit), and returns how many. counted says whether it fits, if the caller has counted it.';
-grant execute on function private.enqueue_mails(jsonb, jsonb) to api_owner;
 
 create function private.enqueue_mail(
   mail jsonb, recipient text, cause text, content jsonb default '{}', to_nobody boolean default false, connection uuid default null, counted boolean default null
 ) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   return private.enqueue_mails(mail, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('connection', connection, 'counted', counted))
@@ -45,11 +42,9 @@ begin
 end $$;
 comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean, uuid, boolean) is
   'Puts a mail {template, locale, content, key} in the outbox, with what the caller adds to its content. The worker writes the text when it sends. key hashes the recipient for limits. to_nobody does the same work for a mail that is never sent. connection counts the mail too. False if a limit dropped it.';
-grant execute on function private.enqueue_mail(jsonb, text, text, jsonb, boolean, uuid, boolean) to api_owner;
 
 create function api.lease_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -57,11 +52,10 @@ begin
 end $$;
 comment on function api.lease_mail(jsonb, jsonb) is
   'The next mails to send: {size} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again.';
-select private.expose('api.lease_mail(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -69,11 +63,10 @@ begin
 end $$;
 comment on function api.claim_mail(jsonb, jsonb) is
   'What the worker of 0.9.0 asks for until it is replaced: no mail, because it does not know how to write one. To be deleted with release 1.0.0.';
-select private.expose('api.claim_mail(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.claim_mail(jsonb, jsonb) to edge_slow;
 
 create function private.lease_mail(size int) returns json
 language sql security definer
-set search_path = ''
 as $$
   with leased as (
     update core.mail_outbox m
@@ -95,25 +88,22 @@ grant execute on function private.lease_mail(int) to api_owner;
 
 create function private.count_waiting_mail() returns json
 language sql stable security definer
-set search_path = ''
 as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where status = 'queued' $$;
 comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
 grant execute on function private.count_waiting_mail() to api_owner;
 
 create function api.count_waiting_mail(caller jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
   return private.count_waiting_mail();
 end $$;
 comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}, for a worker without a mail server to report.';
-select private.expose('api.count_waiting_mail(jsonb)', 'edge_slow');
+grant execute on function api.count_waiting_mail(jsonb) to edge_slow;
 
 create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
 language sql security definer
-set search_path = ''
 as $$
   update core.mail_outbox m
      set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed' else 'queued' end,
@@ -130,7 +120,6 @@ grant execute on function private.settle_mail(uuid, uuid, text, boolean) to api_
 
 create function api.settle_mail(caller jsonb, results jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
@@ -140,4 +129,4 @@ begin
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
   'The results of leased mails: [{partner_id, id, failure, permanent}], failure null when sent. A temporary one is tried again with back-off, twelve times over 17 hours.';
-select private.expose('api.settle_mail(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.settle_mail(jsonb, jsonb) to edge_slow;

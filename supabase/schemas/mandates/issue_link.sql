@@ -2,7 +2,6 @@
 
 create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account    uuid;
@@ -61,4 +60,3 @@ begin
 end $$;
 comment on function api.issue_mandate_link(jsonb, jsonb) is
   'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, key}. Voids the older link. While a mandate holds it needs 1 November of the last year, and is for the years after.';
-select private.expose('api.issue_mandate_link(jsonb, jsonb)');

@@ -3,7 +3,6 @@
 
 create function private.emit_ended(tenant uuid, ended uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.emit_all(tenant, 'mandate.expired', array(
@@ -19,7 +18,6 @@ comment on function private.emit_ended(uuid, uuid[]) is 'Writes the events of co
 
 create function private.expire_mandates() returns bigint
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   expired core.mandates[];
@@ -60,7 +58,6 @@ grant execute on function private.expire_mandates() to api_owner;
 
 create function private.announce_endings() returns bigint
 language sql security definer
-set search_path = ''
 as $$
   with this as (
     select private.today() as today, extract(year from private.today())::int as year
@@ -91,7 +88,6 @@ grant execute on function private.announce_endings() to api_owner;
 
 create function private.announce_missing() returns bigint
 language sql security definer
-set search_path = ''
 as $$
   with asked as (
     select m.partner_id, a.id as account_id, m.owner_id, m.connection_id

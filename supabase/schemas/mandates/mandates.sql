@@ -2,28 +2,23 @@
 
 create function private.signed_until(connection uuid, tenant uuid default private.partner_id()) returns date
 language sql stable
-set search_path = ''
 as $$
   select max(m.valid_until) from core.mandates m
    where m.partner_id = tenant and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
 $$;
 comment on function private.signed_until(uuid, uuid) is 'The last day, today or later, that is signed for a connection; null if nothing is.';
-grant execute on function private.signed_until(uuid, uuid) to api_owner;
 
 create function private.is_renewed(mandate core.mandates) returns boolean
 language sql stable
-set search_path = ''
 as $$
   select exists (select from core.mandates m
                   where m.partner_id = mandate.partner_id and m.connection_id = mandate.connection_id and m.status = 'signed'
                     and m.valid_until > mandate.valid_until)
 $$;
 comment on function private.is_renewed(core.mandates) is 'Whether years after those of a mandate are signed for too.';
-grant execute on function private.is_renewed(core.mandates) to api_owner;
 
 create function private.can_sign(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   held_until constant date := private.signed_until(connection, tenant);
@@ -32,11 +27,9 @@ begin
 end $$;
 comment on function private.can_sign(uuid, uuid) is
   'Whether somebody may sign for a connection: if no mandate holds, and from 1 November of the last signed year.';
-grant execute on function private.can_sign(uuid, uuid) to api_owner;
 
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   today      constant date := private.today();
@@ -56,11 +49,9 @@ begin
 end $$;
 comment on function private.mandate_periods(uuid, int) is
   'What can be signed for today: [{validity_years, valid_from, valid_until}], for the fixed years or each choice. A first mandate begins on 1 January of this year. Signed in November or December, it lasts the next year too. A renewal begins after what is signed. For a null connection nothing is signed.';
-grant execute on function private.mandate_periods(uuid, int) to api_owner;
 
 create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)
 language sql stable security definer
-set search_path = ''
 as $$
   select p.default_fee_pct, p.partner_share_pct
     from core.connections c
@@ -75,7 +66,6 @@ grant execute on function private.terms_of(uuid, uuid) to api_owner;
 
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   update core.mandates m
@@ -100,11 +90,9 @@ begin
 end $$;
 comment on function private.end_mandate(uuid, text, text) is
   'Ends the signed mandate of a connection, and one for the years after it. Judges the months they covered again, and has the signatory told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';
-grant execute on function private.end_mandate(uuid, text, text) to api_owner;
 
 create function private.lapse_mandates(connection uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   update core.mandates m set lapsed_at = private.now()
@@ -115,20 +103,16 @@ begin
 end $$;
 comment on function private.lapse_mandates(uuid) is
   'Called when EAN or address of a connection change: earlier signatures no longer cover its open months.';
-grant execute on function private.lapse_mandates(uuid) to api_owner;
 
 create function private.void_mandate_links(connection uuid) returns void
 language sql
-set search_path = ''
 as $$
   update core.mandate_links l set voided_at = private.now()
    where l.partner_id = private.partner_id() and l.connection_id = connection and l.voided_at is null and l.used_at is null
 $$;
-grant execute on function private.void_mandate_links(uuid) to api_owner;
 
 create function private.return_url_allowed(return_url text, registered text) returns boolean
 language sql immutable
-set search_path = ''
 as $$
   select coalesce(
     starts_with(return_url, registered) and substr(return_url, length(registered) + 1, 1) in ('', '/', '?')
@@ -138,4 +122,3 @@ as $$
 $$;
 comment on function private.return_url_allowed(text, text) is
   'Whether a return URL is the registered one followed by /, ? or nothing. It may have no fragment, and must not climb out of it.';
-grant execute on function private.return_url_allowed(text, text) to api_owner;

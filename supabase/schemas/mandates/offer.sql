@@ -2,7 +2,6 @@
 
 create function private.last_price(tenant uuid) returns numeric
 language sql stable security definer
-set search_path = ''
 as $$
   select f.price from core.figures f where f.partner_id = tenant and f.price is not null order by f.delivery_year desc limit 1
 $$;
@@ -12,7 +11,6 @@ grant execute on function private.last_price(uuid) to api_owner;
 
 create function private.offer(tenant uuid, payout_handler text) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select jsonb_build_object(
     'payout_handler', payout_handler,
@@ -22,4 +20,3 @@ as $$
 $$;
 comment on function private.offer(uuid, text) is
   'What a mandate yields: the latest factor, the tenant''s last average price (null if there is none), and who pays.';
-grant execute on function private.offer(uuid, text) to api_owner;

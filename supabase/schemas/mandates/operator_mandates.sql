@@ -2,7 +2,6 @@
 
 create function ops.mandate_revoke(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   connection core.connections;
@@ -22,4 +21,3 @@ begin
 end $$;
 comment on function ops.mandate_revoke(jsonb) is
   'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?} to {changed, connection}. Open months are judged again. If the customer asked, the whole months before stay covered. Locked months and the registration stay.';
-select private.expose_ops('ops.mandate_revoke(jsonb)');

@@ -2,14 +2,12 @@
 
 create function private.link_by_token(token_hash text) returns core.mandate_links
 language sql stable security definer
-set search_path = ''
 as $$ select l from core.mandate_links l where l.token_hash = decode(link_by_token.token_hash, 'hex') $$;
 comment on function private.link_by_token(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
 grant execute on function private.link_by_token(text) to api_owner;
 
 create function private.enter_link(caller jsonb, request jsonb) returns core.mandate_links
 language plpgsql
-set search_path = ''
 as $$
 declare
   link core.mandate_links;
@@ -20,11 +18,9 @@ begin
   return link;
 end $$;
 comment on function private.enter_link(jsonb, jsonb) is 'Makes the bearer of a link the caller, within the link''s tenant.';
-grant execute on function private.enter_link(jsonb, jsonb) to api_owner;
 
 create function private.link_state(link core.mandate_links) returns text
 language sql stable
-set search_path = ''
 as $$
   select case
     when link.id is null then 'unknown'
@@ -36,11 +32,9 @@ as $$
     when link.expires_at <= private.now() then 'expired'
     else 'open' end
 $$;
-grant execute on function private.link_state(core.mandate_links) to api_owner;
 
 create function private.connection_facts(connection uuid) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select jsonb_build_object(
     'partner_name', p.name,
@@ -65,11 +59,9 @@ as $$
 $$;
 comment on function private.connection_facts(uuid) is
   'The facts of the mandate''s text without its years, with the fee, and the address that its code goes to. The same facts give the same text.';
-grant execute on function private.connection_facts(uuid) to api_owner;
 
 create function private.signed_facts(facts jsonb, periods jsonb, request jsonb) returns jsonb
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   signed constant jsonb := facts || (
@@ -83,11 +75,9 @@ begin
 end $$;
 comment on function private.signed_facts(jsonb, jsonb, jsonb) is
   'The facts of a signature, with the chosen years out of periods. Refused unless they equal request.facts, which the signatory read.';
-grant execute on function private.signed_facts(jsonb, jsonb, jsonb) to api_owner;
 
 create function private.shown_mandate(mandate core.mandates) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select jsonb_build_object(
     'mandate_id', mandate.id,
@@ -98,11 +88,9 @@ as $$
     'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
 $$;
 comment on function private.shown_mandate(core.mandates) is 'A signed mandate, as its pages show it.';
-grant execute on function private.shown_mandate(core.mandates) to api_owner;
 
 create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return exists (
@@ -112,11 +100,9 @@ begin
 end $$;
 comment on function private.may_sign_again(uuid, uuid) is
   'Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
-grant execute on function private.may_sign_again(uuid, uuid) to api_owner;
 
 create function private.mandate_link_view(link_id uuid) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   link    core.mandate_links;
@@ -149,11 +135,9 @@ begin
 end $$;
 comment on function private.mandate_link_view(uuid) is
   'What the pages of a link show. Stable, so that it reads one moment: a signature changes what may be signed.';
-grant execute on function private.mandate_link_view(uuid) to api_owner;
 
 create function api.open_mandate_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.count_visit(request ->> 'address_hash');
@@ -161,11 +145,9 @@ begin
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
   'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}. If the state allows also code_sent, partner_name, brand, return_url, facts, periods to sign for, offer, held_until, signed, may_sign_again.';
-select private.expose('api.open_mandate_link(jsonb, jsonb)');
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   link      core.mandate_links;
@@ -189,11 +171,9 @@ begin
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts, within the limits of its address: {token_hash, code_hash, mail}.';
-select private.expose('api.send_mandate_code(jsonb, jsonb)');
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
 language plpgsql
-set search_path = ''
 as $$
 begin
   -- connection first, as connections:update does, so that the two cannot wait for each other
@@ -201,11 +181,9 @@ begin
   select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
   return link;
 end $$;
-grant execute on function private.lock_link(core.mandate_links) to api_owner;
 
 create function private.end_others_sign_ins(address text, partner uuid) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   if private.is_sandbox() and not exists (select from private.signed_accounts(address) a where a.partner_id = partner) then
@@ -218,7 +196,6 @@ grant execute on function private.end_others_sign_ins(text, uuid) to api_owner;
 
 create function private.record_signature(connection uuid, link uuid, facts jsonb, request jsonb, brought_by uuid default null) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   signed_for core.connections;
@@ -250,11 +227,9 @@ begin
 end $$;
 comment on function private.record_signature(uuid, uuid, jsonb, jsonb, uuid) is
   'Stores a signature, its evidence and what follows, by a mandate link, or a claim, without one: {signed_name, document, document_sha256, address, user_agent} on facts. The caller has proven who signs. brought_by is the partner who brings them with this signature.';
-grant execute on function private.record_signature(uuid, uuid, jsonb, jsonb, uuid) to api_owner;
 
 create function api.sign_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   link   core.mandate_links;
@@ -285,11 +260,9 @@ begin
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
   'Signs: {token_hash, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail}. facts, with the chosen years, must still be what was shown.';
-select private.expose('api.sign_mandate(jsonb, jsonb)');
 
 create function api.decline_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   link core.mandate_links;
@@ -310,11 +283,9 @@ begin
 end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is
   'Declines to sign: {token_hash, address, user_agent}. While a mandate holds this is about later years, and changes nothing.';
-select private.expose('api.decline_mandate(jsonb, jsonb)');
 
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz, signed_by uuid default null) returns void
 language sql
-set search_path = ''
 as $$
   -- one that the CPO issued meanwhile goes on working: who signs by either voids the other
   insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url, expires_at)
@@ -327,11 +298,9 @@ as $$
 $$;
 comment on function private.issue_renewal_link(uuid, text, timestamptz, uuid) is
   'Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.';
-grant execute on function private.issue_renewal_link(uuid, text, timestamptz, uuid) to api_owner;
 
 create function api.renew_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   link core.mandate_links;
@@ -351,4 +320,3 @@ begin
 end $$;
 comment on function api.renew_mandate(jsonb, jsonb) is
   'Gives the bearer of a signed link one to sign again, from 1 November of the last year on: {token_hash, new_token_hash}. Ten a day.';
-select private.expose('api.renew_mandate(jsonb, jsonb)');

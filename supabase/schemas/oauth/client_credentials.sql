@@ -3,7 +3,6 @@
 create function private.authenticate_client(
   request jsonb, grant_type text, out client core.oauth_clients, out rate jsonb, out refusal json)
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   subject  text;
@@ -45,7 +44,6 @@ grant execute on function private.authenticate_client(jsonb, text) to api_owner;
 
 create function api.grant_client_credentials(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   door   record;
@@ -69,4 +67,3 @@ end $$;
 comment on function api.grant_client_credentials(jsonb, jsonb) is
   'Authenticates a client for the client-credentials grant (RFC 6749 section 4.4): {client_id, secret_hash, scope, address_hash} to {client_id, scope, rate}. '
   'Refusals are answers, because a failed attempt must be counted.';
-select private.expose('api.grant_client_credentials(jsonb, jsonb)');

@@ -2,14 +2,11 @@
 
 create function private.scope_words(scope text) returns text[]
 language sql immutable
-set search_path = ''
 as $$ select array(select distinct s.word from string_to_table(scope, ' ') as s (word) where s.word <> '') $$;
-grant execute on function private.scope_words(text) to api_owner;
 
 create function private.check_authorization(
   request jsonb, out client core.oauth_clients, out scopes text[], out refusal text)
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   wanted constant text[] := private.scope_words(request ->> 'scope');
@@ -25,11 +22,9 @@ begin
 end $$;
 comment on function private.check_authorization(jsonb) is
   'The client and scopes of {client_id, redirect_uri, scope}, or why not. Without a valid client and redirect URI an answer never goes by redirect, so these are checked first.';
-grant execute on function private.check_authorization(jsonb) to api_owner;
 
 create function private.consent(person uuid, client core.oauth_clients, scopes text[], request jsonb) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   grant_id uuid;
@@ -58,7 +53,6 @@ grant execute on function private.consent(uuid, core.oauth_clients, text[], json
 
 create function api.issue_authorization_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   checked record;
@@ -73,11 +67,9 @@ begin
 end $$;
 comment on function api.issue_authorization_code(jsonb, jsonb) is
   'The person allows an application: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code lives ten minutes.';
-select private.expose('api.issue_authorization_code(jsonb, jsonb)');
 
 create function api.describe_authorization(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   checked record;
@@ -96,4 +88,3 @@ begin
 end $$;
 comment on function api.describe_authorization(jsonb, jsonb) is
   'What the consent page shows of {client_id, redirect_uri, scope, address_hash}: {name, operated_by, scopes}. Refusals are answers, because a visit must be counted.';
-select private.expose('api.describe_authorization(jsonb, jsonb)');

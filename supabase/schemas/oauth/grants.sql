@@ -2,7 +2,6 @@
 
 create function private.end_grant(grant_id uuid, reason text) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 begin
   update core.oauth_grants g set revoked_at = private.now() where g.id = grant_id and g.revoked_at is null;
@@ -16,21 +15,18 @@ comment on function private.end_grant(uuid, text) is 'Ends every token of a gran
 
 create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
-set search_path = ''
 as $$ select oauth_grant.revoked_at is null and private.login_stands(oauth_grant.user_id) $$;
 comment on function private.is_live(core.oauth_grants) is
   'Whether a grant may still give tokens: not revoked, and its login neither deleted nor banned.';
 
 create function private.is_race(used_at timestamptz) returns boolean
 language sql stable
-set search_path = ''
 as $$ select used_at >= private.now() - interval '30 seconds' $$;
 comment on function private.is_race(timestamptz) is
   'Whether a second use came within 30 seconds. It then counts as a lost answer or parallel requests, not as a theft.';
 
 create function private.add_refresh_token(grant_id uuid, generation int, token_hash text) returns void
 language sql
-set search_path = ''
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
   values (private.claim_token_hash(add_refresh_token.token_hash), grant_id, generation, private.now() + interval '30 days')

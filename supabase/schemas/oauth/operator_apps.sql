@@ -2,7 +2,6 @@
 
 create function private.app_named(named text) returns core.oauth_clients
 language plpgsql
-set search_path = ''
 as $$
 declare
   app core.oauth_clients;
@@ -20,7 +19,6 @@ comment on function private.app_named(text) is
 
 create function private.app_row(app uuid) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'id', c.id,
@@ -41,7 +39,6 @@ comment on function private.app_row(uuid) is 'An application as the operator see
 
 create function private.read_redirect_uris(uris jsonb) returns text[]
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   wanted constant text[] := array(select distinct jsonb_array_elements_text(uris));
@@ -60,7 +57,6 @@ comment on function private.read_redirect_uris(jsonb) is 'One to ten redirect UR
 
 create function ops.app_create(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   app uuid;
@@ -85,11 +81,9 @@ begin
 end $$;
 comment on function ops.app_create(jsonb) is
   'Registers an application that acts for people: {name, operated_by, redirect_uris, scopes, partner?, client_id, secret_hash} to {app}. secret_hash is the SHA-256 in hex.';
-select private.expose_ops('ops.app_create(jsonb)');
 
 create function ops.app_list(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner uuid;
@@ -103,11 +97,9 @@ begin
      where 'authorization_code' = any (c.grant_types) and (partner is null or c.partner_id = partner));
 end $$;
 comment on function ops.app_list(jsonb) is 'Applications, newest first, disabled ones included: {partner?} to {apps}. Never a secret.';
-select private.expose_ops('ops.app_list(jsonb)');
 
 create function ops.app_rotate_secret(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   app core.oauth_clients := private.app_named(input ->> 'app');
@@ -117,11 +109,9 @@ begin
 end $$;
 comment on function ops.app_rotate_secret(jsonb) is
   'Replaces the secret; the old one stops at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also ends every access token issued before.';
-select private.expose_ops('ops.app_rotate_secret(jsonb)');
 
 create function ops.app_disable(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   app     core.oauth_clients := private.app_named(input ->> 'app');
@@ -131,11 +121,9 @@ begin
   return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
 end $$;
 comment on function ops.app_disable(jsonb) is 'Ends an application for good: {app} to {changed, app}. Its secret and its tokens stop at once.';
-select private.expose_ops('ops.app_disable(jsonb)');
 
 create function ops.app_link(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   app     core.oauth_clients := private.app_named(input ->> 'app');
@@ -146,4 +134,3 @@ begin
 end $$;
 comment on function ops.app_link(jsonb) is
   'Links an application to a partner, which its users'' first consents attribute from then on: {app, partner} to {changed, app}.';
-select private.expose_ops('ops.app_link(jsonb)');

@@ -3,7 +3,6 @@
 
 create function private.admit_signatory(shown core.page_sessions, demand jsonb) returns jsonb
 language plpgsql
-set search_path = ''
 as $$
 begin
   if not private.signs(shown.signatory) then
@@ -20,7 +19,6 @@ comment on function private.admit_signatory(core.page_sessions, jsonb) is
 
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   shown    core.page_sessions;
@@ -49,7 +47,6 @@ comment on function private.admit_page_session(jsonb, jsonb) is
 
 create function private.begin_signatory_session(token_hash text, address text) returns boolean
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   if not private.signs(address) then
@@ -64,7 +61,6 @@ grant execute on function private.begin_signatory_session(text, text) to api_own
 
 create function private.take_signatory(token_hash text, person uuid) returns text
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   address text;
@@ -81,7 +77,6 @@ grant execute on function private.take_signatory(text, uuid) to api_owner;
 
 create function private.end_signatory_session(token_hash text) returns void
 language sql security definer
-set search_path = ''
 as $$
   delete from core.page_sessions s
    where s.token_hash = decode(end_signatory_session.token_hash, 'hex') and s.user_id is null and s.signatory = private.signatory()
@@ -91,7 +86,6 @@ grant execute on function private.end_signatory_session(text) to api_owner;
 
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
@@ -102,11 +96,9 @@ begin
 end $$;
 comment on function api.begin_page_session(jsonb, jsonb) is
   'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?}. sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code began, and that this one replaces.';
-select private.expose('api.begin_page_session(jsonb, jsonb)');
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
@@ -116,4 +108,3 @@ begin
 end $$;
 comment on function api.end_page_session(jsonb, jsonb) is
   'Signs a browser out: {token_hash} to {draft_ids}, the person''s claims that the browser may have opened.';
-select private.expose('api.end_page_session(jsonb, jsonb)');

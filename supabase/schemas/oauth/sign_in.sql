@@ -2,7 +2,6 @@
 
 create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
-set search_path = ''
 as $$
 declare
   login  constant text := 'login:' || (attempt ->> 'email_hash');
@@ -29,11 +28,9 @@ begin
 end $$;
 comment on function private.count_sign_in(jsonb, text[], text) is
   'Counts an attempt {email_hash, address_hash, device_hash} by its origin, and by account. Browsers that signed in to the account before, by device_hash, have one count, all others another. What was counted before a refusal stays, so the refusal must be an answer.';
-grant execute on function private.count_sign_in(jsonb, text[], text) to api_owner;
 
 create function private.code_opens(address text, strangers boolean) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return private.login_at(address) is not null or private.signs(address)
@@ -46,7 +43,6 @@ grant execute on function private.code_opens(text, boolean) to api_owner;
 
 create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   subject constant text := 'browser:' || (request ->> 'token_hash');
@@ -63,7 +59,6 @@ grant execute on function private.judge_sign_in_code(jsonb, text) to api_owner;
 
 create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql
-set search_path = ''
 as $$
 begin
   select * into refused, email, again from private.judge_sign_in_code(request, purpose);
@@ -73,11 +68,9 @@ begin
 end $$;
 comment on function private.redeem_sign_in_code(jsonb, text) is
   'private.judge_sign_in_code, which then uses up a right code, but for a second click.';
-grant execute on function private.redeem_sign_in_code(jsonb, text) to api_owner;
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   rate jsonb;
@@ -91,11 +84,9 @@ begin
 end $$;
 comment on function api.count_sign_in(jsonb, jsonb) is
   'Counts a sign-in before it is tried, so that parallel guesses count too: {address_hash, email_hash, device_hash} to {rate}.';
-select private.expose('api.count_sign_in(jsonb, jsonb)');
 
 create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   rate      jsonb;
@@ -128,11 +119,9 @@ begin
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts: {address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}. It goes to an address with a login. signatories adds the signatories of a CPO''s customers, strangers adds addresses without a login. It answers alike if the code opens nothing.';
-select private.expose('api.send_sign_in_code(jsonb, jsonb)');
 
 create function private.reader_of_codes(address text) returns uuid
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select min(a.partner_id::text)::uuid from private.signed_accounts(address) a
@@ -145,7 +134,6 @@ grant execute on function private.reader_of_codes(text) to api_owner;
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   redeemed record;
@@ -174,4 +162,3 @@ begin
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
   'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first if the address has none, or one that a stranger may have made. The owner may sign in if there is a login. A signatory of a CPO''s customer is signed in with signatory_hash.';
-select private.expose('api.redeem_sign_in_code(jsonb, jsonb)');

@@ -3,7 +3,6 @@
 create function private.redeem_code(
   client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   presented constant bytea := decode(request ->> 'code_hash', 'hex');
@@ -31,7 +30,6 @@ grant execute on function private.redeem_code(core.oauth_clients, jsonb) to api_
 create function private.rotate_refresh_token(
   client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   presented constant bytea := decode(request ->> 'refresh_hash', 'hex');
@@ -66,7 +64,6 @@ grant execute on function private.rotate_refresh_token(core.oauth_clients, jsonb
 
 create function api.grant_user_token(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   door  record;
@@ -95,11 +92,9 @@ end $$;
 comment on function api.grant_user_token(jsonb, jsonb) is
   'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or '
   '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are counted and reuse ends a grant.';
-select private.expose('api.grant_user_token(jsonb, jsonb)');
 
 create function private.revoke_presented(client core.oauth_clients, request jsonb) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   access constant jsonb := request -> 'access_token';
@@ -119,7 +114,6 @@ grant execute on function private.revoke_presented(core.oauth_clients, jsonb) to
 
 create function api.revoke_token(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   door record;
@@ -134,4 +128,3 @@ begin
 end $$;
 comment on function api.revoke_token(jsonb, jsonb) is
   'RFC 7009: {client_id, secret_hash, address_hash, token_hash, access_token: {id, client_id, expires_at}?} to {rate}; says nothing of the token.';
-select private.expose('api.revoke_token(jsonb, jsonb)');

@@ -4,11 +4,9 @@ create function private.customer_key(partner uuid, key text) returns bytea
 language sql immutable
 return substr(private.claim_mac('customers:' || partner::text, (private.keys_for('customer', key))[1]), 1, 16);
 comment on function private.customer_key(uuid, text) is 'The AES key of a partner''s customer references.';
-grant execute on function private.customer_key(uuid, text) to api_owner;
 
 create function private.encrypt_block(block bytea, key bytea) returns bytea
 language plpgsql immutable security definer
-set search_path = ''
 as $$ begin return extensions.encrypt(block, key, 'aes-ecb/pad:none'); end $$;
 comment on function private.encrypt_block(bytea, bytea) is
   'AES of one block of 16 bytes, which is a permutation, so no mode is needed. Definer, as private.claim_mac.';
@@ -16,7 +14,6 @@ grant execute on function private.encrypt_block(bytea, bytea) to api_owner;
 
 create function private.decrypt_block(block bytea, key bytea) returns bytea
 language plpgsql immutable security definer
-set search_path = ''
 as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
 comment on function private.decrypt_block(bytea, bytea) is 'Reverses private.encrypt_block. Definer, as private.claim_mac.';
 grant execute on function private.decrypt_block(bytea, bytea) to api_owner;
@@ -27,11 +24,9 @@ language sql immutable
 return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
 comment on function private.customer_ref(uuid, bytea) is
   'A partner''s reference of a customer: always the same, different for every partner, and without meaning to anybody else.';
-grant execute on function private.customer_ref(uuid, bytea) to api_owner;
 
 create function private.customer_named(ref text, partner uuid, key text) returns uuid
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   each   text;
@@ -51,11 +46,9 @@ begin
 end $$;
 comment on function private.customer_named(text, uuid, text) is
   'The person of a private.customer_ref, under any key that is still accepted; null if it is none. A reference of another partner, or made up, gives an id that nobody has.';
-grant execute on function private.customer_named(text, uuid, text) to api_owner;
 
 create function private.customer_borders(partner uuid, size int) returns jsonb
 language sql stable security definer
-set search_path = ''
 as $$
   -- the last customer is no border: nobody comes after it
   select coalesce(jsonb_agg(jsonb_build_object('at', k.created_at, 'id', k.user_id) order by k.place), '[]')
@@ -71,7 +64,7 @@ create function private.customer_page(partner core.partners, disclosing boolean,
 language plpgsql stable security definer
 -- Table by table, each joined once to the whole stretch: looking into six of them for each customer took 34 us. Planned for the stretch and
 -- the house at hand, which decide between look-ups and reading a table through.
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   house constant uuid := private.house();
@@ -154,7 +147,6 @@ grant execute on function private.customer_page(core.partners, boolean, jsonb) t
 
 create function private.own_partner() returns core.partners
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -163,11 +155,9 @@ begin
   return partner;
 end $$;
 comment on function private.own_partner() is 'The tenant of this transaction, read through row-level security.';
-grant execute on function private.own_partner() to api_owner;
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -183,4 +173,3 @@ begin
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
   'GET /partner/customers, in stretches: {size, key} to the first one and the borders of the others, {after, until, key} to another. Answers {borders, customers}, newest first. An application that a person let in sees pseudonyms.';
-select private.expose('api.list_customers(jsonb, jsonb)');

@@ -3,7 +3,6 @@
 
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
 language sql stable
-set search_path = ''
 as $$
   select k.status, count(d.id), k.place
     from unnest(array['invited', 'claimed', 'expired', 'conflict', 'active']) with ordinality as k (status, place)
@@ -15,7 +14,7 @@ comment on function private.drafts_by_status(uuid) is 'The number of a partner''
 create function private.count_dashboard(partner uuid) returns json
 language plpgsql stable security definer
 -- planned for the partner at hand: few customers are looked up, many are joined
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
+set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
   house constant uuid := private.house();
@@ -103,7 +102,6 @@ comment on function private.counted_at_once() is 'How many customers a reader co
 
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   fresh constant timestamptz := private.now() - interval '60 seconds';
@@ -133,7 +131,6 @@ grant execute on function private.partner_figures(core.partners) to api_owner;
 
 create function api.get_dashboard(caller jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -141,11 +138,9 @@ begin
 end $$;
 comment on function api.get_dashboard(jsonb) is
   'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one.';
-select private.expose('api.get_dashboard(jsonb)');
 
 create function private.recount_dashboard() returns uuid
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   due uuid;
@@ -166,19 +161,17 @@ grant execute on function private.recount_dashboard() to api_owner;
 
 create function api.recount_dashboard(caller jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'worker');
   return json_build_object('partner_id', private.recount_dashboard());
 end $$;
 comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id}, null if none is.';
-select private.expose('api.recount_dashboard(jsonb)', 'edge_slow');
+grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
 create function private.check_partner_sums(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = ''
 as $$
   with counted as (
     select to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits

@@ -7,7 +7,6 @@ comment on function private.payout_id(uuid, date) is 'The id of what a partner e
 
 create function private.partner_payouts(partner uuid) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   tenants constant uuid[] := array[partner, private.house()];
@@ -49,11 +48,9 @@ grant execute on function private.partner_payouts(uuid) to api_owner;
 
 create function api.list_payouts(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
   return json_build_object('payouts', private.partner_payouts(private.partner_id()));
 end $$;
 comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest quarter first. Empty until something is sold.';
-select private.expose('api.list_payouts(jsonb)');

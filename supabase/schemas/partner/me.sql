@@ -2,7 +2,6 @@
 
 create function private.partner_answer() returns json
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (select json_build_object(
@@ -27,15 +26,12 @@ begin
                   from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
     from core.partners p where p.id = private.partner_id());
 end $$;
-grant execute on function private.partner_answer() to api_owner;
 
 create function api.get_partner(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
   return json_build_object('partner', private.partner_answer());
 end $$;
 comment on function api.get_partner(jsonb) is 'GET /partner/me: {partner}. It has the IBAN''s last four, and the API key''s prefix and last four.';
-select private.expose('api.get_partner(jsonb)');

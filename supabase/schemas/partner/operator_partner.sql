@@ -2,7 +2,6 @@
 
 create function private.partner_story(partner core.partners) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'partner', private.partner_settings(partner),
@@ -31,7 +30,6 @@ comment on function private.partner_story(core.partners) is 'A partner with its 
 
 create function ops.partner_show(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -43,4 +41,3 @@ begin
 end $$;
 comment on function ops.partner_show(jsonb) is
   'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. It shows who manages it, so it leaves an audit row.';
-select private.expose_ops('ops.partner_show(jsonb)');

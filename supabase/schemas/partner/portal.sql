@@ -2,10 +2,8 @@
 
 create function private.portal_who() returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('email', (private.user_profile(private.manager_id())).email,
                            'partner_name', private.partner_display_name(private.own_partner()))
 $$;
 comment on function private.portal_who() is 'Who is signed in to the pages of a partner, and for whom: {email, partner_name}.';
-grant execute on function private.portal_who() to api_owner;

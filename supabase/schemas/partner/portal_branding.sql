@@ -2,7 +2,6 @@
 
 create function api.read_portal_branding(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -13,4 +12,3 @@ begin
 end $$;
 comment on function api.read_portal_branding(jsonb) is
   'How a partner looks to its customers: {who, branding, brand}. branding is as POST /partner/branding took it, brand is private.partner_brand.';
-select private.expose('api.read_portal_branding(jsonb)');

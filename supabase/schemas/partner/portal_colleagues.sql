@@ -2,7 +2,6 @@
 
 create function private.managers_of(partner uuid) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_agg(json_build_object('user_id', m.user_id, 'email', u.email, 'since', private.iso(m.created_at), 'last_sign_in_at', private.iso(u.last_sign_in_at))
                   order by m.created_at, m.user_id)
@@ -14,7 +13,6 @@ grant execute on function private.managers_of(uuid) to api_owner;
 
 create function api.read_portal_colleagues(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -28,11 +26,9 @@ begin
 end $$;
 comment on function api.read_portal_colleagues(jsonb) is
   'Who manages the partner, and who was invited to: {who, own_id, signed_in_recently, managers: [{user_id, email, since, last_sign_in_at}], invitations: [{id, email, expires_at}]}.';
-select private.expose('api.read_portal_colleagues(jsonb)');
 
 create function api.invite_manager(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
@@ -40,11 +36,9 @@ begin
 end $$;
 comment on function api.invite_manager(jsonb, jsonb) is
   'A manager invites a colleague: {email, token_hash, mail} to {invited}, as private.invite_manager.';
-select private.expose('api.invite_manager(jsonb, jsonb)');
 
 create function api.withdraw_manager_invitation(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   withdrawn boolean;
@@ -59,11 +53,9 @@ begin
   return json_build_object('withdrawn', withdrawn);
 end $$;
 comment on function api.withdraw_manager_invitation(jsonb, jsonb) is 'Ends an open invitation of the partner: {id} to {withdrawn}.';
-select private.expose('api.withdraw_manager_invitation(jsonb, jsonb)');
 
 create function api.remove_manager(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   person  constant uuid := private.as_uuid(input ->> 'user_id');
@@ -87,4 +79,3 @@ begin
 end $$;
 comment on function api.remove_manager(jsonb, jsonb) is
   'Removes a manager of the partner at once: {user_id} to {removed}. False for the last one, and for somebody who does not manage it. Also oneself. Mails the others and the one who goes.';
-select private.expose('api.remove_manager(jsonb, jsonb)');

@@ -5,11 +5,9 @@ language sql immutable
 return 2000;
 comment on function private.customers_examined() is
   'How many customers a page of the portal reads, of however many: what is rare is searched in parts.';
-grant execute on function private.customers_examined() to api_owner;
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   -- more than these are no less work to look up than the newest are to read
@@ -50,7 +48,6 @@ grant execute on function private.customer_candidates(uuid, jsonb, uuid, int) to
 
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   looks_for jsonb        := jsonb_strip_nulls(query -> 'for');
@@ -81,11 +78,9 @@ begin
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, more_after}, customers as GET /partner/customers. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
-select private.expose('api.read_portal_customers(jsonb, jsonb)');
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner  core.partners;
@@ -110,4 +105,3 @@ begin
 end $$;
 comment on function api.read_portal_customer(jsonb, jsonb) is
   'One customer of a partner: {customer_ref, key} to {who, customer, draft}, customer as in GET /partner/customers, draft {draft_id, status, created_at, invited_at, claimed_at} or null. Refused with customer_not_found for anybody else.';
-select private.expose('api.read_portal_customer(jsonb, jsonb)');

@@ -4,11 +4,9 @@ create function private.drafts_examined() returns int
 language sql immutable
 return 5000;
 comment on function private.drafts_examined() is 'How many drafts a page of the portal searches, of however many: five months of them at the cap.';
-grant execute on function private.drafts_examined() to api_owner;
 
 create function private.portal_draft(draft core.drafts) returns jsonb
 language sql stable
-set search_path = ''
 as $$
   select jsonb_build_object(
     'draft_id', draft.id, 'status', private.draft_status(draft), 'type', draft.type,
@@ -18,7 +16,6 @@ as $$
     'expires_at', private.iso(draft.expires_at))
 $$;
 comment on function private.portal_draft(core.drafts) is 'A draft in the portal, as in GET /partner/drafts, without its link.';
-grant execute on function private.portal_draft(core.drafts) to api_owner;
 
 create function private.needs_attention(draft core.drafts) returns text
 language sql stable
@@ -28,11 +25,9 @@ return case when draft.status = 'conflict' then 'conflict'
             when draft.status = 'invited' and draft.expires_at > private.now() and draft.expires_at <= private.now() + interval '14 days' then 'expiring' end;
 comment on function private.needs_attention(core.drafts) is
   'Why a draft needs attention, or null. The first that holds of conflict, ean (none or several at the address), expiring (within 14 days).';
-grant execute on function private.needs_attention(core.drafts) to api_owner;
 
 create function api.read_portal_drafts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   size  constant int  := (query ->> 'limit')::int;
@@ -65,11 +60,9 @@ begin
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
   'A page of a partner''s drafts, newest first: {for: {text, status, needs}, after, limit} to {who, drafts, more_after}, needs as private.needs_attention. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
-select private.expose('api.read_portal_drafts(jsonb, jsonb)');
 
 create function private.draft_mailing(draft core.drafts, key text) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   mails record;
@@ -93,11 +86,9 @@ begin
 end $$;
 comment on function private.draft_mailing(core.drafts, text) is
   'Whether a draft''s customer may be mailed the invitation once more: {state, last_at, again_at, by_hand}. Three times at most, each a day after the last invitation or reminder. mail_limit: the address had enough of them today, by private.mails_that_fit. Never to somebody who opted out.';
-grant execute on function private.draft_mailing(core.drafts, text) to api_owner;
 
 create function private.own_partners_draft(draft_id uuid) returns core.drafts
 language plpgsql
-set search_path = ''
 as $$
 declare
   draft core.drafts;
@@ -109,11 +100,9 @@ begin
   return draft;
 end $$;
 comment on function private.own_partners_draft(uuid) is 'A draft of the tenant of this transaction. Refused with draft_not_found if there is none.';
-grant execute on function private.own_partners_draft(uuid) to api_owner;
 
 create function api.read_portal_draft(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   links constant jsonb := query -> 'links';
@@ -131,11 +120,9 @@ begin
 end $$;
 comment on function api.read_portal_draft(jsonb, jsonb) is
   'One draft of a partner: {draft_id, with_link, links} to {who, draft, mailing, claim_url, customer_ref}. The link comes only if it is asked for and works. Refused with draft_not_found.';
-select private.expose('api.read_portal_draft(jsonb, jsonb)');
 
 create function api.invite_draft_again(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   links   constant jsonb := input -> 'links';
@@ -163,4 +150,3 @@ begin
 end $$;
 comment on function api.invite_draft_again(jsonb, jsonb) is
   'Mails a draft''s customer the invitation once more: {draft_id, links} to {state} of private.draft_mailing, "may" if it was sent. Refused with draft_not_found.';
-select private.expose('api.invite_draft_again(jsonb, jsonb)');

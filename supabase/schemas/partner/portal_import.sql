@@ -2,21 +2,16 @@
 
 create function private.kept_import(wanted uuid) returns core.imports
 language sql stable
-set search_path = ''
 as $$ select i from core.imports i where i.partner_id = private.partner_id() and i.id = wanted and i.expires_at > private.now() $$;
 comment on function private.kept_import(uuid) is 'A kept import of this transaction''s person that has not expired, or null.';
-grant execute on function private.kept_import(uuid) to api_owner;
 
 create function private.import_state(kept core.imports) returns json
 language sql stable
-set search_path = ''
 as $$ select json_build_object('row_count', kept.row_count, 'rows_done', kept.rows_done, 'send_invite', kept.send_invite) $$;
 comment on function private.import_state(core.imports) is 'How far an import is: {row_count, rows_done, send_invite}; send_invite is null until it was confirmed.';
-grant execute on function private.import_state(core.imports) to api_owner;
 
 create function api.keep_import(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -36,11 +31,9 @@ begin
 end $$;
 comment on function api.keep_import(jsonb, jsonb) is
   'Keeps for an hour a file of customers that somebody brought: {id, ciphertext, key_id, row_count}. Nothing is imported yet.';
-select private.expose('api.keep_import(jsonb, jsonb)');
 
 create function api.read_portal_import(caller jsonb, request jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   kept core.imports;
@@ -63,11 +56,9 @@ begin
 end $$;
 comment on function api.read_portal_import(jsonb, jsonb) is
   'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. claim_url is for customers who were not mailed and have not begun.';
-select private.expose('api.read_portal_import(jsonb, jsonb)');
 
 create function api.import_stretch(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   kept     core.imports;
@@ -95,4 +86,3 @@ begin
 end $$;
 comment on function api.import_stretch(jsonb, jsonb) is
   'Imports the next rows of a kept file, once: {id, from, …} with the input of private.import_drafts, to how far it is. All null if nothing is kept. Rows that were imported meanwhile are not imported again.';
-select private.expose('api.import_stretch(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function api.read_portal_payouts(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -21,4 +20,3 @@ begin
 end $$;
 comment on function api.read_portal_payouts(jsonb) is
   'What a partner earned: {who, payouts, invoices, fee_pct, share_pct, iban_last4, iban_held_until, invoices_need}, payouts as GET /partner/payouts, invoices as GET /partner/invoices, invoices_need as private.why_no_invoice.';
-select private.expose('api.read_portal_payouts(jsonb)');

@@ -2,7 +2,6 @@
 
 create function api.read_portal_settings(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -20,12 +19,10 @@ begin
 end $$;
 comment on function api.read_portal_settings(jsonb) is
   'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
-select private.expose('api.read_portal_settings(jsonb)');
 
 create function private.partner_log(before bigint, size int)
 returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return query
@@ -39,7 +36,6 @@ grant execute on function private.partner_log(bigint, int) to api_owner;
 
 create function api.read_portal_log(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   size constant int := (query ->> 'limit')::int;
@@ -65,11 +61,9 @@ begin
 end $$;
 comment on function api.read_portal_log(jsonb, jsonb) is
   'What was changed for a partner, newest first: {before, limit} to {who, changes: [{at, action, by: person | key | operator, email, about, details}], before}. Send before for the next page; null is the end. email is null for a login that is gone.';
-select private.expose('api.read_portal_log(jsonb, jsonb)');
 
 create function api.read_portal_webhooks(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner');
@@ -80,11 +74,9 @@ begin
                   where e.partner_id = private.partner_id() and e.owner_id = private.partner_id()));
 end $$;
 comment on function api.read_portal_webhooks(jsonb) is 'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks}, the oldest first.';
-select private.expose('api.read_portal_webhooks(jsonb)');
 
 create function api.read_portal_webhook(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   endpoint core.webhook_endpoints;
@@ -108,4 +100,3 @@ begin
 end $$;
 comment on function api.read_portal_webhook(jsonb, jsonb) is
   'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts}. previous_until is null if one secret signs.';
-select private.expose('api.read_portal_webhook(jsonb, jsonb)');

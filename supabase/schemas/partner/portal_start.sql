@@ -2,7 +2,6 @@
 
 create function private.drafts_in_need() returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('examined', count(*), 'all', count(*) < private.drafts_examined(),
                            'conflict', count(*) filter (where d.needs = 'conflict'),
@@ -13,11 +12,9 @@ as $$
 $$;
 comment on function private.drafts_in_need() is
   'How many of the tenant''s newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are no other drafts.';
-grant execute on function private.drafts_in_need() to api_owner;
 
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('examined', count(*), 'all', count(*) < private.customers_examined(),
                            'without_charger', count(*) filter (where c.charger_count = 0),
@@ -29,11 +26,9 @@ as $$
 $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others.';
-grant execute on function private.customers_in_need(core.partners, boolean, text) to api_owner;
 
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -56,4 +51,3 @@ begin
 end $$;
 comment on function api.read_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key} to {who, figures, attention}, figures as GET /partner/dashboard. attention is {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
-select private.expose('api.read_portal_start(jsonb, jsonb)');

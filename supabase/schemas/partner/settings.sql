@@ -2,7 +2,6 @@
 
 create function api.set_partner_company(caller jsonb, company jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   fields text[];
@@ -18,11 +17,9 @@ begin
   return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
 end $$;
 comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: replaces the fields that were sent.';
-select private.expose('api.set_partner_company(jsonb, jsonb)');
 
 create function api.set_partner_branding(caller jsonb, branding jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager();
@@ -32,11 +29,9 @@ begin
 end $$;
 comment on function api.set_partner_branding(jsonb, jsonb) is
   'POST /partner/branding: replaces the fields that were sent. A primary_color brings light and dark, if it can be read there.';
-select private.expose('api.set_partner_branding(jsonb, jsonb)');
 
 create function api.set_partner_logo(caller jsonb, logo jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   png   constant bytea := decode(logo ->> 'png', 'base64');
@@ -58,11 +53,9 @@ begin
 end $$;
 comment on function api.set_partner_logo(jsonb, jsonb) is
   'Replaces the logo of a partner: {png, width, height}, png as base64 and written by us; png null for none. The ten before it are kept for mail that shows them.';
-select private.expose('api.set_partner_logo(jsonb, jsonb)');
 
 create function api.set_partner_iban(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -95,11 +88,9 @@ begin
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
   'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, same_iban}. Mails everybody who manages the partner. It does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, {as: ciphertext, same}, if the last four characters are equal.';
-select private.expose('api.set_partner_iban(jsonb, jsonb)');
 
 create function api.set_partner_return_url(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   sent constant text := nullif(btrim(input ->> 'return_url'), '');
@@ -117,11 +108,9 @@ begin
 end $$;
 comment on function api.set_partner_return_url(jsonb, jsonb) is
   'Sets where the partner''s sign-in links may lead back to, empty for nowhere: {return_url} to {ok}. False if private.return_root refuses it. On its pages only, by a person who has just signed in.';
-select private.expose('api.set_partner_return_url(jsonb, jsonb)');
 
 create function api.mint_partner_key(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   minted json;
@@ -134,11 +123,9 @@ begin
   return minted;
 end $$;
 comment on function api.mint_partner_key(jsonb, jsonb) is 'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
-select private.expose('api.mint_partner_key(jsonb, jsonb)');
 
 create function api.revoke_partner_key(caller jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   revoked boolean;
@@ -152,4 +139,3 @@ begin
   return json_build_object('ok', true, 'revoked', revoked);
 end $$;
 comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: ends the active key at once, if there is one.';
-select private.expose('api.revoke_partner_key(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.lock_payouts(exclusively boolean) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   key constant bigint := hashtextextended('payouts', 0);
@@ -18,7 +17,6 @@ comment on function private.lock_payouts(boolean) is
 
 create function private.lock_payouts_of(partner uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.lock_payouts(exclusively => false), pg_advisory_xact_lock(hashtextextended('payouts of ' || partner, 0));
@@ -28,7 +26,6 @@ comment on function private.lock_payouts_of(uuid) is
 
 create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text, to_owner uuid) returns private.posting
 language plpgsql immutable
-set search_path = ''
 as $$
 begin
   if amount > 0 then
@@ -42,7 +39,7 @@ comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) 
 create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return query
@@ -77,7 +74,7 @@ comment on function private.earned_of(uuid, text, uuid) is
 
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   made   uuid;
@@ -128,7 +125,7 @@ comment on function private.make_batch(private.payee[], numeric, text, uuid[]) i
 
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   ledger record;
@@ -147,7 +144,7 @@ comment on function private.return_lines(core.payout_lines[]) is 'Returns what t
 
 create function private.pay_lines(batch uuid) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   ledger record;
@@ -173,7 +170,6 @@ comment on function private.pay_lines(uuid) is 'Marks every line of a batch as p
 
 create function private.fail_line(line core.payout_lines, reason text) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.return_lines(array[line]), private.withdraw_statement(line);
@@ -191,7 +187,6 @@ comment on function private.fail_line(core.payout_lines, text) is
 
 create function private.working_day(day date, later int) returns date
 language sql immutable
-set search_path = ''
 as $$
   select max(w.day) from (
     select d::date as day from generate_series(working_day.day + 1, working_day.day + 3 + 2 * later, interval '1 day') d
@@ -201,7 +196,7 @@ comment on function private.working_day(date, int) is 'So many working days afte
 
 create function private.notify_payments(batch uuid, kind text) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   expected constant jsonb := case kind when 'payout_sent' then
@@ -220,7 +215,7 @@ comment on function private.notify_payments(uuid, text) is
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return query

@@ -3,7 +3,7 @@
 create function private.check_payouts(tenant uuid)
 returns table (what text, expected numeric, found numeric, wrong bigint, example text)
 language sql stable
-set search_path = '' set enable_nestloop = off
+set enable_nestloop = off
 as $$
   with part as materialized (
     select p.*, l.status, l.payee_id as line_payee_id

@@ -2,7 +2,6 @@
 
 create function private.payout_batch_row(batch core.payout_batches) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'batch_id', batch.id, 'status', batch.status, 'lines', t.lines, 'amount_eur', t.amount, 'paid', t.paid, 'paid_eur', t.paid_amount,
@@ -20,7 +19,6 @@ comment on function private.payout_batch_row(core.payout_batches) is 'A batch as
 
 create function private.payout_line_row(line core.payout_lines) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'line_id', line.id, 'reference', private.payment_reference(line.id), 'payee', line.payee_id, 'partner_slug', p.slug, 'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
@@ -35,7 +33,6 @@ comment on function private.payout_line_row(core.payout_lines) is 'A line as the
 
 create function private.payout_batch_named(named text) returns core.payout_batches
 language plpgsql
-set search_path = ''
 as $$
 declare
   batch core.payout_batches;
@@ -50,7 +47,6 @@ comment on function private.payout_batch_named(text) is 'The batch with this id,
 
 create function private.read_minimum(input jsonb) returns numeric
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   minimum constant numeric := private.as_decimal(coalesce(input ->> 'minimum', '5'), 2);
@@ -64,7 +60,6 @@ comment on function private.read_minimum(jsonb) is 'The least amount in euro tha
 
 create function ops.payout_due(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (
@@ -75,11 +70,9 @@ begin
 end $$;
 comment on function ops.payout_due(jsonb) is
   'The payees of a batch, with their encrypted IBANs and those of their failed payments: {minimum?} to {payees}. The holder of the keys judges these, for payout_prepare.';
-select private.expose_ops('ops.payout_due(jsonb)');
 
 create function ops.payout_prepare(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   login   constant text := private.operator_login();
@@ -121,11 +114,9 @@ begin
 end $$;
 comment on function ops.payout_prepare(jsonb) is
   'Prepares a batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed, problem}]} to {changed, batch, left_out, payees}. judged says what is wrong with the IBAN of each payee of payout_due, or null. payees names who is left out, with the reason.';
-select private.expose_ops('ops.payout_prepare(jsonb)');
 
 create function ops.payout_approve(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   login   constant text := private.operator_login();
@@ -147,11 +138,9 @@ begin
 end $$;
 comment on function ops.payout_approve(jsonb) is
   'Lets a batch go to the bank, by another person than the one who prepared it: {batch} to {changed, batch}.';
-select private.expose_ops('ops.payout_approve(jsonb)');
 
 create function ops.payout_export(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   again constant boolean := coalesce((input ->> 'again')::boolean, false);
@@ -177,11 +166,9 @@ begin
 end $$;
 comment on function ops.payout_export(jsonb) is
   'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. For an exported batch, with again and a reason: {batch, file}, as payout_keep_file got it.';
-select private.expose_ops('ops.payout_export(jsonb)');
 
 create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   batch core.payout_batches;
@@ -202,17 +189,14 @@ begin
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
   'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
-select private.expose_ops('ops.payout_keep_file(jsonb)');
 
 create function private.line_id_of(named text) returns uuid
 language sql immutable
-set search_path = ''
 as $$ select private.as_uuid(regexp_replace(named, '^(.{8})(.{4})(.{4})(.{4})(.{12})$', '\1-\2-\3-\4-\5')) $$;
 comment on function private.line_id_of(text) is 'The id of a line, as itself or as the bank''s EndToEndId, without dashes.';
 
 create function private.fail_lines(ids text[], reason text) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   named  text;
@@ -242,7 +226,6 @@ comment on function private.fail_lines(text[], text) is
 
 create function ops.payout_settle(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   failed constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'failed', '[]')));
@@ -275,11 +258,9 @@ begin
 end $$;
 comment on function ops.payout_settle(jsonb) is
   'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The failed lines go back to the balances. Every other line of the batch is paid.';
-select private.expose_ops('ops.payout_settle(jsonb)');
 
 create function ops.payout_cancel(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   reason  constant text := private.operator_reason(input ->> 'reason');
@@ -304,11 +285,9 @@ begin
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_cancel(jsonb) is 'Returns what a batch took, before it was exported: {batch, reason} to {changed, batch}.';
-select private.expose_ops('ops.payout_cancel(jsonb)');
 
 create function ops.payout_release(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   reason  constant text := private.operator_reason(input ->> 'reason');
@@ -344,11 +323,9 @@ begin
 end $$;
 comment on function ops.payout_release(jsonb) is
   'Lets the IBANs of failed payments be paid again: {payee, reason} to {changed, line}, the last of those lines. payee is an account id, or a partner''s slug or id.';
-select private.expose_ops('ops.payout_release(jsonb)');
 
 create function ops.payout_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('batches', coalesce(json_agg(private.payout_batch_row(b) order by b.prepared_at desc, b.id), '[]'))
     from (select * from core.payout_batches b
@@ -356,11 +333,9 @@ as $$
            order by b.prepared_at desc, b.id limit coalesce((input ->> 'limit')::int, 50)) b
 $$;
 comment on function ops.payout_list(jsonb) is 'Batches, newest first: {status?, limit?} to {batches}.';
-select private.expose_ops('ops.payout_list(jsonb)');
 
 create function ops.payout_show(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   batch core.payout_batches;
@@ -377,11 +352,9 @@ begin
 end $$;
 comment on function ops.payout_show(jsonb) is
   'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. It names people, so it leaves an audit row.';
-select private.expose_ops('ops.payout_show(jsonb)');
 
 create function ops.payout_overview(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account core.accounts;
@@ -392,4 +365,3 @@ begin
   return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
 end $$;
 comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It is of a person, so it leaves an audit row.';
-select private.expose_ops('ops.payout_overview(jsonb)');

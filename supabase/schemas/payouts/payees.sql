@@ -2,7 +2,6 @@
 
 create function private.sepa_name(name text) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   -- letters come apart from their accents, which go
@@ -23,7 +22,7 @@ comment on function private.sepa_name(text) is
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
+set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
 as $$
 begin
   return query
@@ -48,7 +47,7 @@ comment on function private.payable_balances(uuid[]) is
 
 create function private.spent_bookings() returns uuid[]
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return array(
@@ -64,7 +63,7 @@ comment on function private.spent_bookings() is
 
 create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -96,7 +95,7 @@ comment on function private.may_yield(uuid, uuid, uuid[]) is
 
 create function private.partner_may_yield(partner uuid, spent uuid[]) returns boolean
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
@@ -108,7 +107,7 @@ comment on function private.partner_may_yield(uuid, uuid[]) is 'Whether a partne
 
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
+set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
 as $$
 declare
   spent constant uuid[] := case when minimum > 0 then private.spent_bookings() else '{}' end;

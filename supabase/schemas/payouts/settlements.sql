@@ -4,7 +4,7 @@ create function private.settlements(partner uuid, client uuid, query jsonb)
 returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text, payment_reference text,
                created_at timestamptz, paid_at timestamptz)
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   wanted  int    := (query ->> 'limit')::int + 1;
@@ -51,7 +51,6 @@ grant execute on function private.settlements(uuid, uuid, jsonb) to api_owner;
 
 create function api.list_settlements(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'cpo');
@@ -68,11 +67,9 @@ begin
 end $$;
 comment on function api.list_settlements(jsonb, jsonb) is
   'GET /v1/settlements: {limit, offset, payment_reference, cpo_external_ref} to a page of settlements, newest payment first.';
-select private.expose('api.list_settlements(jsonb, jsonb)');
 
 create function api.write_settlements(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'cpo');
@@ -85,4 +82,3 @@ begin
      where p.ordinality <= (query ->> 'limit')::int);
 end $$;
 comment on function api.write_settlements(jsonb, jsonb) is 'GET /v1/settlements.csv: the same as list_settlements, as {csv}, without formulas.';
-select private.expose('api.write_settlements(jsonb, jsonb)');

@@ -2,18 +2,15 @@
 
 create function api.get_profile(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'user');
   return (select json_build_object('email', p.email, 'name', p.name) from private.user_profile(private.user_id()) p);
 end $$;
 comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
-select private.expose('api.get_profile(jsonb)');
 
 create function private.own_chargers() returns json
 language sql stable
-set search_path = ''
 as $$
   select coalesce(json_agg(json_strip_nulls(json_build_object(
            'id', h.id,
@@ -34,33 +31,27 @@ as $$
    where h.user_id = private.user_id() and h.status = 'active'
 $$;
 comment on function private.own_chargers() is 'The chargers of this transaction''s person, newest first, each with its running session.';
-grant execute on function private.own_chargers() to api_owner;
 
 create function api.list_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'user');
   return json_build_object('chargers', private.own_chargers());
 end $$;
 comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with its running session.';
-select private.expose('api.list_own_chargers(jsonb)');
 
 create function api.read_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(), 'chargers', private.own_chargers());
 end $$;
 comment on function api.read_own_chargers(jsonb) is 'A person''s chargers, as their own pages show them: {email, accounts, chargers}.';
-select private.expose('api.read_own_chargers(jsonb)');
 
 create function api.remove_own_charger(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   removed uuid;
@@ -76,11 +67,9 @@ begin
 end $$;
 comment on function api.remove_own_charger(jsonb, jsonb) is
   'A person removes a charger: {id} to {removed}. What it charged stays and counts; it can no longer connect. A second time changes nothing.';
-select private.expose('api.remove_own_charger(jsonb, jsonb)');
 
 create function api.register_own_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account    uuid;
@@ -107,4 +96,3 @@ begin
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
   'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, if there is one.';
-select private.expose('api.register_own_charger(jsonb, jsonb)');

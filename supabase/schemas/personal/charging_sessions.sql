@@ -2,7 +2,6 @@
 
 create function private.charging_session_row(session core.charging_sessions) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'id', session.id,
@@ -19,11 +18,9 @@ as $$
       on m.partner_id = session.partner_id and m.connection_id = session.connection_id and m.period = session.month
    where h.partner_id = session.partner_id and h.id = session.charger_id
 $$;
-grant execute on function private.charging_session_row(core.charging_sessions) to api_owner;
 
 create function api.list_own_charging_sessions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   page_limit  constant int         := (query ->> 'limit')::int;
@@ -53,4 +50,3 @@ begin
 end $$;
 comment on function api.list_own_charging_sessions(jsonb, jsonb) is
   'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';
-select private.expose('api.list_own_charging_sessions(jsonb, jsonb)');

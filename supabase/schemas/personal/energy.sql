@@ -2,7 +2,6 @@
 
 create function private.own_counted_months(since date, until date) returns table (month date, kwh numeric, ere numeric)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return query
@@ -19,7 +18,6 @@ grant execute on function private.own_counted_months(date, date) to api_owner;
 
 create function private.signed_months(since date, until date) returns table (month date, kwh numeric, sessions bigint)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   if private.signatory() is null then
@@ -39,7 +37,6 @@ grant execute on function private.signed_months(date, date) to api_owner;
 
 create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return query
@@ -57,11 +54,9 @@ begin
 end $$;
 comment on function private.own_months(date, date) is
   'What this transaction''s person charged by month, by own chargers and CPO deliveries, with its ERE, exact. since inclusive, until exclusive.';
-grant execute on function private.own_months(date, date) to api_owner;
 
 create function api.get_energy(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'user');
@@ -76,11 +71,9 @@ begin
     from private.own_months('-infinity', 'infinity') m);
 end $$;
 comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
-select private.expose('api.get_energy(jsonb)');
 
 create function private.forecast_kwh(this_month date) returns numeric
 language sql stable
-set search_path = ''
 as $$
   with counted as materialized (
     select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date)
@@ -97,12 +90,10 @@ as $$
    group by t.average
 $$;
 comment on function private.forecast_kwh(date) is 'The kWh that will count this year: those that do already, and the trailing average for its rest.';
-grant execute on function private.forecast_kwh(date) to api_owner;
 
 create function private.own_quarters(year int)
 returns table (quarter int, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return query
@@ -126,7 +117,6 @@ grant execute on function private.own_quarters(int) to api_owner;
 
 create function private.own_ere_position(year int) returns json
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   this_month constant date := date_trunc('month', private.today());
@@ -162,15 +152,12 @@ begin
 end $$;
 comment on function private.own_ere_position(int) is
   'The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid once all that was sold is.';
-grant execute on function private.own_ere_position(int) to api_owner;
 
 create function api.get_ere_position(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'user');
   return private.own_ere_position(extract(year from private.today())::int);
 end $$;
 comment on function api.get_ere_position(jsonb) is 'GET /ere-position: the current year and its quarters so far.';
-select private.expose('api.get_ere_position(jsonb)');

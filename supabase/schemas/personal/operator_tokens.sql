@@ -2,7 +2,6 @@
 
 create function private.token_row(token uuid) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
            'id', p.id, 'kind', 'personal', 'user_id', p.user_id, 'email', (private.user_profile(p.user_id)).email,
@@ -25,7 +24,6 @@ comment on function private.token_row(uuid) is
 
 create function private.newest_tokens(person uuid, size int) returns table (id uuid, created_at timestamptz)
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   if person is null then
@@ -46,7 +44,6 @@ comment on function private.newest_tokens(uuid, int) is 'The newest personal tok
 
 create function ops.token_list(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   person uuid;
@@ -63,11 +60,9 @@ begin
 end $$;
 comment on function ops.token_list(jsonb) is
   'Personal tokens and applications'' grants, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
-select private.expose_ops('ops.token_list(jsonb)');
 
 create function ops.token_revoke(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   token   constant uuid := private.as_uuid(input ->> 'token');
@@ -99,4 +94,3 @@ begin
     'token', private.token_row(token));
 end $$;
 comment on function ops.token_revoke(jsonb) is 'Ends a personal token, or an application''s grant, at once: {token} to {changed, token}.';
-select private.expose_ops('ops.token_revoke(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.own_balance() returns numeric
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)), 0) from core.accounts a where a.user_id = private.user_id());
@@ -12,7 +11,6 @@ grant execute on function private.own_balance() to api_owner;
 
 create function private.own_end() returns json
 language sql stable
-set search_path = ''
 as $$
   with month as (select date_trunc('month', private.today())::date as began)
   select json_build_object(
@@ -35,22 +33,18 @@ as $$
 $$;
 comment on function private.own_end() is
   'What closing the account means for this transaction''s person: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh, iban_missing, kept_until}. Without accounts nothing is kept. lost_kwh, of months before this one, would count if their unsubmitted or rejected registration were approved first. month_kwh, of this month, is lost in any case.';
-grant execute on function private.own_end() to api_owner;
 
 create function api.read_own_end(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'end', private.own_end());
 end $$;
 comment on function api.read_own_end(jsonb) is 'What closing a person''s account means: {email, end}.';
-select private.expose('api.read_own_end(jsonb)');
 
 create function api.export_own_data(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   house  constant uuid := private.house();
@@ -94,11 +88,9 @@ begin
 end $$;
 comment on function api.export_own_data(jsonb) is
   'Everything of a person under their name, as one document. Ten years of sessions are some three megabytes.';
-select private.expose('api.export_own_data(jsonb)');
 
 create function private.close_login(person uuid) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   held uuid;
@@ -126,7 +118,6 @@ grant execute on function private.close_login(uuid) to api_owner;
 
 create function private.say_farewell(person uuid, ending json, input jsonb) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   tenant  constant uuid := private.partner_id();
@@ -146,7 +137,6 @@ grant execute on function private.say_farewell(uuid, json, jsonb) to api_owner;
 
 create function api.close_own_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   person     uuid;
@@ -184,4 +174,3 @@ begin
 end $$;
 comment on function api.close_own_account(jsonb, jsonb) is
   'A person closes their account: {operator, key, mail}, operator as private.leave_partner takes it. Mandates end, chargers and credentials go, and what they are owed is paid without a minimum. Answers {closed, end}; closed is false if there is money and no IBAN. They are mailed what it meant, and the partner that brought them cannot invite them again. Refused with recent_sign_in_required a quarter of an hour after signing in. docs/retention.md says what is kept.';
-select private.expose('api.close_own_account(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.own_draft(account uuid) returns uuid
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select d.id from core.drafts d where d.user_id = private.user_id() and d.account_id = account and d.status = 'active'
@@ -14,7 +13,6 @@ grant execute on function private.own_draft(uuid) to api_owner;
 
 create function private.own_drafts() returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active');
@@ -24,7 +22,6 @@ grant execute on function private.own_drafts() to api_owner;
 
 create function private.own_brand() returns jsonb
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select jsonb_build_object('partner_id', p.id, 'name', private.partner_display_name(p), 'source', a.source, 'since', a.attached_month)
@@ -37,7 +34,6 @@ grant execute on function private.own_brand() to api_owner;
 
 create function private.own_accounts() returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object(
            'account_id', a.id,
@@ -71,7 +67,6 @@ grant execute on function private.own_accounts() to api_owner;
 
 create function private.own_prices(year int) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object(
     -- ERE are sold for each tenant; who has accounts in several is told the price of the service's own
@@ -89,7 +84,6 @@ grant execute on function private.own_prices(int) to api_owner;
 
 create function private.own_years() returns json
 language sql stable
-set search_path = ''
 as $$
   select json_agg(y order by y desc)
     from (select least((select min(m.month) from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0),
@@ -97,11 +91,9 @@ as $$
          generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
 $$;
 comment on function private.own_years() is 'The years from the first charging of this transaction''s person to this one, newest first.';
-grant execute on function private.own_years() to api_owner;
 
 create function private.own_name() returns text
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return coalesce((private.user_profile(private.user_id())).name, (
@@ -114,7 +106,6 @@ grant execute on function private.own_name() to api_owner;
 
 create function private.own_left_out(year int) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object(
            'month', d.period, 'kwh', d.total_kwh - coalesce(k.accepted_kwh, 0),
@@ -140,7 +131,6 @@ grant execute on function private.own_left_out(int) to api_owner;
 
 create function private.own_payouts() returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
                                              'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
@@ -159,7 +149,6 @@ grant execute on function private.own_payouts() to api_owner;
 
 create function private.own_overviews() returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select coalesce(json_agg(json_build_object('account_id', a.id, 'year', y.year) order by y.year desc, a.created_at, a.id), '[]')
     from private.own_account_rows() a cross join lateral private.overview_years(a) y (year)
@@ -170,7 +159,6 @@ grant execute on function private.own_overviews() to api_owner;
 
 create function private.own_account(account uuid) returns core.accounts
 language sql stable security definer
-set search_path = ''
 as $$ select a from private.own_account_rows() a where a.id = account $$;
 comment on function private.own_account(uuid) is
   'An account of this transaction''s person; null if it is not theirs. Definer, as private.own_accounts.';
@@ -178,7 +166,6 @@ grant execute on function private.own_account(uuid) to api_owner;
 
 create function private.own_mandates() returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select coalesce(json_agg(m.shown order by m.signed_at desc), '[]')
     from (select m.signed_at, private.shown_mandate(m) || jsonb_build_object('connection_id', m.connection_id) as shown
@@ -193,7 +180,6 @@ grant execute on function private.own_mandates() to api_owner;
 
 create function api.read_own_overview(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   year constant int := extract(year from private.today());
@@ -209,11 +195,9 @@ begin
 end $$;
 comment on function api.read_own_overview(jsonb) is
   'What a person sees first: {email, name, year, months, position, prices, accounts}.';
-select private.expose('api.read_own_overview(jsonb)');
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   year        constant int    := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
@@ -244,11 +228,9 @@ begin
 end $$;
 comment on function api.read_own_charging(jsonb, jsonb) is
   'A person''s charging in a year by month, and a page of one month''s sessions: {year, month, limit, offset} to {email, year, years, months, left_out, sessions, has_more}. Without a month there are no sessions.';
-select private.expose('api.read_own_charging(jsonb, jsonb)');
 
 create function api.read_own_earnings(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   year constant int := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
@@ -267,11 +249,9 @@ begin
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
   'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts, overviews}.';
-select private.expose('api.read_own_earnings(jsonb, jsonb)');
 
 create function api.read_own_mandates(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
@@ -282,11 +262,9 @@ begin
 end $$;
 comment on function api.read_own_mandates(jsonb) is
   'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
-select private.expose('api.read_own_mandates(jsonb)');
 
 create function api.read_own_document(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account core.accounts;
@@ -308,11 +286,9 @@ begin
 end $$;
 comment on function api.read_own_document(jsonb, jsonb) is
   'A document of a person: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to private.kept_document. Other people''s are not found.';
-select private.expose('api.read_own_document(jsonb, jsonb)');
 
 create function api.open_own_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   draft uuid;
@@ -328,4 +304,3 @@ begin
 end $$;
 comment on function api.open_own_claim(jsonb, jsonb) is
   'Takes a person to the claim pages of their account: {account_id} to {draft_id}. Moving money or ending the mandate there still needs a mailed code.';
-select private.expose('api.open_own_claim(jsonb, jsonb)');

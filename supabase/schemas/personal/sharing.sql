@@ -2,7 +2,6 @@
 
 create function private.own_applications() returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (
@@ -27,7 +26,6 @@ grant execute on function private.own_applications() to api_owner;
 
 create function private.end_application(person uuid, client uuid) returns boolean
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   ended boolean := false;
@@ -45,7 +43,6 @@ grant execute on function private.end_application(uuid, uuid) to api_owner;
 
 create function private.own_cpos() returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select coalesce(json_agg(n.name order by n.name), '[]')
     from (select distinct p.name from private.own_account_rows() a join core.partners p on p.id = a.partner_id where a.client_id is not null) n
@@ -56,7 +53,6 @@ grant execute on function private.own_cpos() to api_owner;
 
 create function api.read_own_sharing(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
@@ -67,11 +63,9 @@ begin
     'applications', private.own_applications());
 end $$;
 comment on function api.read_own_sharing(jsonb) is 'Who sees what of a person: {email, partner, cpos, applications}.';
-select private.expose('api.read_own_sharing(jsonb)');
 
 create function api.stop_sharing(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
@@ -79,11 +73,9 @@ begin
 end $$;
 comment on function api.stop_sharing(jsonb, jsonb) is
   'A person stops sharing with the partner that brought them: {partner_id} to {ended}. Their draft stays active, and the months before still count for the partner. A second time changes nothing.';
-select private.expose('api.stop_sharing(jsonb, jsonb)');
 
 create function api.stop_application(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
@@ -91,4 +83,3 @@ begin
 end $$;
 comment on function api.stop_application(jsonb, jsonb) is
   'A person takes back what they allowed an application: {client_id} to {ended}. Its tokens end at once. A second time changes nothing.';
-select private.expose('api.stop_application(jsonb, jsonb)');

@@ -5,7 +5,6 @@
 
 create function private.signed_accounts(address text) returns setof core.accounts
 language plpgsql stable security definer rows 1
-set search_path = ''
 as $$
 begin
   return query
@@ -26,7 +25,6 @@ comment on function private.signed_accounts(text) is
 
 create function private.signs(address text) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$ begin return exists (select from private.signed_accounts(address)); end $$;
 comment on function private.signs(text) is
   'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
@@ -34,7 +32,6 @@ grant execute on function private.signs(text) to api_owner;
 
 create function private.own_account_rows() returns setof core.accounts
 language plpgsql stable security definer rows 1
-set search_path = ''
 as $$
 begin
   if private.user_id() is not null then
@@ -49,7 +46,6 @@ comment on function private.own_account_rows() is
 
 create function private.own_email() returns text
 language plpgsql stable security definer
-set search_path = ''
 as $$ begin return coalesce((private.user_profile(private.user_id())).email, private.signatory()); end $$;
 comment on function private.own_email() is
   'The address of this transaction''s person, of their login if they have one. Definer, because logins belong to Supabase Auth.';
@@ -57,7 +53,6 @@ grant execute on function private.own_email() to api_owner;
 
 create function private.enter_signed_account(account uuid) returns core.accounts
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   signed core.accounts;
@@ -75,7 +70,6 @@ grant execute on function private.enter_signed_account(uuid) to api_owner;
 
 create function private.enter_signed_document(mandate uuid, line uuid, part uuid) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account uuid;
@@ -94,7 +88,6 @@ grant execute on function private.enter_signed_document(uuid, uuid, uuid) to api
 
 create function api.send_account_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   address text;
@@ -116,11 +109,9 @@ begin
 end $$;
 comment on function api.send_account_code(jsonb, jsonb) is
   'Mails a signatory the code to change the IBAN of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';
-select private.expose('api.send_account_code(jsonb, jsonb)');
 
 create function api.read_signed_account(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account core.accounts;
@@ -137,11 +128,9 @@ begin
 end $$;
 comment on function api.read_signed_account(jsonb, jsonb) is
   'An account that the service pays, for its signatory to change the IBAN: {account_id, token_hash} to {email, partner_id, partner_name, iban_last4, code_sent}.';
-select private.expose('api.read_signed_account(jsonb, jsonb)');
 
 create function api.change_signed_iban(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account core.accounts;
@@ -170,11 +159,9 @@ begin
 end $$;
 comment on function api.change_signed_iban(jsonb, jsonb) is
   'A signatory changes the IBAN, by a code mailed for it: {account_id, partner_id, token_hash, code_hash, key, iban}. partner_id is the tenant that the IBAN was encrypted for. They are told by mail, and no money goes there for 48 hours.';
-select private.expose('api.change_signed_iban(jsonb, jsonb)');
 
 create function api.renew_signed_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   account    core.accounts;
@@ -198,11 +185,9 @@ begin
 end $$;
 comment on function api.renew_signed_mandate(jsonb, jsonb) is
   'Gives a signatory a link to sign again, from 1 November of the last year on: {account_id, connection_id, new_token_hash}. Ten a day. Refused with link_not_open before.';
-select private.expose('api.renew_signed_mandate(jsonb, jsonb)');
 
 create function private.enter_signed_connection(connection uuid) returns core.accounts
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   return private.enter_signed_account((
@@ -216,7 +201,6 @@ grant execute on function private.enter_signed_connection(uuid) to api_owner;
 
 create function private.enter_signed_mandate(caller jsonb, request jsonb, out account core.accounts, out address text)
 language plpgsql
-set search_path = ''
 as $$
 declare
   connection constant uuid := (request ->> 'connection_id')::uuid;
@@ -233,11 +217,9 @@ begin
 end $$;
 comment on function private.enter_signed_mandate(jsonb, jsonb) is
   'Enters the tenant of a connection, {connection_id}, whose mandate the signatory signed; returns account and address. One request at a time. Refused with account_not_found if it is not theirs, link_not_open if nothing is signed.';
-grant execute on function private.enter_signed_mandate(jsonb, jsonb) to api_owner;
 
 create function api.read_signed_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   entered    record;
@@ -255,11 +237,9 @@ begin
 end $$;
 comment on function api.read_signed_mandate(jsonb, jsonb) is
   'What withdrawing the mandate for a connection would mean: {connection_id, token_hash} to {email, partner_name, ean_code, registration_status, renewed_until, withdrawal, code_sent}; withdrawal as private.withdrawal_means.';
-select private.expose('api.read_signed_mandate(jsonb, jsonb)');
 
 create function api.send_withdrawal_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   entered record;
@@ -275,11 +255,9 @@ begin
 end $$;
 comment on function api.send_withdrawal_code(jsonb, jsonb) is
   'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';
-select private.expose('api.send_withdrawal_code(jsonb, jsonb)');
 
 create function api.withdraw_signed_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   entered record;
@@ -305,4 +283,3 @@ begin
 end $$;
 comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
   'A signatory withdraws the mandate for a connection, by a code mailed for it: {connection_id, token_hash, code_hash, key}. The whole months before it count. The signatory and the partner''s managers are told by mail, the client by its event.';
-select private.expose('api.withdraw_signed_mandate(jsonb, jsonb)');

@@ -2,49 +2,40 @@
 
 create function private.token_row(token core.personal_tokens) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'id', token.id, 'name', token.name, 'scopes', token.scopes, 'last4', token.last4, 'created_at', private.iso(token.created_at),
     'expires_at', private.iso(token.expires_at), 'last_used_at', private.iso(token.last_used_at))
 $$;
-grant execute on function private.token_row(core.personal_tokens) to api_owner;
 
 create function private.own_tokens() returns json
 language sql stable
-set search_path = ''
 as $$
   select coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]')
     from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null
 $$;
 comment on function private.own_tokens() is 'The tokens of this transaction''s person that are not revoked, newest first; never the token itself.';
-grant execute on function private.own_tokens() to api_owner;
 
 create function api.list_personal_tokens(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
   return json_build_object('tokens', private.own_tokens());
 end $$;
 comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
-select private.expose('api.list_personal_tokens(jsonb)');
 
 create function api.read_own_tokens(caller jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'session');
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'tokens', private.own_tokens());
 end $$;
 comment on function api.read_own_tokens(jsonb) is 'A person''s tokens, as their own pages show them: {email, tokens}.';
-select private.expose('api.read_own_tokens(jsonb)');
 
 create function api.create_personal_token(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   token   core.personal_tokens;
@@ -76,11 +67,9 @@ begin
 end $$;
 comment on function api.create_personal_token(jsonb, jsonb) is
   'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. To last longer than a year it needs a sign-in of the last 15 minutes. The token itself never reaches the database.';
-select private.expose('api.create_personal_token(jsonb, jsonb)');
 
 create function api.revoke_personal_token(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   token core.personal_tokens;
@@ -97,4 +86,3 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_personal_token(jsonb, jsonb) is 'DELETE /tokens/{id}: acts at once; a second time changes nothing.';
-select private.expose('api.revoke_personal_token(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function ops.retention_preview(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   counts jsonb := '[]';
@@ -21,18 +20,14 @@ begin
   return json_build_object('before', private.retention_border(), 'kinds', counts);
 end $$;
 comment on function ops.retention_preview(jsonb) is 'What retention would delete now: {} to {before, kinds: [{kind, rows}]}. Nothing is changed.';
-select private.expose_ops('ops.retention_preview(jsonb)');
 
 create function ops.retention_kinds(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$ select json_build_object('before', private.retention_border(), 'kinds', private.retention_kinds()) $$;
 comment on function ops.retention_kinds(jsonb) is 'The kinds of data in the order in which retention deletes them: {} to {before, kinds}.';
-select private.expose_ops('ops.retention_kinds(jsonb)');
 
 create function ops.retention_step(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   deleted int;
@@ -47,4 +42,3 @@ begin
   return json_build_object('kind', input ->> 'kind', 'rows', deleted);
 end $$;
 comment on function ops.retention_step(jsonb) is 'Deletes about this many rows of a kind, whole things only: {kind, size} to {kind, rows}.';
-select private.expose_ops('ops.retention_step(jsonb)');

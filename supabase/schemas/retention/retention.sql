@@ -3,19 +3,16 @@
 
 create function private.retention_border() returns date
 language sql stable
-set search_path = ''
 as $$ select make_date(extract(year from private.today())::int - 6, 1, 1) $$;
 comment on function private.retention_border() is 'Data from before this day may be deleted: on 1 January 2033 data from before 2027.';
 
 create function private.dutch_midnight(day date) returns timestamptz
 language sql stable
-set search_path = ''
 as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
 
 -- Deletion leaves balances as they are: they are closed into an account of the tenant, or carried forward from it.
 create function private.close_balances(tenant uuid, owners uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.post(tenant, array_agg(case when b.balance > 0
@@ -31,7 +28,6 @@ comment on function private.close_balances(uuid, uuid[]) is 'Moves the balances 
 -- What was tampered with is named, and stays. The transaction that deletes the evidence also checks it, and nobody writes in between.
 create function private.hold_books() returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.lock_payouts(exclusively => true);
@@ -45,7 +41,6 @@ comment on function private.hold_books() is 'Until the transaction ends nobody e
 
 create function private.require_agreement(tenant uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   found record;
@@ -62,7 +57,6 @@ comment on function private.require_agreement(uuid) is
 
 create function private.delete_due(of_kind text, border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   deletion core.deletions;
@@ -84,7 +78,6 @@ comment on function private.delete_due(text, date, int) is
 
 create function private.sweep(of_kind text, size int default null) returns int
 language sql security definer
-set search_path = ''
 as $$ select private.delete_due(of_kind, null, size) $$;
 comment on function private.sweep(text, int) is
   'What the worker deletes of a kind. Without a border, nothing is before it: what is kept for years stays. Definer: every tenant at once.';
@@ -92,7 +85,6 @@ grant execute on function private.sweep(text, int) to api_owner;
 
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   gone core.payout_lines[] := array(
@@ -131,7 +123,6 @@ end $$;
 
 create function private.forget_invoices(border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   gone    core.invoices[];
@@ -156,7 +147,6 @@ end $$;
 
 create function private.forget_bookings(border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -202,7 +192,6 @@ end $$;
 
 create function private.forget_sessions(border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   gone    core.charging_sessions[] := array(select s from core.charging_sessions s where s.month < border limit size for update skip locked);
@@ -220,7 +209,6 @@ end $$;
 
 create function private.forget_mandates(border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   gone core.mandates[] := array(
@@ -238,7 +226,6 @@ end $$;
 
 create function private.forget_accounts(border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   gone        core.accounts[];
@@ -285,7 +272,6 @@ end $$;
 
 create function private.forget_log(of_log text, border date, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   chain   core.audit_chains;
@@ -339,7 +325,6 @@ comment on function private.forget_log(text, date, int) is
 
 create function private.carry_forward(tenant uuid, entries bigint[], upto bigint) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.post(tenant, array_agg(case when n.amount > 0
@@ -360,7 +345,6 @@ comment on function private.carry_forward(uuid, bigint[], bigint) is
 
 create function private.retention_step(kind text, size int) returns int
 language plpgsql
-set search_path = ''
 as $$
 declare
   border constant date := private.retention_border();
@@ -385,6 +369,5 @@ comment on function private.retention_step(text, int) is
 
 create function private.retention_kinds() returns text[]
 language sql immutable
-set search_path = ''
 as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
 comment on function private.retention_kinds() is 'The kinds in order of deletion: a kind goes before what it refers to.';

@@ -3,7 +3,7 @@
 create function private.split_sale(sale core.sales)
 returns table (row_id uuid, ere numeric, gross numeric)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   -- whole numbers from here on: millionths of an ERE, and cents
@@ -38,7 +38,7 @@ comment on function private.split_sale(core.sales) is
 
 create function private.allocate_sale(sale core.sales) returns int
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   postings private.posting[];

@@ -2,7 +2,6 @@
 
 create function private.sale_row(sale core.sales) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'sale_id', sale.id, 'reference', sale.reference, 'booking_id', sale.booking_id,
@@ -23,7 +22,6 @@ comment on function private.sale_row(core.sales) is 'A sale as the operator sees
 
 create function private.sale_named(input jsonb) returns core.sales
 language plpgsql
-set search_path = ''
 as $$
 declare
   named      constant text := input ->> 'sale';
@@ -46,7 +44,6 @@ comment on function private.sale_named(jsonb) is
 
 create function private.sellable_ere(booking core.bookings) returns numeric
 language sql stable
-set search_path = ''
 as $$
   select least(private.balance(booking.partner_id, 'ERE', 'unsold', booking.id),
                booking.granted_ere - private.balance(booking.partner_id, 'ERE', 'sold', booking.id))
@@ -56,7 +53,6 @@ comment on function private.sellable_ere(core.bookings) is
 
 create function private.read_sale(booking core.bookings, input jsonb) returns core.sales
 language plpgsql
-set search_path = ''
 as $$
 declare
   ere   constant numeric := private.as_decimal(input ->> 'ere', 6);
@@ -85,7 +81,6 @@ comment on function private.read_sale(core.bookings, jsonb) is
 
 create function private.record_sale(booking core.bookings, wanted core.sales) returns core.sales
 language plpgsql
-set search_path = ''
 as $$
 declare
   sellable constant numeric := private.sellable_ere(booking);
@@ -109,7 +104,6 @@ comment on function private.record_sale(core.bookings, core.sales) is 'Records a
 
 create function ops.sale_record(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   booking core.bookings;
@@ -134,11 +128,9 @@ begin
 end $$;
 comment on function ops.sale_record(jsonb) is
   'Sells ERE of a booking and splits them over its rows: {booking, partner?, ere, price, buyer, reference, date?} to {changed, sale}. The same reference with the same values is a repeat.';
-select private.expose_ops('ops.sale_record(jsonb)');
 
 create function ops.sale_list(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner constant uuid := private.chosen_partner(input);
@@ -150,11 +142,9 @@ begin
              order by s.arrival desc limit coalesce((input ->> 'limit')::int, 50)) s);
 end $$;
 comment on function ops.sale_list(jsonb) is 'Sales, newest first: {booking?, partner?, limit?} to {sales}. booking is a booking id, a run id or a quarter.';
-select private.expose_ops('ops.sale_list(jsonb)');
 
 create function ops.sale_show(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   sale core.sales;
@@ -174,11 +164,9 @@ begin
                order by a.row_id limit coalesce((input ->> 'limit')::int, 1000)) a));
 end $$;
 comment on function ops.sale_show(jsonb) is 'A sale and its parts, by row id: {sale, partner?, limit?} to {sale, allocations}.';
-select private.expose_ops('ops.sale_show(jsonb)');
 
 create function ops.sale_reverse(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   reason constant text := private.operator_reason(input ->> 'reason');
@@ -197,4 +185,3 @@ begin
 end $$;
 comment on function ops.sale_reverse(jsonb) is
   'Takes back what of a sale is not paid out, or with recover all of it: {sale, partner?, reason, recover?} to {changed, reversed, paid_out, sale}.';
-select private.expose_ops('ops.sale_reverse(jsonb)');

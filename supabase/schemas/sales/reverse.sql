@@ -2,7 +2,7 @@
 
 create function private.paid_out_allocations(sale core.sales) returns uuid[]
 language plpgsql stable
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 begin
   if not exists (select from core.ledger_accounts a where a.partner_id = sale.partner_id and a.kind = 'payout') then
@@ -26,7 +26,7 @@ comment on function private.paid_out_allocations(core.sales) is
 
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
-set search_path = '' set plan_cache_mode = 'auto' set enable_seqscan = off
+set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   paid     uuid[] := private.paid_out_allocations(sale);

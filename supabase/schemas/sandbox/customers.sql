@@ -2,7 +2,6 @@
 
 create function private.own_customer(named text, key text, out account_id uuid, out user_id uuid)
 language sql stable security definer
-set search_path = ''
 as $$
   select a.id, a.user_id
     from core.attributions t
@@ -17,7 +16,6 @@ grant execute on function private.own_customer(text, text) to api_owner;
 
 create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
 language plpgsql
-set search_path = ''
 as $$
 begin
   select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
@@ -29,11 +27,9 @@ begin
 end $$;
 comment on function private.require_customer(text, text) is
   'private.own_customer, refused with customer_not_found if there is none; the transaction then acts as that person.';
-grant execute on function private.require_customer(text, text) to api_owner;
 
 create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   customer   record;
@@ -75,11 +71,9 @@ end $$;
 comment on function api.connect_virtual_charger(jsonb, jsonb) is
   'POST /sandbox/v1/customers/{id}/chargers: {id, key, profile: {mid, catalog_charger_id, wh_per_session, sessions_per_week, power_kw, since}}. '
   'The same profile again is the same charger. Its sessions are collected by api.sync_customer.';
-select private.expose('api.connect_virtual_charger(jsonb, jsonb)');
 
 create function api.sync_customer(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   customer record;
@@ -95,11 +89,9 @@ begin
 end $$;
 comment on function api.sync_customer(jsonb, jsonb) is
   'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of the customer up to now.';
-select private.expose('api.sync_customer(jsonb, jsonb)');
 
 create function private.review_due_registrations() returns bigint
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   connection core.connections;
@@ -129,7 +121,6 @@ grant execute on function private.review_due_registrations() to api_owner;
 
 create function api.review_customer(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   outcome    constant text := input ->> 'outcome';
@@ -160,4 +151,3 @@ begin
 end $$;
 comment on function api.review_customer(jsonb, jsonb) is
   'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, whatever gates are closed, so that each can be rehearsed. A registration is decided once.';
-select private.expose('api.review_customer(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.lock_bookings_of(tenant uuid, accounts uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform from core.bookings b
@@ -15,7 +14,6 @@ comment on function private.lock_bookings_of(uuid, uuid[]) is
 
 create function private.erase_entries(tenant uuid, causes text[], accounts uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   delete from core.ledger_entries e using unnest(causes) c (cause)
@@ -29,7 +27,6 @@ comment on function private.erase_entries(uuid, text[], uuid[]) is
 
 create function private.erase_payouts(tenant uuid, accounts uuid[], partners uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   gone   core.payout_lines[];
@@ -65,7 +62,6 @@ comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
 
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   gone     uuid[];
@@ -120,7 +116,6 @@ comment on function private.erase_bookings(uuid, uuid[]) is
 
 create function private.erase_books(partner uuid) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   accounts    constant uuid[] := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for update);

@@ -2,7 +2,6 @@
 
 create function private.is_nobody_elses(partner uuid, address text) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return not exists (
@@ -29,7 +28,6 @@ comment on function private.is_nobody_elses(uuid, text) is
 
 create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
 language sql stable security definer
-set search_path = ''
 as $$
   select m.* from core.mail_outbox m
    where m.status = 'captured' and (address is null or m.recipient = address)
@@ -49,7 +47,6 @@ grant execute on function private.captured_mail(uuid, text, int) to api_owner;
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
@@ -61,4 +58,3 @@ begin
 end $$;
 comment on function api.list_captured_mail(jsonb, jsonb) is
   'GET /sandbox/v1/mail: {to, limit, from} to {mail: [{id, captured_at, to, from, template, locale, content}]}, newest first. It has every mail written for the partner, also about its CPO accounts'' mandates, and its customers'' sign-in codes.';
-select private.expose('api.list_captured_mail(jsonb, jsonb)');

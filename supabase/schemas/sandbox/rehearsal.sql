@@ -2,7 +2,6 @@
 
 create function private.foreign_login(email text, partner uuid) returns boolean
 language sql stable security definer
-set search_path = ''
 as $$
   select exists (
     select from auth.users u
@@ -15,7 +14,6 @@ grant execute on function private.foreign_login(text, uuid) to api_owner;
 
 create function private.customer_standing(account uuid) returns jsonb
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (
@@ -37,7 +35,6 @@ grant execute on function private.customer_standing(uuid) to api_owner;
 
 create function api.find_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   named   constant text := input ->> 'id';
@@ -96,11 +93,9 @@ begin
 end $$;
 comment on function api.find_rehearsal(jsonb, jsonb) is
   'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}. Refuses at once a profile that cannot be connected. held: this lease has the draft, for 20 seconds or until leave; one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';
-select private.expose('api.find_rehearsal(jsonb, jsonb)');
 
 create function api.settle_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   ean   constant text := input ->> 'ean';
@@ -122,4 +117,3 @@ begin
 end $$;
 comment on function api.settle_rehearsal(jsonb, jsonb) is
   'Ends a draft in conflict as the pages would: {draft_id, ean | null}, refused as draft_not_claimable. It does so if the login is another partner''s or has an account, or the wanted EAN is in use. Before the address is proven, a free EAN replaces an uploaded one that is in use.';
-select private.expose('api.settle_rehearsal(jsonb, jsonb)');

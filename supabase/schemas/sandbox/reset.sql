@@ -2,7 +2,6 @@
 
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   house     constant uuid := private.house();
@@ -33,7 +32,6 @@ comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   house       constant uuid := private.house();
@@ -105,7 +103,6 @@ grant execute on function private.erase_customers(uuid, uuid[], text) to api_own
 
 create function api.reset_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   erased record;
@@ -120,11 +117,10 @@ begin
 end $$;
 comment on function api.reset_sandbox(jsonb, jsonb) is
   'POST /sandbox/v1/reset: {key}. Deletes the partner''s customers and drafts, and what was booked and sold of its CPO accounts, in one transaction. These accounts and their months, keys and settings stay.';
-select private.expose('api.reset_sandbox(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.reset_sandbox(jsonb, jsonb) to edge_slow;
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   erased record;
@@ -137,4 +133,3 @@ begin
 end $$;
 comment on function api.clear_fixture(jsonb, jsonb) is
   'Makes room for a fixture: {external_ref, email, key}. Deletes the drafts with that reference, their customers, and the opt-out of that address.';
-select private.expose('api.clear_fixture(jsonb, jsonb)');

@@ -3,7 +3,6 @@
 
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 declare
   started constant timestamptz := virtual.since::timestamp at time zone 'Europe/Amsterdam';
@@ -30,11 +29,9 @@ begin
 end $$;
 comment on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) is
   'The sessions of a virtual charger that ended since it was last collected, for private.ingest_charging_sessions. Always the same: the charger''s id decides when the n-th takes place.';
-grant execute on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) to api_owner;
 
 create function private.collect_charging_sessions(virtuals core.virtual_chargers[]) returns bigint
 language plpgsql
-set search_path = ''
 as $$
 declare
   sessions jsonb;
@@ -49,11 +46,9 @@ begin
 end $$;
 comment on function private.collect_charging_sessions(core.virtual_chargers[]) is
   'Collects what locked virtual chargers charged up to now, and returns how many sessions were new.';
-grant execute on function private.collect_charging_sessions(core.virtual_chargers[]) to api_owner;
 
 create function private.sync_virtual_chargers() returns bigint
 language plpgsql
-set search_path = ''
 as $$
 declare
   due     core.virtual_chargers[];
@@ -72,11 +67,9 @@ begin
 end $$;
 comment on function private.sync_virtual_chargers() is
   'Collects every virtual charger ten minutes after its last collection; with a worker each minute, within fifteen.';
-grant execute on function private.sync_virtual_chargers() to api_owner;
 
 create function private.virtual_charger_answer(virtual core.virtual_chargers) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return (
@@ -85,11 +78,9 @@ begin
       from core.chargers h join core.charger_models m on m.id = h.catalog_charger_id
      where h.partner_id = virtual.partner_id and h.id = virtual.charger_id);
 end $$;
-grant execute on function private.virtual_charger_answer(core.virtual_chargers) to api_owner;
 
 create function private.virtual_model(profile jsonb) returns core.charger_models
 language plpgsql
-set search_path = ''
 as $$
 declare
   model core.charger_models;
@@ -105,4 +96,3 @@ begin
   return model;
 end $$;
 comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.';
-grant execute on function private.virtual_model(jsonb) to api_owner;

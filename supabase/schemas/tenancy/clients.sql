@@ -2,15 +2,12 @@
 
 create function private.may_act_for_people(client core.oauth_clients) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$ begin return client.partner_id is null or private.active_partner(client.partner_id) is not null; end $$;
 comment on function private.may_act_for_people(core.oauth_clients) is
   'Whether an application may get and use tokens of people: not if its partner was deactivated.';
-grant execute on function private.may_act_for_people(core.oauth_clients) to api_owner;
 
 create function private.client_by_client_id(client_id text) returns core.oauth_clients
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   client core.oauth_clients;

@@ -3,7 +3,6 @@
 
 create function private.invitation_state(invitation core.manager_invitations) returns text
 language sql stable
-set search_path = ''
 as $$
   select case when invitation.used_at is not null then 'used'
               when invitation.withdrawn_at is not null or invitation.invited_by is not null and not exists (
@@ -13,11 +12,9 @@ as $$
 $$;
 comment on function private.invitation_state(core.manager_invitations) is
   'open, used, withdrawn or expired. Withdrawn too, if the inviter no longer manages the partner, or is banned.';
-grant execute on function private.invitation_state(core.manager_invitations) to api_owner;
 
 create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
 language plpgsql
-set search_path = ''
 as $$
 declare
   partner    constant uuid := private.partner_id();
@@ -53,11 +50,9 @@ begin
 end $$;
 comment on function private.invite_manager(text, jsonb, text) is
   'Mails an invitation to an address, {token_hash, mail}, and tells the managers; both name invited_by, or if null the service. False for somebody who manages the partner already. Null if twenty were invited within a day, this address three times, or it had enough mail today. Whether the address has a login changes nothing.';
-grant execute on function private.invite_manager(text, jsonb, text) to api_owner;
 
 create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   select i.partner_id, i.id into enter_invitation.partner_id, enter_invitation.id
@@ -69,7 +64,6 @@ grant execute on function private.enter_invitation(text) to api_owner;
 
 create function private.lock_invitation(caller jsonb, token_hash text) returns core.manager_invitations
 language plpgsql
-set search_path = ''
 as $$
 declare
   entered    record;
@@ -86,11 +80,9 @@ begin
 end $$;
 comment on function private.lock_invitation(jsonb, text) is
   'The open invitation of a link, one request at a time. Its partner becomes the tenant of the transaction.';
-grant execute on function private.lock_invitation(jsonb, text) to api_owner;
 
 create function api.open_invitation(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   entered record;
@@ -106,11 +98,9 @@ begin
 end $$;
 comment on function api.open_invitation(jsonb, jsonb) is
   'What the link of an invitation opens: {token_hash, address_hash} to {state: open|used|withdrawn|expired|unknown, email, partner_name, code_sent}.';
-select private.expose('api.open_invitation(jsonb, jsonb)');
 
 create function api.send_invitation_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
@@ -123,11 +113,9 @@ begin
 end $$;
 comment on function api.send_invitation_code(jsonb, jsonb) is
   'Mails a one-time code to the invited address, with a login or without: {token_hash, code_hash, mail}.';
-select private.expose('api.send_invitation_code(jsonb, jsonb)');
 
 create function api.accept_invitation(caller jsonb, request jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
@@ -157,4 +145,3 @@ begin
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
   'Makes the person who proves the invited address by its code a manager, and tells the others: {token_hash, code_hash, key} to {email, accepted}. Not accepted if they manage another partner, which they may leave first. Asks for a login if the address has none.';
-select private.expose('api.accept_invitation(jsonb, jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.key_holder(credential jsonb, out partner_id uuid, out partner_active boolean)
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   select k.partner_id, p.is_active into key_holder.partner_id, key_holder.partner_active
@@ -16,13 +15,10 @@ comment on function private.key_holder(jsonb) is
 
 create function private.key_json(key core.partner_keys) returns json
 language plpgsql stable
-set search_path = ''
 as $$ begin return json_build_object('prefix', key.prefix, 'last4', key.last4, 'created_at', private.iso(key.created_at)); end $$;
-grant execute on function private.key_json(core.partner_keys) to api_owner;
 
 create function private.store_partner_key(key jsonb, rotate boolean) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   minted core.partner_keys;
@@ -48,4 +44,3 @@ begin
 end $$;
 comment on function private.store_partner_key(jsonb, boolean) is
   'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that at once. Null too for a revoked key.';
-grant execute on function private.store_partner_key(jsonb, boolean) to api_owner;

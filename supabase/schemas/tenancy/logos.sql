@@ -3,7 +3,6 @@
 
 create function private.logo_at(address bytea) returns text
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select encode(l.png, 'base64') from core.partner_logos l where l.hash = address limit 1);
@@ -14,11 +13,9 @@ grant execute on function private.logo_at(bytea) to api_owner;
 
 create function api.read_logo(caller jsonb, request jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   perform private.act_as(caller, 'anyone');
   return json_build_object('png', private.logo_at(decode(request ->> 'hash', 'hex')));
 end $$;
 comment on function api.read_logo(jsonb, jsonb) is 'The picture at the address of a logo: {hash} to {png}, base64, null if there is none.';
-select private.expose('api.read_logo(jsonb, jsonb)');

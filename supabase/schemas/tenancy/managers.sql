@@ -2,7 +2,6 @@
 
 create function private.claim_manager(person uuid, partner uuid, out added boolean, out manages uuid)
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   insert into core.partner_managers (partner_id, user_id) values (partner, person)
@@ -16,7 +15,6 @@ grant execute on function private.claim_manager(uuid, uuid) to api_owner;
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select m.partner_id from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active where m.user_id = person);
@@ -26,7 +24,6 @@ grant execute on function private.managed_partner(uuid) to api_owner;
 
 create function private.act_as_manager() returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   if private.manager_id() is null then
@@ -41,11 +38,9 @@ begin
 end $$;
 comment on function private.act_as_manager() is
   'A second check behind admission: only a person who manages the partner now changes settings, never a key. One change at a time.';
-grant execute on function private.act_as_manager() to api_owner;
 
 create function private.manager_emails(partner uuid) returns setof text
 language sql stable security definer
-set search_path = ''
 as $$
   select u.email
     from core.partner_managers m join auth.users u on u.id = m.user_id
@@ -56,7 +51,6 @@ grant execute on function private.manager_emails(uuid) to api_owner;
 
 create function private.tell_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   partner constant core.partners := private.own_partner();
@@ -72,11 +66,9 @@ begin
 end $$;
 comment on function private.tell_managers(text, text, text, text[], text[]) is
   'Mails the partner''s managers, and others, that a person was invited, joined, removed or left, in the partner''s language. by is null for the service. Not to those in but, who know.';
-grant execute on function private.tell_managers(text, text, text, text[], text[]) to api_owner;
 
 create function private.managed_alone(person uuid) returns text
 language sql stable security definer
-set search_path = ''
 as $$
   select private.partner_display_name(p)
     from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active
@@ -88,7 +80,6 @@ grant execute on function private.managed_alone(uuid) to api_owner;
 
 create function private.leave_partner(person uuid, operator text) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   tenant constant uuid := private.partner_id();

@@ -2,7 +2,6 @@
 
 create function private.client_named(named text) returns core.oauth_clients
 language plpgsql
-set search_path = ''
 as $$
 declare
   client core.oauth_clients;
@@ -18,7 +17,6 @@ comment on function private.client_named(text) is 'The client with this id or cl
 
 create function private.client_row(client core.oauth_clients) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'id', client.id,
@@ -37,7 +35,6 @@ comment on function private.client_row(core.oauth_clients) is 'A client as the o
 
 create function ops.client_create(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client core.oauth_clients;
@@ -61,11 +58,9 @@ begin
 end $$;
 comment on function ops.client_create(jsonb) is
   'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex. Without scopes it gets all but cpo:webhooks; without partner it waits for client_link.';
-select private.expose_ops('ops.client_create(jsonb)');
 
 create function ops.client_list(input jsonb) returns json
 language plpgsql stable security definer
-set search_path = ''
 as $$
 declare
   partner uuid;
@@ -78,11 +73,9 @@ begin
       from core.oauth_clients c where partner is null or c.partner_id = partner);
 end $$;
 comment on function ops.client_list(jsonb) is 'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
-select private.expose_ops('ops.client_list(jsonb)');
 
 create function ops.client_rotate_secret(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client core.oauth_clients;
@@ -103,11 +96,9 @@ begin
 end $$;
 comment on function ops.client_rotate_secret(jsonb) is
   'Replaces the secret; the old one stops at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens also ends every token issued before.';
-select private.expose_ops('ops.client_rotate_secret(jsonb)');
 
 create function ops.client_disable(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client  core.oauth_clients;
@@ -123,11 +114,9 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_disable(jsonb) is 'Ends a client for good: {client} to {changed, client}. Its secret and its tokens stop at once.';
-select private.expose_ops('ops.client_disable(jsonb)');
 
 create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client  core.oauth_clients;
@@ -145,11 +134,9 @@ begin
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
   'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens too.';
-select private.expose_ops('ops.client_set_scopes(jsonb)');
 
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   client  core.oauth_clients;
@@ -171,4 +158,3 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_link(jsonb) is 'Binds a client to a partner: {client, partner} to {changed, client}. Refused once the client has created accounts under another.';
-select private.expose_ops('ops.client_link(jsonb)');

@@ -2,7 +2,6 @@
 
 create function private.partner_named(named text) returns core.partners
 language plpgsql
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -18,7 +17,6 @@ comment on function private.partner_named(text) is 'The partner with this id or 
 
 create function private.chosen_partner(input jsonb) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 begin
   return case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
@@ -27,7 +25,6 @@ comment on function private.chosen_partner(jsonb) is 'The partner that {partner?
 
 create function private.business_named(named text) returns core.partners
 language plpgsql
-set search_path = ''
 as $$
 declare
   partner constant core.partners := private.partner_named(named);
@@ -41,7 +38,6 @@ comment on function private.business_named(text) is 'private.partner_named, but 
 
 create function private.partner_row(partner core.partners) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('id', partner.id, 'name', partner.name, 'slug', partner.slug, 'is_active', partner.is_active,
                            'created_at', private.iso(partner.created_at))
@@ -49,7 +45,6 @@ $$;
 
 create function ops.partner_create(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   name    constant text := private.operator_name(input ->> 'name');
@@ -73,20 +68,16 @@ begin
   return json_build_object('partner', private.partner_row(partner));
 end $$;
 comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The name gives the slug by default.';
-select private.expose_ops('ops.partner_create(jsonb)');
 
 create function ops.partner_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('partners', coalesce(json_agg(private.partner_row(p) order by p.slug), '[]')) from core.partners p
 $$;
 comment on function ops.partner_list(jsonb) is 'Every partner, by slug: {} to {partners}.';
-select private.expose_ops('ops.partner_list(jsonb)');
 
 create function private.set_partner_active(input jsonb, wanted boolean) returns json
 language plpgsql
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -108,21 +99,16 @@ end $$;
 
 create function ops.partner_activate(input jsonb) returns json
 language sql security definer
-set search_path = ''
 as $$ select private.set_partner_active(input, true) $$;
 comment on function ops.partner_activate(jsonb) is 'Lets a partner''s credentials in again: {partner} to {changed, partner}.';
-select private.expose_ops('ops.partner_activate(jsonb)');
 
 create function ops.partner_deactivate(input jsonb) returns json
 language sql security definer
-set search_path = ''
 as $$ select private.set_partner_active(input, false) $$;
 comment on function ops.partner_deactivate(jsonb) is 'Refuses a partner''s credentials from now on; its data stays: {partner} to {changed, partner}.';
-select private.expose_ops('ops.partner_deactivate(jsonb)');
 
 create function private.read_return_url(url text) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 begin
   if url is not null and private.return_root(url) is null then
@@ -134,7 +120,6 @@ comment on function private.read_return_url(text) is 'private.return_root, refus
 
 create function private.partner_settings(partner core.partners) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object(
     'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
@@ -146,7 +131,6 @@ comment on function private.partner_settings(core.partners) is 'A partner as the
 
 create function ops.partner_set(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   before core.partners;
@@ -184,11 +168,9 @@ begin
 end $$;
 comment on function ops.partner_set(jsonb) is
   'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, mandate_years?, vat_regime?} to {changed, partner}.';
-select private.expose_ops('ops.partner_set(jsonb)');
 
 create function ops.partner_add_manager(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -215,11 +197,9 @@ begin
 end $$;
 comment on function ops.partner_add_manager(jsonb) is
   'Lets a person with a login manage a partner, and tells the others: {partner, user} to {changed, manager}. A person manages one. Refused if no code of ours proved the address: a stranger may have made that login.';
-select private.expose_ops('ops.partner_add_manager(jsonb)');
 
 create function ops.partner_invite(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -236,11 +216,9 @@ begin
 end $$;
 comment on function ops.partner_invite(jsonb) is
   'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to {changed, invitation}. Not changed if they manage it already.';
-select private.expose_ops('ops.partner_invite(jsonb)');
 
 create function ops.partner_mint_key(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   partner core.partners;
@@ -262,4 +240,3 @@ begin
 end $$;
 comment on function ops.partner_mint_key(jsonb) is
   'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix must name this deployment and host.';
-select private.expose_ops('ops.partner_mint_key(jsonb)');

@@ -2,14 +2,12 @@
 
 create function private.note_iban_change() returns trigger
 language plpgsql
-set search_path = ''
 as $$
 begin
   new.iban_changed_at := private.now();
   return new;
 end $$;
 comment on function private.note_iban_change() is 'Notes when an IBAN changes, whoever changes it. Encrypting it again counts as a change.';
-grant execute on function private.note_iban_change() to api_owner;
 create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 
@@ -24,11 +22,9 @@ return length(host) <= 253
         and host collate "C" !~ '(^|\.)[0-9]+$'
         or host collate "C" ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}$');
 comment on function private.is_host_name(text) is 'Whether a text is a host name (RFC 1123, IDNA in its ASCII form) or an IPv4 address.';
-grant execute on function private.is_host_name(text) to api_owner;
 
 create function private.return_root(url text) returns text
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   -- return URLs continue with / or ?, so a slash at the end would allow none
@@ -40,11 +36,9 @@ begin
 end $$;
 comment on function private.return_root(text) is
   'The root of the return URLs of a partner or a client: https, or http on this machine, by private.is_host_name. No credentials, query or fragment. Null for anything else.';
-grant execute on function private.return_root(text) to api_owner;
 
 create function private.active_partner(partner uuid) returns uuid
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select p.id from core.partners p where p.id = active_partner.partner and p.is_active);
@@ -55,13 +49,10 @@ grant execute on function private.active_partner(uuid) to api_owner;
 
 create function private.partner_display_name(partner core.partners) returns text
 language plpgsql stable
-set search_path = ''
 as $$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $$;
-grant execute on function private.partner_display_name(core.partners) to api_owner;
 
 create function private.partner_brand(partner core.partners) returns jsonb
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return jsonb_build_object(
@@ -74,4 +65,3 @@ begin
 end $$;
 comment on function private.partner_brand(core.partners) is
   'How pages and mail name a partner: {name, reply_to, light, dark, logo}. A color is null where it cannot be read; logo is {hash, width, height} or null.';
-grant execute on function private.partner_brand(core.partners) to api_owner;

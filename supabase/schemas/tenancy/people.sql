@@ -2,7 +2,6 @@
 
 create function private.user_profile(person uuid, out email text, out name text, out created_at timestamptz)
 language sql stable security definer
-set search_path = ''
 as $$
   select u.email, coalesce(u.raw_user_meta_data ->> 'full_name', u.raw_user_meta_data ->> 'name'), u.created_at
     from auth.users u where u.id = person and u.deleted_at is null
@@ -13,7 +12,6 @@ grant execute on function private.user_profile(uuid) to api_owner;
 
 create function private.login_stands(person uuid) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return exists (select from auth.users u
@@ -25,7 +23,6 @@ grant execute on function private.login_stands(uuid) to api_owner;
 
 create function private.signed_in_at(person uuid, session uuid) returns timestamptz
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select s.created_at from auth.sessions s
@@ -37,7 +34,6 @@ grant execute on function private.signed_in_at(uuid, uuid) to api_owner;
 
 create function private.login_at(address text) returns uuid
 language sql stable security definer
-set search_path = ''
 as $$
   select u.id from auth.users u
    where u.email = address and not u.is_sso_user and private.login_stands(u.id)
@@ -48,7 +44,6 @@ grant execute on function private.login_at(text) to api_owner;
 
 create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
@@ -65,7 +60,6 @@ grant execute on function private.claim_customer(uuid, uuid, text, text) to api_
 
 create function private.stop_sharing(person uuid, partner uuid) returns boolean
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   ended core.attributions;
@@ -88,7 +82,6 @@ grant execute on function private.stop_sharing(uuid, uuid) to api_owner;
 
 create function private.brought_by_then(person uuid, month date) returns uuid
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return (select e.partner_id from core.ended_attributions e

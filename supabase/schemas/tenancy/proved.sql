@@ -3,7 +3,6 @@
 
 create function private.login_proved(login auth.users, tenant uuid) returns boolean
 language plpgsql stable
-set search_path = ''
 as $$
 begin
   return coalesce(login.raw_app_meta_data ->> 'proved_email' = login.email, false)
@@ -15,7 +14,6 @@ comment on function private.login_proved(auth.users, uuid) is
 
 create function private.login_owns(person uuid) returns boolean
 language plpgsql stable security definer
-set search_path = ''
 as $$
 begin
   return exists (select from core.accounts a where a.user_id = person)
@@ -29,7 +27,6 @@ comment on function private.login_owns(uuid) is
 
 create function private.end_sign_ins(address text, kept text default null) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   delete from core.one_time_codes c where c.email = address and starts_with(c.subject, 'browser:') and c.subject is distinct from 'browser:' || kept;
@@ -40,7 +37,6 @@ comment on function private.end_sign_ins(text, text) is
 
 create function private.end_ways_in(person uuid) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   update core.personal_tokens t set revoked_at = private.now() where t.user_id = person and t.revoked_at is null;
@@ -56,7 +52,6 @@ comment on function private.end_ways_in(uuid) is
 
 create function private.secure_login(person uuid) returns text
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   tenant constant uuid := private.partner_id();
@@ -92,7 +87,6 @@ comment on function private.secure_login(uuid) is
 
 create function private.delete_login(person uuid) returns text
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   tenant constant uuid := private.partner_id();
@@ -108,7 +102,6 @@ comment on function private.delete_login(uuid) is
 
 create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out next json)
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   login  auth.users;
@@ -156,7 +149,6 @@ grant execute on function private.prove_login(text, uuid, jsonb) to api_owner;
 
 create function private.tell_secured(person uuid, address text, mail jsonb) returns void
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   tenant constant uuid := private.partner_id();

@@ -2,7 +2,6 @@
 
 create function private.read_scopes(scopes jsonb, holder text) returns text[]
 language plpgsql immutable
-set search_path = ''
 as $$
 declare
   wanted constant text[] := array(select jsonb_array_elements_text(scopes));

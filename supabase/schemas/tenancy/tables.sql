@@ -65,7 +65,6 @@ language sql immutable parallel safe
 return uuid '00000000-0000-4000-8000-000000000000';
 comment on function private.house() is
   'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row. Nobody acts for it: it has no clients, keys, managers or settings.';
-grant execute on function private.house() to api_owner;
 
 insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
 
@@ -126,7 +125,6 @@ select private.isolate('core.partner_keys', 'select, insert, update');
 
 create function private.scopes_of(holder text) returns text[]
 language sql immutable
-set search_path = ''
 as $$
   select case holder
     when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write', 'cpo:webhooks']
@@ -136,7 +134,6 @@ as $$
 $$;
 comment on function private.scopes_of(text) is
   'The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification''s order.';
-grant execute on function private.scopes_of(text) to api_owner;
 
 create table core.oauth_clients (
   id                uuid        not null default gen_random_uuid(),
