@@ -781,6 +781,47 @@ test("§7 orThrow gives the data, and throws what is none, whatever a front answ
   expect(new ApiError(502, "<html>").message).toBe("HTTP 502");
 });
 
+describe("§7 a success that is not JSON, such as the page of a proxy, is an ApiError that names the content type", () => {
+  const page = async () => new Response("<html>", { headers: { "content-type": "text/html; charset=utf-8" } });
+  const refusal = (call: string) => ({
+    status: 200,
+    code: "not_json",
+    message: expect.stringContaining(`${call} was answered with text/html; charset=utf-8. Check that baseUrl`),
+  });
+
+  test("§7 of a call, of a page of a list, and of the event log", async () => {
+    const client = createClient({ baseUrl: BASE, token: "t", fetch: page });
+    const accounts = client.GET("/v1/accounts");
+    await expect(accounts).rejects.toBeInstanceOf(ApiError);
+    await expect(accounts).rejects.toMatchObject(refusal("GET /v1/accounts"));
+    const first = paginate(client, "/v1/accounts")[Symbol.asyncIterator]().next();
+    await expect(first).rejects.toMatchObject({ ...refusal("GET /v1/accounts"), offset: 0 });
+    const next = events(client, { log: "/v1/events" })[Symbol.asyncIterator]().next();
+    await expect(next).rejects.toMatchObject(refusal("GET /v1/events"));
+  });
+
+  test("§4.5 of the token that a call needs, and of an application's", async () => {
+    const client = createClient({ ...CREDENTIALS, fetch: page });
+    await expect(client.GET("/v1/accounts")).rejects.toMatchObject(refusal("POST /oauth-token"));
+    const app = createApplication({
+      authUrl: BASE,
+      clientId: "app_1",
+      clientSecret: "s",
+      redirectUri: `${BASE}/callback`,
+      fetch: page,
+    });
+    await expect(app.refresh("x")).rejects.toMatchObject(refusal("POST /oauth-token"));
+    await expect(app.authorize(["account:read"])).rejects.toMatchObject(
+      refusal("GET /oauth-token/.well-known/oauth-authorization-server"),
+    );
+  });
+
+  test("§7 what was asked for as text or as a file is given as it is", async () => {
+    const client = createClient({ baseUrl: BASE, token: "t", fetch: page });
+    expect((await client.GET("/v1/accounts", { parseAs: "text" })).data).toBe("<html>");
+  });
+});
+
 test("§7 an error has the request's id, from the body or from X-Request-Id; a front's has none", () => {
   const thrown = (error: unknown, headers = {}) => {
     try {

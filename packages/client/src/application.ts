@@ -1,5 +1,5 @@
 import { held, replaceAt, requestToken, required, type Token } from "./credential.ts";
-import { ApiError } from "./error.ts";
+import { ApiError, requireJson } from "./error.ts";
 import { type SendOptions, sender } from "./patience.ts";
 import type { components } from "./schema.ts";
 import { withoutSlash } from "./url.ts";
@@ -68,6 +68,7 @@ export function createApplication(options: ApplicationOptions) {
   const metadata = (): Promise<Metadata> => {
     described ??= send(new Request(`${authUrl}/oauth-token/.well-known/oauth-authorization-server`), null).then(
       async (response) => {
+        requireJson("GET /oauth-token/.well-known/oauth-authorization-server", response);
         const body: unknown = await response.json().catch(() => null);
         if (response.ok) return body as Metadata;
         throw new ApiError(response.status, body, response.headers);

@@ -1,4 +1,4 @@
-import { ApiError } from "./error.ts";
+import { ApiError, requireJson } from "./error.ts";
 import type { Credential, Send } from "./patience.ts";
 import type { components } from "./schema.ts";
 import { orAborted } from "./wait.ts";
@@ -30,7 +30,7 @@ const MARGIN_MS = 60_000;
 
 export type Token = components["schemas"]["Token"];
 /** A token, and when to replace it, in milliseconds since 1970. */
-export type Held = { token: string; until: number };
+type Held = { token: string; until: number };
 
 /** When to replace a token that was asked for at `asked`. */
 export const replaceAt = (asked: number, life: number) => asked + life - Math.min(MARGIN_MS, life / 10);
@@ -63,6 +63,7 @@ export function held(ask: () => Promise<Held>, current: Held | null = null): Cre
 export async function requestToken(authUrl: string, send: Send, fields: Record<string, string>): Promise<Token> {
   const body = new URLSearchParams(fields);
   const response = await send(new Request(`${authUrl}/oauth-token`, { method: "POST", body }), null);
+  requireJson("POST /oauth-token", response);
   const answer: unknown = await response.json().catch(() => null);
   if (!response.ok) throw new ApiError(response.status, answer, response.headers);
   return answer as Token;

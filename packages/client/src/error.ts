@@ -14,7 +14,7 @@ abstract class CallError extends Error {
 /** An answer that is an error, thrown by what cannot hand it back: `orThrow`, `paginate`, `events`, and getting a token. */
 export class ApiError extends CallError {
   readonly status: number;
-  /** Which error it is; never renamed. */
+  /** Which error it is; never renamed. `not_json`: something in between answered 2xx with something else, such as a page. */
   readonly code: string;
   /** Quote it when you ask us; null where the answer did not come from the API, but from a proxy before it. */
   readonly requestId: string | null;
@@ -31,6 +31,17 @@ export class ApiError extends CallError {
     this.requestId = requestId;
     this.body = said;
   }
+}
+
+/**
+ * Refuses a success that is not JSON, such as the sign-in page of a proxy.
+ * @throws {ApiError} with the code `not_json`; the detail names the content type.
+ */
+export function requireJson(call: string, { ok, status, headers }: Response): void {
+  const type = headers.get("content-type");
+  if (!ok || type === null || /\bjson\b/i.test(type)) return;
+  const detail = `${call} was answered with ${type}. Check that baseUrl leads to the API, and what stands between.`;
+  throw new ApiError(status, { error: "not_json", detail }, headers);
 }
 
 /** No answer came: the connection broke, or it took longer than `timeoutMs`. What `fetch` said is in `cause`. */

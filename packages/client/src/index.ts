@@ -2,6 +2,7 @@
 import createFetchClient from "openapi-fetch";
 import type { ApiClient } from "./api_client.ts";
 import { type ClientCredentials, clientCredentials, given, required, type TokenSource } from "./credential.ts";
+import { requireJson } from "./error.ts";
 import { type SendOptions, sender } from "./patience.ts";
 import type { paths } from "./schema.ts";
 import { withoutSlash } from "./url.ts";
@@ -51,5 +52,11 @@ export function createClient(options: ClientOptions): ApiClient {
       : "token" in options
         ? given(options.token)
         : null;
-  return createFetchClient<paths>({ baseUrl, fetch: (request) => send(request, credential) });
+  const client = createFetchClient<paths>({ baseUrl, fetch: (request) => send(request, credential) });
+  client.use({
+    onResponse({ request, schemaPath, response, options }) {
+      if (options.parseAs === "json") requireJson(`${request.method} ${schemaPath}`, response);
+    },
+  });
+  return client;
 }

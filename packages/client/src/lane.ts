@@ -1,7 +1,7 @@
 import { after } from "./wait.ts";
 
 /** How a rate limit stands, as `RateLimit` and `RateLimit-Policy` say it. */
-export type LimitState = {
+type LimitState = {
   /** The limit's name: other calls may count in it too. */
   bucket: string;
   /** Requests that fit now. */
