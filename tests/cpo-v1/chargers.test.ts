@@ -132,6 +132,7 @@ describe("contract §2 fields", () => {
     ["a serial number that is a number", { serial_number: 12345 }, "serial_number"],
     ["NUL in a serial number", { serial_number: "a\u0000b" }, "serial_number"],
     ["half a character in a serial number", { serial_number: "a\ud800" }, "serial_number"],
+    ["a sign that turns the direction in a serial number", { serial_number: "ACE\u202e2100" }, "serial_number"],
     ["NUL in a model", { ocpp_model: "a\u0000b" }, "ocpp_model"],
     ["an object for a vendor", { ocpp_vendor: {} }, "ocpp_vendor"],
   ];

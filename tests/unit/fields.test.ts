@@ -115,6 +115,8 @@ test.each<Case>([
   ["x".repeat(65), "refused"],
   [`a${NUL}b`, "refused"],
   [HALF, "refused"],
+  ["ACE\u202e2100", "refused"],
+  ["ACE\u200b0012", "refused"],
   [12, "refused"],
 ])("§4.1 a serial number: %j is read as %j", reads(serialNumber()));
 

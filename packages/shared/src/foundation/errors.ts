@@ -8,7 +8,15 @@ import { fitsIn, type Rate } from "./rate.ts";
  * differs from the key. `detail` says what to do next, and `message` is the text of that field where the specification has one. `fields` names what else the body may carry (specification section 7): see
  * error_fields.ts.
  */
-type ErrorRow = { status: number; error?: string; detail: string; message?: string; fields?: readonly ErrorField[] };
+type ErrorRow = {
+  status: number;
+  error?: string;
+  detail: string;
+  message?: string;
+  fields?: readonly ErrorField[];
+  /** False: a repeat fails too, until a person changes something. The answer then has no Retry-After. */
+  retry?: false;
+};
 
 const table = {
   // 400: cannot be read, or breaks a field rule
@@ -314,6 +322,7 @@ const table = {
   gateway_not_configured: {
     status: 503,
     detail: "Chargers cannot connect to this host by themselves yet; ask the operator. Nothing was stored.",
+    retry: false,
   },
   document_not_ready: {
     status: 503,
@@ -383,6 +392,7 @@ export class ApiError extends Refusal {
 
   /** Seconds to wait before a repeat, or null where waiting changes nothing. */
   get retryAfter(): number | null {
+    if (ERRORS[this.code].retry === false) return null;
     if (this.status === 503) return RETRY_AFTER_UNAVAILABLE;
     if (this.status !== 429) return null;
     return Math.max(this.fields.retry_after_seconds ?? (this.rate ? fitsIn(this.rate) : 1), 1);

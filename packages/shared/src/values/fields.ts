@@ -79,7 +79,7 @@ export const serialNumber = () =>
   z
     .string()
     .transform((value) => value.replace(/\s/g, "").toUpperCase())
-    .refine((value) => /^[^\p{Control}\p{Surrogate}]{0,64}$/u.test(value), "must be 1 to 64 characters")
+    .refine((value) => isPlain(value) && /^.{0,64}$/u.test(value), "must be 1 to 64 visible characters")
     .transform((value) => value || null);
 
 /** Whitespace removed and upper-cased, then 15 to 34 letters and digits; no checksum (specification section 4.1). */
