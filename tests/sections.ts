@@ -50,6 +50,7 @@ export const BESIDE: readonly string[] = [
   "docs/operations.test.ts",
   "local/auth.test.ts",
   "local/migrate.test.ts",
+  "local/postgres.test.ts",
   "local/start.test.ts",
   "sql/keys.test.ts",
   "sql/look_ups.test.ts",
@@ -79,4 +80,5 @@ export const BESIDE: readonly string[] = [
   "unit/supabase_auth.test.ts",
   "unit/trace.test.ts",
   "unit/work_through.test.ts",
+  "unit/workflows.test.ts",
 ];

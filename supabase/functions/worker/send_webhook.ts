@@ -12,7 +12,7 @@ const READ_BYTES = 64 * 1024;
 /** The longest wait that a receiver may ask for. */
 const MOST_RETRY_AFTER = 24 * 3600;
 
-export type Post = { event_id: string; body: object };
+type Post = { event_id: string; body: object };
 /** What came of it: the status of the answer, or why there was none. */
 export type Sent = { status: number | null; error: string | null; ms: number; retry_after: number | null };
 

@@ -2,6 +2,4 @@ import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { type ConsentWords, nl } from "./nl.ts";
 
-export type { ConsentWords };
-
 export const WORDS: Readonly<Record<Locale, ConsentWords>> = { nl, en };

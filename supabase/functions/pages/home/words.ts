@@ -2,6 +2,4 @@ import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { type HomeWords, nl } from "./nl.ts";
 
-export type { HomeWords };
-
 export const WORDS: Readonly<Record<Locale, HomeWords>> = { nl, en };

@@ -2,7 +2,7 @@ import type { readNumber } from "#shared/values/typed_number.ts";
 
 // The script of the pages runs these too: each function uses nothing from outside itself but its arguments.
 
-export type Estimate = { gross: number; fee: number; net: number };
+type Estimate = { gross: number; fee: number; net: number };
 
 /**
  * Euro that `factors` make together, such as kWh, ERE per kWh and the price of an ERE: the one estimate of every page. Divided as a sale

@@ -61,7 +61,7 @@ export function browserOf(c: Context, environment: Environment): string | undefi
 }
 
 /** The page that a form waits for, and who may see it there: whoever signs in as somebody else may not. */
-export type Place = { path: string; whose: string };
+type Place = { path: string; whose: string };
 
 /**
  * Leaves a form for its page, and answers whether what was typed is in it. What does not fit is typed again; what is wrong is said all

@@ -39,7 +39,7 @@ const SESSION = {
 } as const;
 
 /** Twelve hours, as long as the row of core.page_sessions. */
-export const SESSION_SECONDS = 12 * 3600;
+const SESSION_SECONDS = 12 * 3600;
 
 /** The cookie outlives its session: it opens nothing then, but tells that a form that comes too late is this browser's own. */
 export const COOKIE_SECONDS = 2 * SESSION_SECONDS;

@@ -2,6 +2,4 @@ import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { type MandateWords, nl } from "./nl.ts";
 
-export type { MandateWords };
-
 export const WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };

@@ -2,6 +2,4 @@ import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { type MijnWords, nl } from "./nl.ts";
 
-export type { MijnWords };
-
 export const WORDS: Readonly<Record<Locale, MijnWords>> = { nl, en };

@@ -2,6 +2,4 @@ import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
 import { nl, type PortalWords } from "./nl.ts";
 
-export type { PortalWords };
-
 export const WORDS: Readonly<Record<Locale, PortalWords>> = { nl, en };

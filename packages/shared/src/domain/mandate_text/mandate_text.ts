@@ -32,7 +32,7 @@ export type Period = { validity_years: 1 | 3 | 5; valid_from: string; valid_unti
 export type OpenFacts = Omit<Facts, keyof Period>;
 
 /** The service that is authorised, as the text names it. */
-export type Service = { name: string; email: string };
+type Service = { name: string; email: string };
 
 /**
  * The mandate as plain text: what the signatory reads is this text and no other (the pages only format it), and this text
