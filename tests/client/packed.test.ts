@@ -1,22 +1,20 @@
 // The client as integrators get it: packed, installed, and run by each runtime that it is for; and every call of the documentation,
 // compiled against it.
 
-import { execFile } from "node:child_process";
 import { createHmac, randomBytes } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { createAccount } from "../harness/people.ts";
 import { consentVisit, onward } from "../oauth/consent_visit.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { draftRow, giveKey } from "../partner/partner_world.ts";
+import { installClient, node20, run } from "./installed.ts";
 
-const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "ere-client-"));
 const at = (...path: string[]) => join(folder, ...path);
 const resolve = createRequire(import.meta.url).resolve;
@@ -42,16 +40,7 @@ console.log(JSON.stringify({ references, types, refused: refused.error.error, ad
 let world: OAuth;
 beforeAll(async () => {
   world = await createOAuthWorld({ limits: "lifted" });
-  // what `npm install` of the tarball makes, without the registry: the package, and the one it depends on
-  const { stdout } = await run("npm", ["pack", "--json", "--workspace", "ere-client", "--pack-destination", folder], {
-    cwd: ROOT,
-  });
-  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf("[\n")));
-  mkdirSync(at("node_modules/ere-client"), { recursive: true });
-  await run("tar", ["-xzf", at(filename), "--strip-components=1", "-C", at("node_modules/ere-client")]);
-  for (const name of ["openapi-fetch", "openapi-typescript-helpers"])
-    cpSync(join(ROOT, "node_modules", name), at("node_modules", name), { recursive: true });
-  writeFileSync(at("package.json"), JSON.stringify({ type: "module", dependencies: { "ere-client": "*" } }));
+  await installClient(folder);
   writeFileSync(at("main.mjs"), PROGRAM);
 });
 afterAll(async () => {
@@ -60,8 +49,9 @@ afterAll(async () => {
 });
 
 test("§9.5 the package holds what is run, its types, its README and its licence, and nothing else", () => {
-  const { dependencies, engines } = JSON.parse(readFileSync(at("node_modules/ere-client/package.json"), "utf8"));
+  const { dependencies, engines, bin } = JSON.parse(readFileSync(at("node_modules/ere-client/package.json"), "utf8"));
   expect([Object.keys(dependencies), engines]).toEqual([["openapi-fetch"], { node: ">=20" }]);
+  expect(readFileSync(at("node_modules/ere-client", bin["ere-client"]), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
   const files = readdirSync(at("node_modules/ere-client"), { recursive: true, encoding: "utf8" });
   expect(files.filter((file) => !file.startsWith("dist/")).sort()).toEqual([
     "LICENSE",
@@ -69,21 +59,9 @@ test("§9.5 the package holds what is run, its types, its README and its licence
     "dist",
     "package.json",
   ]);
-  expect(files.filter((file) => file.startsWith("dist/")).every((file) => /\.(?:d\.ts|js)$/.test(file))).toBe(true);
+  const compiled = files.filter((file) => file.startsWith("dist/") && file !== "dist/cli");
+  expect(compiled.every((file) => /\.(?:d\.ts|js)$/.test(file))).toBe(true);
 });
-
-/** The first Node 20 of this machine, which need not be the one that runs the tests. */
-async function node20(): Promise<string | null> {
-  for (const directory of (process.env.PATH ?? "").split(delimiter)) {
-    const program = join(directory, "node");
-    const version = await run(program, ["--version"]).then(
-      ({ stdout }) => stdout,
-      () => "",
-    );
-    if (version.startsWith("v20.")) return program;
-  }
-  return null;
-}
 
 const RUNTIMES: [name: string, version: RegExp, program: () => Promise<string | null>, args: string[]][] = [
   ["Node 20", /^v20\./, node20, []],

@@ -27,7 +27,7 @@ export const status =
   (response) =>
     response.writeHead(code, headers).end();
 
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver(at = 0): Promise<Receiver> {
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk) => chunks.push(chunk));
@@ -40,7 +40,7 @@ export async function startReceiver(): Promise<Receiver> {
     });
   };
   const server: Server = createServer(handle);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(at, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const receiver: Receiver = {
     url: `http://127.0.0.1:${port}/events`,

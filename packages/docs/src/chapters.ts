@@ -40,7 +40,7 @@ export const CHAPTERS: readonly Chapter[] = [
         source: "packages/client/README.md",
         name: "client",
         menu: "The typed client",
-        about: "TypeScript: tokens, retries, pagination, events, webhooks and OAuth.",
+        about: "TypeScript: tokens, retries, pagination, events, webhooks and OAuth; commands to try webhooks.",
       },
       { source: "docs/events.md", name: "events", about: "A log that loses nothing, and signed webhooks." },
     ],

@@ -1,0 +1,159 @@
+import { randomInt } from "node:crypto";
+import type { ApiClient } from "../api_client.ts";
+import { orThrow } from "../error.ts";
+
+/** An EAN that the sandbox's register knows at every address, and one that another connection has. */
+const EAN = { matched: "871687000000000016", in_use: "871687000000000054" };
+const IBAN = "NL91ABNA0417164300";
+const NAME = "Sanne de Vries";
+
+type Payer = "service_pays_customer" | "via_cpo_invoicing";
+type Outcome = "goedgekeurd" | "afgekeurd";
+type Account = { account_id: string; email: string };
+
+/** Somebody who was not there before. */
+const somebody = () => {
+  const reference = `TRIGGER-${Date.now()}-${randomInt(1e6)}`;
+  return { reference, email: `${reference.toLowerCase()}@example.com` };
+};
+
+/** The requests that make events happen: those of an integrator, and the sandbox's helpers for the other parts. */
+export class Sandbox {
+  readonly #partner: ApiClient;
+  readonly #cpo: ApiClient;
+
+  constructor(partner: ApiClient, cpo: ApiClient) {
+    this.#partner = partner;
+    this.#cpo = cpo;
+  }
+
+  async account(payout_handler: Payer = "service_pays_customer"): Promise<Account> {
+    const { reference, email } = somebody();
+    const { account_id } = orThrow(
+      await this.#cpo.POST("/v1/accounts", {
+        body: {
+          cpo_external_ref: reference,
+          payout_handler,
+          iban: IBAN,
+          person: { full_name: NAME, email },
+          connection: { ean_code: EAN.matched, postal_code: "3818 LH", house_number: "8" },
+        },
+      }),
+    );
+    return { account_id, email };
+  }
+
+  /** The page on which the customer signs. Its forms are sent as a browser sends them. */
+  async #page(account_id: string) {
+    const { mandate_link: link } = orThrow(await this.#cpo.POST("/v1/mandate-links", { body: { account_id } }));
+    const page = await fetch(link).then((response) => response.text());
+    const seen = /seen=([^"&]+)/.exec(page)?.[1] ?? "";
+    return async (form: string, fields: Record<string, string> = {}) => {
+      const body = new URLSearchParams({ seen, ...fields });
+      const headers = { origin: new URL(link).origin };
+      const response = await fetch(`${link}/${form}`, { method: "POST", body, headers });
+      if (!response.ok) throw new Error(`the mandate page answered ${response.status} to ${form}`);
+    };
+  }
+
+  async declined(): Promise<void> {
+    const { account_id } = await this.account();
+    await (await this.#page(account_id))("decline");
+  }
+
+  async signed(payer?: Payer): Promise<Account> {
+    const account = await this.account(payer);
+    await this.#sign(account);
+    return account;
+  }
+
+  async #sign({ account_id, email }: Account): Promise<void> {
+    const submit = await this.#page(account_id);
+    await submit("code");
+    const { mail } = orThrow(
+      await this.#partner.GET("/sandbox/v1/mail", { params: { query: { to: email, limit: 5 } } }),
+    );
+    const code = mail.map(({ subject }) => /\d{6}/.exec(subject)?.[0]).find(Boolean);
+    if (!code) throw new Error("the mail with the code is not in GET /sandbox/v1/mail");
+    await submit("sign", { name: NAME, agree: "yes", code });
+  }
+
+  /** All four gates open with the signature, which also submits the registration. */
+  async eligible(payer?: Payer): Promise<Account> {
+    const account = await this.account(payer);
+    const { account_id } = account;
+    const charger = { account_id, ocpp_vendor: "Alfen BV", ocpp_model: "NG910-60023" };
+    orThrow(await this.#cpo.POST("/v1/chargers", { body: charger }));
+    await this.#sign(account);
+    return account;
+  }
+
+  async #review(id: string, outcome: Outcome): Promise<void> {
+    const init = { params: { path: { id } }, body: { outcome } };
+    orThrow(await this.#partner.POST("/sandbox/v1/customers/{id}/review", init));
+  }
+
+  async reviewedAccount(outcome: Outcome, payer?: Payer): Promise<Account> {
+    const account = await this.eligible(payer);
+    await this.#review(account.account_id, outcome);
+    return account;
+  }
+
+  /** January is the first month that a mandate of this year covers, and settle takes it even while it lasts. */
+  async settledAccount(payer?: Payer): Promise<void> {
+    const { account_id } = await this.reviewedAccount("goedgekeurd", payer);
+    const year = new Date().getFullYear();
+    const months = [{ period: `${year}-01`, total_kwh: 312.5, session_count: 24 }];
+    orThrow(await this.#cpo.POST("/v1/sessions:batch", { body: { account_id, months } }));
+    const quarter = `${year}-Q1`;
+    for (let left = 1; left > 0; )
+      left = orThrow(
+        await this.#partner.POST("/sandbox/v1/settle", { body: { quarter, price_per_ere: 0.4 } }),
+      ).accounts_left;
+  }
+
+  /** The partner gets the money of customers whom it pays itself. */
+  async paid(): Promise<void> {
+    const { payout } = orThrow(await this.#partner.GET("/partner/me")).partner;
+    if (!payout.iban_masked)
+      throw new Error("payout.paid needs an account number of the partner: POST /partner/payout-iban, or the portal");
+    await this.settledAccount("via_cpo_invoicing");
+  }
+
+  async #draft(ean: string): Promise<string> {
+    const { reference, email } = somebody();
+    const row = { naam: NAME, email, postcode: "3818 LH", huisnummer: "8", ean, external_ref: reference };
+    const { created, rejected } = orThrow(
+      await this.#partner.POST("/partner/customers", { body: { consent: true, send_invite: false, rows: [row] } }),
+    );
+    const [draft] = created;
+    if (!draft?.draft_id) throw new Error(`the draft was rejected: ${JSON.stringify(rejected)}`);
+    return draft.draft_id;
+  }
+
+  async #claim(id: string, submit: boolean) {
+    return this.#partner.POST("/sandbox/v1/drafts/{id}/claim", { params: { path: { id } }, body: { submit } });
+  }
+
+  async customer(submit: boolean): Promise<string> {
+    return orThrow(await this.#claim(await this.#draft(EAN.matched), submit)).account_id;
+  }
+
+  async reviewedCustomer(outcome: Outcome): Promise<void> {
+    await this.#review(await this.customer(true), outcome);
+  }
+
+  /** The claim is refused, which is what is wanted. */
+  async conflict(): Promise<void> {
+    const { error, response } = await this.#claim(await this.#draft(EAN.in_use), false);
+    if (error?.error !== "draft_not_claimable") orThrow({ error, response });
+  }
+
+  async revoked(): Promise<void> {
+    const { fixtures } = orThrow(
+      await this.#partner.POST("/sandbox/v1/fixtures", { body: { states: ["no_mandate"] } }),
+    );
+    const failed = fixtures.find(({ ok }) => !ok);
+    if (failed) throw new Error(`the customer could not be made: ${failed.error}`);
+  }
+}

@@ -1,0 +1,43 @@
+// The client as integrators get it: packed, and installed in a folder of theirs without the registry.
+
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { ROOT } from "#local/checkout.ts";
+
+export const run = promisify(execFile);
+
+/** Makes in a folder what `npm install` of the tarball makes: the package, and the one it depends on. */
+export async function installClient(folder: string): Promise<void> {
+  const at = (...path: string[]) => join(folder, ...path);
+  // packing compiles into dist, and files that run beside each other must not share it: each packs a copy, where its paths hold
+  const copy = mkdtempSync(join(ROOT, "packages/.client-"));
+  try {
+    const source = join(ROOT, "packages/client");
+    for (const name of ["src", "package.json", "tsconfig.json", "README.md", "LICENSE"])
+      cpSync(join(source, name), join(copy, name), { recursive: true });
+    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: copy });
+    const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf("[\n")));
+    mkdirSync(at("node_modules/ere-client"), { recursive: true });
+    await run("tar", ["-xzf", at(filename), "--strip-components=1", "-C", at("node_modules/ere-client")]);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+  for (const name of ["openapi-fetch", "openapi-typescript-helpers"])
+    cpSync(join(ROOT, "node_modules", name), at("node_modules", name), { recursive: true });
+  writeFileSync(at("package.json"), JSON.stringify({ type: "module", dependencies: { "ere-client": "*" } }));
+}
+
+/** The first Node 20 of this machine, which need not be the one that runs the tests. */
+export async function node20(): Promise<string | null> {
+  for (const directory of (process.env.PATH ?? "").split(delimiter)) {
+    const program = join(directory, "node");
+    const version = await run(program, ["--version"]).then(
+      ({ stdout }) => stdout,
+      () => "",
+    );
+    if (version.startsWith("v20.")) return program;
+  }
+  return null;
+}
