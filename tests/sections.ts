@@ -73,7 +73,6 @@ export const BESIDE: readonly string[] = [
   "unit/links.test.ts",
   "unit/packages.test.ts",
   "unit/routes.test.ts",
-  "unit/retention.test.ts",
   "unit/schemas.test.ts",
   "unit/security.test.ts",
   "unit/singleflight.test.ts",

@@ -245,6 +245,43 @@ describe("tables", () => {
   });
 });
 
+describe("docs/retention.md", () => {
+  /** Rows of its table: kind, tables, how long, what deletes it. */
+  const rows = readFileSync(`${ROOT}docs/retention.md`, "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("| ") && !line.startsWith("| kind"))
+    .map((line) => line.slice(2, -2).split(" | "));
+  const namesIn = ([, tables = ""]: readonly string[]) =>
+    [...tables.matchAll(/`([\w.]+)`/g)].map(([, name = ""]) => name);
+
+  test("has every table in one row, which says how long and what deletes it", async () => {
+    expect(rows.filter((cells) => cells.length !== 4 || cells.includes(""))).toEqual([]);
+    const named = rows.flatMap(namesIn).filter((name) => !name.includes("."));
+    expect(named.sort()).toEqual(
+      await lines(
+        `select r.relname from ${relations} where r.name like 'core.%' and r.relkind in ('r', 'p') and not r.relispartition`,
+      ),
+    );
+  });
+
+  test("keeps for good no owner, name or address of a person", async () => {
+    const forGood = rows.filter(([, , howLong = ""]) => howLong.startsWith("for good")).flatMap(namesIn);
+    expect(forGood.length).toBeGreaterThan(8);
+    const personal = `(^|_)(owner_id|user_id|account_id|email|recipient|phone|full_name|holder|street|postal_code|ean_code|iban)(_|$)`;
+    expect(
+      await lines(`select r.relname, a.attname from ${relations} join pg_attribute a on a.attrelid = r.oid
+                    where r.relname in ('${forGood.join("', '")}') and a.attnum > 0 and not a.attisdropped and a.attname ~ '${personal}'`),
+    ).toEqual([
+      // a metering point at an address, without who lives there
+      ...["ean_code", "postal_code", "street"].map((column) => `ean_register_points ${column}`),
+      // companies
+      ...["changed_at", "ciphertext", "holder", "key_id", "last4"].map((column) => `partners iban_${column}`),
+      // keyed: the address cannot be read from it
+      "suppressions email_hash",
+    ]);
+  });
+});
+
 describe("tables of a tenant", () => {
   const isolating = "(partner_id = private.partner_id())";
 
