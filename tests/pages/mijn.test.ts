@@ -175,11 +175,11 @@ describe("contract §6 a person's own pages", () => {
       paid.user_id,
     );
     const kwh = new Intl.NumberFormat("nl-NL", { maximumFractionDigits: 0 }).format(energy.kwh);
-    expect(pages[0]).toContain(`${kwh} kWh<small>in ${energy.sessions} laadbeurten</small>`);
+    expect(pages[0]).toContain(`<dt>Geladen in 2026</dt><dd>${kwh} kWh`);
     expect(pages[1]).toContain(`<td>${kwh}</td><td>${energy.sessions}</td>`);
     // the ERE of the year are one number, wherever they stand
     const total = /<tfoot>.*<td>([\d.,]+)<\/td><\/tr><\/tfoot>/.exec(pages[1] ?? "")?.[1];
-    expect(pages[0]).toContain(`<dt>ERE</dt><dd>${total}`);
+    expect(pages[0]).toContain(`telt mee: ${total} ERE`);
     // what counts toward ERE is not all that was charged
     expect(pages[2]).toContain('<th scope="col">kWh die meetelt</th>');
     expect(pages[2]).toContain("uitbetaald");

@@ -115,6 +115,7 @@ create table core.connections (
   status                text        not null default 'active',
   registration_status   text        not null default 'concept',
   submitted_at          timestamptz,
+  reviewed_at           timestamptz,
   created_at            timestamptz not null default private.now(),
   constraint connections_pkey primary key (partner_id, id),
   constraint connections_owner_key unique (partner_id, id, owner_id),
@@ -129,6 +130,7 @@ create table core.connections (
 );
 comment on table core.connections is
   'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
+comment on column core.connections.reviewed_at is 'The last verdict on its registration. Null before that, and for verdicts of before this column.';
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
 -- serves: ean_in_use; unique across tenants on purpose, taken by private.claim_ean
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;

@@ -54,7 +54,7 @@ create function private.review_registration(connection core.connections, verdict
 language plpgsql
 as $$
 begin
-  update core.connections c set registration_status = verdict
+  update core.connections c set registration_status = verdict, reviewed_at = private.now()
    where c.partner_id = connection.partner_id and c.id = connection.id;
   perform private.audit('registration.reviewed', connection.id, jsonb_build_object('verdict', verdict));
   perform private.emit(case verdict when 'goedgekeurd' then 'registration.approved' else 'registration.rejected' end, connection.account_id, connection.id,

@@ -91,29 +91,34 @@ as $$
 $$;
 comment on function private.forecast_kwh(date) is 'The kWh that will count this year: those that do already, and the trailing average for its rest.';
 
-create function private.own_quarters(year int)
-returns table (quarter int, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean)
+create function private.own_quarters(since date, until date)
+returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean, unpaid numeric)
 language plpgsql stable security definer
 as $$
 begin
   return query
   with own as materialized (
     select a.partner_id, a.id from private.own_account_rows() a
-  ), paid as materialized (
-    select o.partner_id, p.allocation_id, p.state from own o cross join lateral private.payments(o.partner_id, 'customer', o.id) p
+  ), waiting as materialized (
+    select a.row_id, sum(p.amount) as amount
+      from own o
+     cross join lateral private.payments(o.partner_id, 'customer', o.id) p
+      join core.allocations a on a.partner_id = o.partner_id and a.id = p.allocation_id
+     where p.state <> 'paid'
+     group by a.row_id
   )
-  select extract(quarter from m.period)::int, sum(m.kwh), sum(m.ere), sum(m.registered_ere), sum(m.sold_ere), sum(m.gross), sum(m.net), min(m.sold_on),
-         bool_and(not exists (select from core.allocations a join paid p on p.partner_id = a.partner_id and p.allocation_id = a.id
-                               where a.partner_id = m.partner_id and a.row_id = m.row_id and p.state <> 'paid'))
+  select date_trunc('quarter', m.period)::date, sum(m.kwh), sum(m.ere), sum(m.registered_ere), sum(m.sold_ere), sum(m.gross), sum(m.net), min(m.sold_on),
+         bool_and(w.row_id is null), coalesce(sum(w.amount), 0)
     from own o
     join core.connections c on c.partner_id = o.partner_id and c.account_id = o.id
     join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-   where m.period >= make_date(own_quarters.year, 1, 1) and m.period < make_date(own_quarters.year + 1, 1, 1)
+    left join waiting w on w.row_id = m.row_id
+   where m.period >= since and m.period < until
    group by 1;
 end $$;
-comment on function private.own_quarters(int) is
-  'A year of this transaction''s person, by the quarters in which something counts. ERE exact, credited and sold; euro gross, and the person''s part. Also the first day of sale, and whether all that was sold is paid. Definer, because payments are in the service''s own batch.';
-grant execute on function private.own_quarters(int) to api_owner;
+comment on function private.own_quarters(date, date) is
+  'The quarters in which something counts for this transaction''s person. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
+grant execute on function private.own_quarters(date, date) to api_owner;
 
 create function private.own_ere_position(year int) returns json
 language plpgsql stable
@@ -128,7 +133,7 @@ begin
   select * into factor from core.ere_factors f where f.delivery_year = year;
   return (
     with own as materialized (
-      select * from private.own_quarters(year)
+      select * from private.own_quarters(make_date(year, 1, 1), make_date(year + 1, 1, 1))
     )
     select json_build_object(
       'year', year,
@@ -148,7 +153,7 @@ begin
                        when o.sold_ere > 0 then 'sold'
                        when year < this_year or q < begun then 'closed' else 'open' end,
         'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
-    from generate_series(1, begun) q left join own o on o.quarter = q);
+    from generate_series(1, begun) q left join own o on o.quarter = make_date(year, 3 * q - 2, 1));
 end $$;
 comment on function private.own_ere_position(int) is
   'The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid once all that was sold is.';

@@ -129,7 +129,7 @@ comment on function private.own_left_out(int) is
   'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate or register; reason has the register''s own words, if any. Definer, as private.own_accounts.';
 grant execute on function private.own_left_out(int) to api_owner;
 
-create function private.own_payouts() returns json
+create function private.own_payouts(year int) returns json
 language sql stable security definer
 as $$
   select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
@@ -141,11 +141,13 @@ as $$
             left join core.payout_parts t on t.partner_id = d.partner_id and t.id = d.part_id
             join core.payout_lines l on l.partner_id = d.partner_id and l.id = coalesce(d.line_id, t.line_id)
             join core.partners p on p.id = a.partner_id
+           where l.paid_at >= make_date(own_payouts.year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'
+             and l.paid_at < make_date(own_payouts.year + 1, 1, 1)::timestamp at time zone 'Europe/Amsterdam'
            order by l.arrival desc limit 100) l
 $$;
-comment on function private.own_payouts() is
-  'What this transaction''s person was paid, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a line_id. Definer, as private.own_accounts.';
-grant execute on function private.own_payouts() to api_owner;
+comment on function private.own_payouts(int) is
+  'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a line_id. Definer, as private.own_accounts.';
+grant execute on function private.own_payouts(int) to api_owner;
 
 create function private.own_overviews() returns json
 language sql stable security definer
@@ -178,6 +180,77 @@ comment on function private.own_mandates() is
   'The mandates that this transaction''s person signed, newest first, a hundred at most, as private.shown_mandate. Definer, as private.own_accounts.';
 grant execute on function private.own_mandates() to api_owner;
 
+create function private.own_paid(year int) returns json
+language sql stable security definer
+as $$
+  select json_build_object(
+    'year_eur', coalesce(sum(p.amount) filter (where l.paid_at >= make_date(year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'), 0),
+    'all_eur', coalesce(sum(p.amount), 0))
+    from private.own_account_rows() a
+    join core.payout_parts p on p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'
+    join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
+$$;
+comment on function private.own_paid(int) is
+  'What this transaction''s person was paid since the year began, and ever, or the CPO that settles with them: {year_eur, all_eur}. Definer, as private.own_accounts.';
+grant execute on function private.own_paid(int) to api_owner;
+
+create function private.own_progress() returns json
+language sql stable security definer
+as $$
+  select coalesce(json_object_agg(a.id, json_build_object(
+           'signed_on', (m.signed_at at time zone 'Europe/Amsterdam')::date,
+           'withdrawn_on', (m.withdrawn_at at time zone 'Europe/Amsterdam')::date,
+           'approved_on', (c.reviewed_at at time zone 'Europe/Amsterdam')::date,
+           'charger_on', (h.since at time zone 'Europe/Amsterdam')::date,
+           'silent_chargers', h.silent,
+           'first_month', e.first_month,
+           'booked_on', (e.booked_at at time zone 'Europe/Amsterdam')::date,
+           'sold_on', e.sold_on,
+           'paid_on', (select max((l.paid_at at time zone 'Europe/Amsterdam')::date)
+                         from core.payout_parts p
+                         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
+                        where p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'))), '{}')
+    from private.own_account_rows() a
+    left join lateral (
+      select min(m.signed_at) as signed_at, max(m.ended_at) filter (where m.status = 'revoked') as withdrawn_at
+        from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+       where c.partner_id = a.partner_id and c.account_id = a.id and m.status <> 'declined') m on true
+    left join lateral (
+      select min(c.reviewed_at) as reviewed_at
+        from core.connections c
+       where c.partner_id = a.partner_id and c.account_id = a.id and c.registration_status = 'goedgekeurd') c on true
+    left join lateral (
+      select min(h.created_at) filter (where h.mid_eligible) as since,
+             coalesce(json_agg(private.charger_name(h) order by h.created_at)
+                        filter (where h.status = 'active' and h.ocpp_identity is not null and h.last_seen_at is null), '[]') as silent
+        from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id) h on true
+    left join lateral (
+      select min(m.period) as first_month, max(b.submitted_at) as booked_at, max(m.sold_on) as sold_on
+        from core.connections c
+        join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id and m.kwh > 0
+        left join core.bookings b on b.partner_id = m.partner_id and b.id = m.booking_id
+       where c.partner_id = a.partner_id and c.account_id = a.id) e on true
+$$;
+comment on function private.own_progress() is
+  'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as private.own_accounts.';
+grant execute on function private.own_progress() to api_owner;
+
+create function private.own_idle_chargers(year int) returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object(
+           'name', private.charger_name(h), 'kwh', round(k.wh / 1000.0, 3),
+           'why', case when h.mid_eligible is null then 'mid_unknown' when not h.mid_eligible then 'no_mid' else 'no_connection' end)
+           order by k.wh desc, h.id), '[]')
+    from core.chargers h
+    join lateral (select sum(m.wh) as wh from core.charger_months m
+                   where m.partner_id = h.partner_id and m.charger_id = h.id
+                     and m.month >= make_date(year, 1, 1) and m.month < make_date(year + 1, 1, 1)) k on k.wh > 0
+   where h.user_id = private.user_id() and (h.mid_eligible is not true or h.connection_id is null)
+$$;
+comment on function private.own_idle_chargers(int) is
+  'The chargers of this transaction''s person whose kWh of a year do not count: [{name, kwh, why}], most kWh first. why is no_mid, mid_unknown or no_connection.';
+
 create function api.read_own_overview(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -188,13 +261,19 @@ begin
   return json_build_object(
     'email', private.own_email(), 'year', year,
     'name', private.own_name(),
-    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-    'position', private.own_ere_position(year),
+    'charged_kwh', (select coalesce(sum(m.kwh), 0) from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'quarters', (select coalesce(json_agg(json_build_object('quarter', q.quarter, 'kwh', q.kwh, 'ere', q.ere, 'sold_ere', q.sold_ere,
+                                                            'net_eur', q.net, 'unpaid_eur', q.unpaid) order by q.quarter), '[]')
+                   from private.own_quarters('-infinity', 'infinity') q),
+    'paid', private.own_paid(year),
     'prices', private.own_prices(year),
+    'progress', private.own_progress(),
+    'idle_chargers', private.own_idle_chargers(year),
+    'left_out', private.own_left_out(year),
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_overview(jsonb) is
-  'What a person sees first: {email, name, year, months, position, prices, accounts}.';
+  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, prices, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -223,11 +302,12 @@ begin
       'years', private.own_years(),
       'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
       'left_out', private.own_left_out(year),
+      'idle_chargers', private.own_idle_chargers(year),
       'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]') from shown s),
       'has_more', (select count(*) from page) > page_limit));
 end $$;
 comment on function api.read_own_charging(jsonb, jsonb) is
-  'A person''s charging in a year by month, and a page of one month''s sessions: {year, month, limit, offset} to {email, year, years, months, left_out, sessions, has_more}. Without a month there are no sessions.';
+  'A person''s charging in a year by month, and a page of one month''s sessions: {year, month, limit, offset} to {email, year, years, months, left_out, idle_chargers, sessions, has_more}. Without a month there are no sessions.';
 
 create function api.read_own_earnings(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -243,12 +323,13 @@ begin
     'position', private.own_ere_position(year),
     'prices', private.own_prices(year),
     'left_out', private.own_left_out(year),
+    'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
-    'payouts', private.own_payouts(),
+    'payouts', private.own_payouts(year),
     'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, accounts, payouts, overviews}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, idle_chargers, accounts, payouts, overviews}.';
 
 create function api.read_own_mandates(caller jsonb) returns json
 language plpgsql stable security definer

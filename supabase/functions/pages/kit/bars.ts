@@ -10,11 +10,19 @@ export type Bars = {
   id: string;
   title: string;
   description: string;
-  /** At least one, none negative. `short` stands under the bar. */
-  /** `short` stands under the bar, `name` before its value where the bar is chosen. */
-  points: readonly { short: string; name: string; value: number }[];
+  /** At least one. */
+  points: readonly Bar[];
   /** How the end of the scale is written. */
   format: (value: number) => string;
+};
+
+/** `short` stands under the bar, and `below` beneath it; `said` is read where the bar is chosen. */
+export type Bar = {
+  short: string;
+  below?: string;
+  said: string;
+  /** From the ground up, each drawn as the kind of its place; none negative. */
+  values: readonly number[];
 };
 
 const WIDTH = 360;
@@ -24,30 +32,39 @@ const TOP = 22;
 const BOTTOM = 164;
 
 export function bars({ id, title, description, points, format }: Bars): Html {
-  const highest = roundUp(Math.max(...points.map(({ value }) => value)));
+  const highest = roundUp(Math.max(...points.map(({ values }) => sum(values))));
   const step = WIDTH / points.length;
-  const width = round(step * 0.64);
-  const yOf = (value: number) => round(BOTTOM - (highest === 0 ? 0 : (value / highest) * (BOTTOM - TOP)));
-  return html`<svg class="bars" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="${id}-title ${id}-description">
+  const width = round(Math.min(step * 0.64, 40));
+  const height = points.some(({ below }) => below) ? HEIGHT + 18 : HEIGHT;
+  const heightOf = (value: number) => round(highest === 0 ? 0 : (value / highest) * (BOTTOM - TOP));
+  return html`<svg class="bars" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="${id}-title ${id}-description">
 <title id="${id}-title">${title}</title>
 <desc id="${id}-description">${description}</desc>
 ${
   highest === 0
     ? ""
     : html`<text x="0" y="${TOP - 5}">${format(highest)}</text>
-${[highest, highest / 2].map((value) => html`<line class="rule" x1="0" x2="${WIDTH}" y1="${yOf(value)}" y2="${yOf(value)}"/>`)}
+${[highest, highest / 2].map((value) => html`<line class="rule" x1="0" x2="${WIDTH}" y1="${round(BOTTOM - heightOf(value))}" y2="${round(BOTTOM - heightOf(value))}"/>`)}
 `
 }<line class="ground" x1="0" x2="${WIDTH}" y1="${BOTTOM}" y2="${BOTTOM}"/>
-${points.map(({ short, name, value }, index) => {
+${points.map(({ short, below, said, values }, index) => {
   const x = round(index * step + (step - width) / 2);
-  const y = yOf(value);
-  // what is there is to be seen, however little
-  const height = value > 0 ? Math.max(round(BOTTOM - y), 2) : 0;
-  return html`<rect x="${x}" y="${round(BOTTOM - height)}" width="${width}" height="${height}" rx="2" data-value="${name}: ${format(value)}"/>
-<text class="name" x="${round(x + width / 2)}" y="${HEIGHT - 8}">${short}</text>
+  const middle = round(x + width / 2);
+  let top = BOTTOM;
+  const rects = values.map((value, kind) => {
+    if (value <= 0 && values.length > 1) return "";
+    // what is there is to be seen, however little
+    const tall = value > 0 ? Math.max(heightOf(value), 2) : 0;
+    top = round(top - tall);
+    return html`<rect x="${x}" y="${top}" width="${width}" height="${tall}" rx="2"${kind > 0 ? html` class="kind-${kind}"` : ""}${values.length > 1 ? "" : html` data-value="${said}"`}/>`;
+  });
+  return html`${values.length > 1 ? html`<g data-value="${said}">${rects}</g>` : rects}
+<text class="name" x="${middle}" y="${HEIGHT - 8}">${short}</text>${below ? html`<text class="name" x="${middle}" y="${HEIGHT + 9}">${below}</text>` : ""}
 `;
 })}</svg>`;
 }
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /** One tenth is less than anybody sees. */
 const round = (value: number) => Math.round(value * 10) / 10;

@@ -102,14 +102,19 @@ function react(
       for (const [at, bar] of bars.entries()) bar.classList.toggle("chosen", at === index);
       said.textContent = (index === null ? undefined : bars[index]?.dataset.value) ?? "";
     };
-    plot.addEventListener("pointermove", ({ clientX }) => {
+    const point = ({ clientX }: PointerEvent) => {
       const distances = bars.map((bar) => {
         const { left, right } = bar.getBoundingClientRect();
         return Math.abs((left + right) / 2 - clientX);
       });
       show(distances.indexOf(Math.min(...distances)));
+    };
+    plot.addEventListener("pointermove", point);
+    plot.addEventListener("pointerdown", point);
+    // a finger that lifts leaves too
+    plot.addEventListener("pointerleave", ({ pointerType }) => {
+      if (pointerType === "mouse") show(document.activeElement === plot ? chosen : null);
     });
-    plot.addEventListener("pointerleave", () => show(null));
     plot.addEventListener("focus", () => show(chosen));
     plot.addEventListener("blur", () => show(null));
     plot.addEventListener("keydown", ({ key }) => {

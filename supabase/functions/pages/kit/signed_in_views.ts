@@ -93,14 +93,15 @@ export function barsOfMonths(
   }: Omit<Bars, "points" | "format"> & { months: readonly { day: string; value: number }[]; unit: string },
 ): Html {
   const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "narrow", timeZone: "UTC" });
+  const format = (value: number) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} ${unit}`;
   return bars({
     ...said,
     points: months.map(({ day, value }) => ({
       short: short.format(new Date(day)),
-      name: longMonth(day, frame.words),
-      value,
+      said: `${longMonth(day, frame.words)}: ${format(value)}`,
+      values: [value],
     })),
-    format: (value) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} ${unit}`,
+    format,
   });
 }
 

@@ -153,6 +153,37 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .bars { display: block; width: 100%; height: auto; margin: .5rem 0 1.25rem; font-size: 13px; }
 @media (min-width: 48rem) { .bars { font-size: 9px; } }
 .bars rect { fill: var(--accent); }
+.bars .kind-1, .bars .kind-2 { stroke: var(--accent); stroke-width: 1.2; }
+.bars .kind-1 { fill: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
+.bars .kind-2 { fill: var(--sheet); stroke-dasharray: 4 3; }
+.kinds { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; list-style: none; }
+.kinds li { display: flex; align-items: center; gap: .5rem; margin: 0; font-size: 1rem; }
+.kinds li::before { content: ""; width: .9rem; height: .9rem; border: 1.5px solid var(--accent); border-radius: 3px; background: var(--accent); }
+.kinds .kind-1::before { background: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
+.kinds .kind-2::before { background: none; border-style: dashed; }
+.kinds :not([class])::before { content: none; }
+.money { margin-bottom: 2.25rem; }
+.money .figures { margin-bottom: .75rem; }
+.money details { margin-bottom: 0; }
+.timeline { margin: 1rem 0 1.5rem; padding: 0; list-style: none; }
+.area main .timeline { max-width: 42rem; }
+.timeline li { position: relative; margin: 0; padding: 0 0 .9rem 2.5rem; }
+.timeline li::before { position: absolute; left: 0; top: .05rem; z-index: 1; display: grid; place-items: center; width: 1.6rem; height: 1.6rem; border: 2px solid var(--edge); border-radius: 50%; background: var(--sheet); color: var(--on-accent); content: ""; font-size: .9rem; font-weight: 700; line-height: 1; }
+.timeline li:not(:last-child)::after { position: absolute; left: calc(.8rem - 1px); top: 1.4rem; bottom: -.1rem; content: ""; border-left: 2px solid var(--line); }
+.timeline .done::before { content: "✓" / ""; border-color: var(--accent); background: var(--accent); }
+.timeline .done:not(:last-child)::after { border-left-color: var(--accent); }
+.timeline .now::before { border-color: var(--accent); border-width: 5px; }
+.timeline .yours::before { content: "!" / ""; border-color: var(--wait); background: var(--wait); color: var(--sheet); }
+.timeline .ended::before { content: "×" / ""; border-color: var(--edge); background: var(--edge); color: var(--sheet); }
+.timeline strong { font-weight: 650; }
+.timeline .later strong { color: var(--quiet); font-weight: 400; }
+.timeline li > span:not(.hidden) { display: inline-block; color: var(--quiet); font-variant-numeric: tabular-nums; }
+.timeline div { margin: .4rem 0 .25rem; padding: .85rem 1.1rem; border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; background: var(--tint); }
+.timeline .yours div { border-left-color: var(--wait); background: var(--wait-tint); }
+.timeline div > :last-child { margin-bottom: 0; }
+.timeline p { margin: 0 0 .4rem; }
+.timeline .who { font-weight: 650; }
+.timeline .actions { margin-top: .75rem; }
 .bars text { fill: var(--quiet); }
 .bars .name { text-anchor: middle; }
 .bars .rule { stroke: var(--line); }
@@ -274,8 +305,10 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .field .copy { margin-top: .5rem; }
 .copy:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .busy { margin: .5rem 0 0; color: var(--quiet); }
+.bars:has(+ .value) { margin-bottom: 0; }
 .value { min-height: 1.6em; margin: .25rem 0 0; font-weight: 650; }
-.bars .chosen { fill: var(--accent-strong); }
+.bars rect.chosen { fill: var(--accent-strong); }
+.bars .chosen > rect { stroke: var(--ink); stroke-width: 1.5; }
 
 .errors { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--wrong-tint); border: 2px solid var(--wrong); border-radius: 10px; }
 .errors h2 { margin: 0 0 .5rem; font-size: 1.2rem; }
@@ -296,7 +329,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
   header, main, footer { width: auto; max-width: none; margin: 0; padding: 0 0 1rem; border: 0; border-radius: 0; }
   a { color: inherit; text-decoration: none; }
   .bars, .area main .bars { max-width: 14cm; font-size: 9px; }
-  .bars rect, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .bars rect, .kinds li::before, .timeline li::before, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
   .scroll { overflow: visible; }
   table, .wide table { min-width: 0; font-size: 9.5pt; }

@@ -26,7 +26,7 @@ ${
 ${monthTable(frame, year, months, words.charging.table(year))}
 <p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year) })}">${words.charging.download_months}</a></p>`
 }
-${leftOut(frame, charging.left_out)}
+${leftOut(frame, charging)}
 ${asked.month && !frame.is_signatory ? sessionsOf(frame, charging, asked.month, asked.page) : ""}`,
   });
 }

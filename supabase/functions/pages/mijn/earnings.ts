@@ -8,8 +8,8 @@ import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
 import { addressOf } from "./mandates.ts";
 import type { Account, Earnings, Payout } from "./model.ts";
+import { percent, settles } from "./money.ts";
 import { leftOut } from "./months.ts";
-import { percent, settles } from "./overview.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -17,7 +17,7 @@ import { WORDS } from "./words.ts";
 export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string | null): Html {
   const { locale } = frame;
   const words = WORDS[locale].earnings;
-  const { year, position, prices, left_out, accounts, payouts } = earnings;
+  const { year, position, prices, accounts, payouts } = earnings;
   const cpo = settles(accounts);
   const [held = null] = accounts
     .flatMap(({ iban_held_until }) => iban_held_until ?? [])
@@ -30,12 +30,12 @@ ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
 <h2 class="first">${words.quarters}</h2>
 ${quarterTable(frame, earnings, cpo !== null)}
 <p class="quiet">${cpo ? words.steps_via(cpo) : words.steps}</p>
-${leftOut(frame, left_out)}
+${leftOut(frame, earnings)}
 ${position.forecast_ere ? html`<p>${words.forecast(inNumbers(frame, position.forecast_ere), year)}</p>` : ""}
-<h2>${cpo ? words.paid_via(cpo) : words.paid}</h2>
+<h2>${cpo ? words.paid_via(cpo, year) : words.paid(year)}</h2>
 ${
   payouts.length === 0
-    ? html`<p>${words.nothing_paid}</p>`
+    ? html`<p>${words.nothing_paid(year)}</p>`
     : html`<ul>${payouts.map((payout) => html`<li>${payoutLink(frame, payout)}</li>`)}</ul>`
 }
 ${yearOverviews(frame, earnings)}

@@ -50,13 +50,46 @@ export type Account = {
   connections: Connection[];
 };
 
+/** A quarter, by its first day, in which something counts. Of net_eur, which is sold, unpaid_eur is still to be paid. */
+export type Earned = {
+  quarter: string;
+  kwh: number;
+  ere: number;
+  sold_ere: number;
+  net_eur: number;
+  unpaid_eur: number;
+};
+
+/** How far an account is: days, null as long as it is not. */
+export type Progress = {
+  signed_on: string | null;
+  withdrawn_on: string | null;
+  approved_on: string | null;
+  charger_on: string | null;
+  /** Names of chargers that connect by OCPP, and never did. */
+  silent_chargers: string[];
+  first_month: string | null;
+  /** These three say the latest. */
+  booked_on: string | null;
+  sold_on: string | null;
+  paid_on: string | null;
+};
+
+/** A charger whose kWh do not count. */
+export type IdleCharger = { name: string; kwh: number; why: "no_mid" | "mid_unknown" | "no_connection" };
+
 export type Overview = {
   email: string;
   name: string | null;
   year: number;
-  months: Month[];
-  position: Position;
+  charged_kwh: number;
+  quarters: Earned[];
+  /** What was paid since the year began, and ever: to the person, or to the CPO that settles with them. */
+  paid: { year_eur: number; all_eur: number };
   prices: Prices;
+  progress: Record<string, Progress>;
+  idle_chargers: IdleCharger[];
+  left_out: LeftOut[];
   accounts: Account[];
 };
 
@@ -85,6 +118,7 @@ export type Charging = {
   years: number[];
   months: Month[];
   left_out: LeftOut[];
+  idle_chargers: IdleCharger[];
   sessions: ChargingSession[];
   has_more: boolean;
 };
@@ -96,6 +130,7 @@ export type Earnings = {
   position: Position;
   prices: Prices;
   left_out: LeftOut[];
+  idle_chargers: IdleCharger[];
   accounts: Account[];
   payouts: Payout[];
   /** The years that are over in which there was money, newest first. */

@@ -2,7 +2,7 @@ import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
-import type { LeftOut, Month } from "./model.ts";
+import type { IdleCharger, LeftOut, Month } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -55,11 +55,16 @@ export function monthTable(frame: MijnFrame, year: number, months: readonly Mont
   );
 }
 
-/** What of a year does not count, and why: the register's own words where it gave any. */
-export function leftOut(frame: MijnFrame, left_out: readonly LeftOut[]): Html {
-  if (left_out.length === 0) return html``;
+/** What of a year does not count, by charger and by month, why, and what to do: the register's own words where it gave any. */
+export function leftOut(
+  frame: MijnFrame,
+  { left_out, idle_chargers }: { left_out: readonly LeftOut[]; idle_chargers: readonly IdleCharger[] },
+): Html {
+  if (left_out.length + idle_chargers.length === 0) return html``;
   const words = WORDS[frame.locale].left_out;
   return html`<section aria-labelledby="left-out"><h2 id="left-out">${words.title}</h2>
-<ul>${left_out.map(({ month, kwh, why, reason }) => html`<li>${words.line(inNumbers(frame, kwh), longMonth(month, frame.words))} ${words[why]}${reason ? html` ${words.reason(reason)}` : ""}</li>`)}</ul>
+<ul>${idle_chargers.map(({ name, kwh, why }) => html`<li>${words.charger(inNumbers(frame, kwh), name)} ${words[why]}</li>`)}
+${left_out.map(({ month, kwh, why, reason }) => html`<li>${words.line(inNumbers(frame, kwh), longMonth(month, frame.words))} ${words[why]}${reason ? html` ${words.reason(reason)}` : ""}</li>`)}</ul>
+${idle_chargers.length > 0 ? html`<p><a class="link" href="${frame.to("/chargers")}">${WORDS[frame.locale].chargers.title}</a></p>` : ""}
 </section>`;
 }

@@ -10,7 +10,7 @@ export const nl = {
     label: "Mijn pagina's",
     "": "Overzicht",
     "/charging": "Laden",
-    "/earnings": "ERE en geld",
+    "/earnings": "Geld",
     "/mandate": "Machtiging",
     "/chargers": "Laadpalen",
     "/sharing": "Wie ziet wat",
@@ -36,36 +36,54 @@ export const nl = {
     before_ere: "ERE zijn er vanaf januari 2026.",
     outside_mandate: "Uw machtiging gold toen niet.",
     register: "De overheid heeft dit niet ingeschreven.",
+    charger: (kwh: string, name: string) => `De ${kwh} kWh van ${name} tellen niet mee.`,
+    no_mid:
+      "Deze laadpaal heeft geen MID-meter, en alleen wat zo'n geijkte meter meet, levert ERE op. Wilt u dat dit meetelt? Vraag uw installateur om een laadpaal of meter met MID.",
+    mid_unknown: "Wij zoeken nog uit of deze laadpaal een MID-meter heeft. U hoeft daarvoor niets te doen.",
+    no_connection:
+      "Deze laadpaal hoort nog niet bij een aansluiting met een machtiging. Mail ons, dan zoeken wij dat uit.",
     reason: (reason: string) => `De reden: “${reason}”.`,
   },
 
   overview: {
     title: (name: string | null) => (name ? `Dag ${name}` : "Uw overzicht"),
-    year: (year: number) => `${year} tot nu toe`,
-    charged: "Geladen",
-    charged_in: (sessions: string, count: number) => `in ${sessions} ${count === 1 ? "laadbeurt" : "laadbeurten"}`,
-    ere: "ERE",
-    ere_is: (ere: string) => `${ere}`,
-    ere_hint: "1 ERE is 1 kg CO2 die minder wordt uitgestoten. Oliebedrijven kopen ze.",
-    sold: "Verkocht",
-    sold_for_you: "voor u",
-    sold_via: (cpo: string) => `${cpo} rekent dit met u af`,
-    estimate: "Nog te verwachten",
-    estimate_hint: "een schatting",
-    estimate_how: "Hoe wij dat schatten",
+    got: (year: number | null) => (year ? `kreeg u in ${year}` : "kreeg u tot nu toe"),
+    got_via: (cpo: string, year: number | null) =>
+      `is ${year ? `in ${year}` : "tot nu toe"} betaald aan uw laadpaalbeheerder ${cpo}, die met u afrekent`,
+    got_ever: (amount: string) => `${amount} in alle jaren samen`,
+    expected: "Nog verwacht",
+    waits: (amount: string) => `${amount} onderweg`,
+    estimated: (amount: string) => `${amount} geschat`,
+    unknown: "nog niet bekend",
+    unknown_rest: "de rest is nog niet bekend",
+    unknown_why:
+      "Wat het in euro oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
+    charged: (year: number) => `Geladen in ${year}`,
+    counted: (kwh: string, ere: string) => `${kwh} kWh telt mee: ${ere} ERE`,
+    charged_only: (kwh: string, year: number) =>
+      `U laadde in ${year} ${kwh} kWh. Daarvan telt nog niets mee: hieronder ziet u waarom.`,
+    estimate_how: "Hoe wij dat rekenen",
     estimate_computed: (ere: string, price: string, fee: string, net: string) =>
-      `${ere} ERE die nog niet zijn verkocht × ${price}, de laatste gemiddelde prijs. Daar gaat ${fee}% voor onze dienst af. Dan blijft er ongeveer ${net} over. De prijs kan hoger of lager worden.`,
-    unknown: "Wat het in euro oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
-    unknown_rest: "Wat de rest in euro oplevert, is nog niet bekend.",
-    nothing:
-      "Voor zover wij weten is er dit jaar nog niets geladen. Is uw laadpaal net gekoppeld? Dan ziet u hier binnen een dag wat u laadt.",
-    nothing_signed:
-      "Voor zover wij weten is er dit jaar nog niets geladen. Uw laadpaalbedrijf geeft ons door wat u per maand laadt.",
-    table: "Bekijk de maanden als tabel",
+      `Geschat: ${ere} ERE die nog niet zijn verkocht × ${price}, de laatste gemiddelde prijs. Daar gaat ${fee}% voor onze dienst af. Dan blijft er ongeveer ${net} over. De prijs kan hoger of lager worden.`,
+    ere_hint: "1 ERE is 1 kg CO2 die minder wordt uitgestoten. Oliebedrijven kopen ze.",
+    by_quarter: "Euro per kwartaal",
+    kinds: {
+      paid: "betaald",
+      paid_via: (cpo: string) => `betaald aan ${cpo}`,
+      waits: "onderweg",
+      estimated: "geschat",
+    },
+    below: "(kWh eronder)",
+    plot: "Euro per kwartaal: betaald, onderweg en geschat, met daaronder de kWh die meetelt",
+    plot_total: (total: string) => `Samen ${total}.`,
+    quarter_short: (quarter: string, year: string) => `K${quarter} '${year}`,
+    quarter_table: "Bekijk de kwartalen als tabel",
+    kwh: "kWh",
+    ere: (ere: string) => `${ere} ERE`,
+    more_money: "Bekijk elk jaar, uw overzichten en uw rekeningnummer",
     more: "Bekijk de laadbeurten van elke maand",
     more_months: "Bekijk alle maanden en jaren",
-    todo: "Wat er nog van u nodig is",
-    todo_done: "Er is nu niets van u nodig.",
+    progress: "Hoe het ervoor staat",
     no_account:
       "U heeft nog geen aansluiting bij ons aangemeld. Kreeg u een mail met een link om dat te doen? Open dan die link.",
     iban: {
@@ -91,6 +109,51 @@ export const nl = {
     ask_cpo: (cpo: string) => `Vraag ${cpo} om uw laadpaal bij ons aan te melden.`,
     ean_via: (cpo: string) =>
       `De EAN-code van uw aansluiting klopt niet met uw adres. Vraag ${cpo} om dat te herstellen.`,
+  },
+
+  progress: {
+    steps: {
+      signed: "Getekend",
+      approved: "Goedgekeurd",
+      charger: "Laadpaal verbonden",
+      first_kwh: "Eerste kWh",
+      booked: "Ingeboekt",
+      sold: "Verkocht",
+      paid: "Betaald",
+    },
+    done: "gedaan",
+    later: "komt later",
+    latest: (date: string) => `laatst op ${date}`,
+    who: { you: "Nu aan u", us: "Nu aan ons", cpo: (cpo: string) => `Nu aan ${cpo}` },
+    next: (step: string) => `volgende stap: ${step}`,
+    others: (count: string) => `Bij uw andere ${count} aansluitingen hoeft u nu niets te doen.`,
+    goes_on:
+      "Alles is geregeld. Na elk kwartaal boeken wij uw kWh in, verkopen wij de ERE en betalen wij u. U hoeft niets te doen.",
+    goes_on_via: (cpo: string) =>
+      `Alles is geregeld. Na elk kwartaal boeken wij uw kWh in, verkopen wij de ERE en betalen wij ${cpo}, dat met u afrekent. U hoeft niets te doen.`,
+    goes_on_short: "alles is geregeld",
+    reviewing: "Wij beoordelen uw registratie. U krijgt een mail zodra dat klaar is.",
+    checking: "Wij controleren uw gegevens en dienen daarna uw registratie in.",
+    rejected:
+      "Uw registratie is afgekeurd. In onze mail staat waarom, en wat u kunt doen. Komt u er niet uit? Mail ons.",
+    silent: (names: string) =>
+      `Wij horen nog niets van ${names}. Vul het adres, de identiteit en het wachtwoord in de laadpaal in.`,
+    silent_action: "Verbind uw laadpaal",
+    mid_waits: "Wij zoeken uit of uw laadpaal een geijkte meter (MID) heeft. U hoeft daarvoor niets te doen.",
+    first_kwh:
+      "Laad uw auto: binnen een dag ziet u het hier. Ziet u dan nog niets? Dan geeft uw laadpaal ons niets door, en moet u hem nog verbinden.",
+    first_kwh_via: (cpo: string) => `${cpo} geeft ons door wat u per maand laadt.`,
+    booking: "Wij boeken uw kWh in bij de overheid zodra het kwartaal voorbij is.",
+    selling: "Wij verkopen de ERE. Dat duurt vaak enkele maanden.",
+    paying: "Wij maken het geld over. U krijgt een mail zodra het onderweg is.",
+    paying_via: (cpo: string) => `Wij betalen ${cpo}, dat met u afrekent.`,
+    withdrawn: "Machtiging ingetrokken",
+    withdrawn_short: "machtiging ingetrokken",
+    withdrawn_kept:
+      "Wat al is ingeboekt of nog meetelt, wordt gewoon verkocht en betaald. Wat u nu laadt, telt niet mee.",
+    withdrawn_nothing: "Wat u nu laadt, telt niet mee.",
+    again: "Wilt u weer meedoen? Mail ons.",
+    again_via: (cpo: string) => `Wilt u weer meedoen? Vraag ${cpo} om een nieuwe link.`,
   },
 
   charging: {
@@ -135,9 +198,9 @@ export const nl = {
       "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij u. Reken op enkele maanden.",
     price: (price: string) => `${price} per ERE`,
     forecast: (ere: string, year: number) => `Gaat u zo door, dan komt u in ${year} uit op ongeveer ${ere} ERE.`,
-    paid: "Wat wij u hebben betaald",
+    paid: (year: number) => `Wat wij u in ${year} hebben betaald`,
     payout: (amount: string, day: string) => `${amount} op ${day}: overzicht als pdf`,
-    nothing_paid: "Er is nog niets uitbetaald.",
+    nothing_paid: (year: number) => `In ${year} is niets uitbetaald.`,
     overviews: "Jaaroverzichten",
     overview: (year: number, which: string | null) => `Jaaroverzicht ${year}${which ? `, ${which}` : ""} (pdf)`,
     account: "Uw rekeningnummer",
@@ -160,7 +223,7 @@ export const nl = {
     steps_via: (cpo: string) =>
       `Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij ${cpo}, dat met u afrekent. Reken op enkele maanden.`,
     net: "Na onze kosten",
-    paid_via: (cpo: string) => `Wat wij voor u aan ${cpo} hebben betaald`,
+    paid_via: (cpo: string, year: number) => `Wat wij in ${year} voor u aan ${cpo} hebben betaald`,
     payout_via: (amount: string, day: string, cpo: string) => `${amount} aan ${cpo} op ${day}: overzicht als pdf`,
     changed: (moment: string) =>
       `Uw rekeningnummer is gewijzigd. Wij hebben u dat ook gemaild. Voor uw veiligheid maken wij er 48 uur niets naar over: tot ${moment}. Daarna betalen wij u op dit nummer.`,

@@ -1,0 +1,136 @@
+import { inEuro } from "#shared/domain/mail/notices.ts";
+import { bars } from "../kit/bars.ts";
+import { estimateOf } from "../kit/estimate.ts";
+import type { Html } from "../kit/frame.ts";
+import { html } from "../kit/html.ts";
+import { inNumbers, table } from "../kit/signed_in_views.ts";
+import type { Account, Earned, Overview, Prices } from "./model.ts";
+import type { MijnFrame } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** The CPO that settles with somebody all of whose accounts are of it; null where the service pays them for any. */
+export function settles(accounts: readonly Account[]): string | null {
+  const [first] = accounts;
+  const via = accounts.every(({ payout_handler, cpo }) => payout_handler === "via_cpo_invoicing" && cpo === first?.cpo);
+  return via ? (first?.cpo ?? null) : null;
+}
+
+export const percent = ({ words }: MijnFrame, pct: number): string =>
+  new Intl.NumberFormat(words.date_locale).format(pct);
+
+const sum = (values: readonly number[]) => Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
+
+/** The euro of a quarter; what may come of ERE that are not sold is null where no price is known. */
+function partsOf({ ere, sold_ere, net_eur, unpaid_eur }: Earned, { price_per_ere_eur: price, fee_pct }: Prices) {
+  const left = ere - sold_ere;
+  const estimated =
+    left < 0.01 ? 0 : price === null || fee_pct === null ? null : estimateOf([left, price], fee_pct).net;
+  return { paid: sum([net_eur, -unpaid_eur]), waits: unpaid_eur, estimated };
+}
+
+/** One large figure, what they got; then what is still to come, and what that is computed from. Nothing where nothing counts yet. */
+export function money(frame: MijnFrame, overview: Overview): Html {
+  const { locale } = frame;
+  const words = WORDS[locale].overview;
+  const { year, quarters, paid, prices, accounts, charged_kwh } = overview;
+  if (quarters.length === 0 && paid.all_eur === 0) {
+    return charged_kwh === 0 ? html`` : html`<p>${words.charged_only(inNumbers(frame, charged_kwh), year)}</p>`;
+  }
+  const cpo = settles(accounts);
+  const parts = quarters.map((quarter) => partsOf(quarter, prices));
+  const waits = sum(parts.map((part) => part.waits));
+  const estimated = sum(parts.map((part) => part.estimated ?? 0));
+  const unknown = parts.some((part) => part.estimated === null);
+  const euro = (amount: number) => inEuro(amount, locale);
+  // a new year begins with what there was before
+  const [shown, since] = paid.year_eur > 0 ? [paid.year_eur, year] : [paid.all_eur, null];
+  const { got, got_via } = words;
+  const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
+  const of = (field: "kwh" | "ere") => counted.reduce((total, each) => total + each[field], 0);
+  const waiting = [
+    waits > 0 ? words.waits(euro(waits)) : null,
+    estimated > 0 ? words.estimated(euro(estimated)) : null,
+    unknown ? words.unknown_rest : null,
+  ].filter((part) => part !== null);
+  return html`<div class="money">
+<p class="amount"><strong>${euro(shown)}</strong> ${cpo ? got_via(cpo, since) : got(since)}${since && paid.all_eur > paid.year_eur ? html`<br><span class="quiet">${words.got_ever(euro(paid.all_eur))}</span>` : ""}</p>
+<dl class="figures">
+<div><dt>${words.expected}</dt><dd>${waits + estimated > 0 ? `${estimated > 0 ? "± " : ""}${euro(sum([waits, estimated]))}` : unknown ? words.unknown : euro(0)}${waiting.length > 0 && waits + estimated > 0 ? html`<small>${waiting.join(", ")}</small>` : ""}</dd></div>
+<div><dt>${words.charged(year)}</dt><dd>${inNumbers(frame, charged_kwh)} kWh<small>${words.counted(inNumbers(frame, of("kwh")), inNumbers(frame, of("ere"), 2))}</small></dd></div>
+</dl>
+${computed(frame, overview)}
+</div>`;
+}
+
+/** How what may come is estimated, with its figures, and what ERE are. */
+function computed(frame: MijnFrame, { quarters, prices }: Overview): Html {
+  const { locale } = frame;
+  const words = WORDS[locale].overview;
+  const { price_per_ere_eur: price, fee_pct } = prices;
+  const ere = quarters.reduce((total, quarter) => total + quarter.ere - quarter.sold_ere, 0);
+  const lines = [words.ere_hint];
+  if (price !== null && fee_pct !== null && ere >= 0.01) {
+    const { net } = estimateOf([ere, price], fee_pct);
+    const said = [
+      inNumbers(frame, ere, 2),
+      inEuro(price, locale),
+      percent(frame, fee_pct),
+      inEuro(net, locale),
+    ] as const;
+    lines.push(words.estimate_computed(...said));
+  } else if (price === null) lines.push(words.unknown_why);
+  return html`<details><summary>${words.estimate_how}</summary>${lines.map((line) => html`<p>${line}</p>`)}</details>`;
+}
+
+/** This year and, where something counted before it, the last one: euro by quarter in three kinds, the kWh beneath, and a table. */
+export function byQuarter(frame: MijnFrame, { year, quarters, prices, accounts }: Overview): Html {
+  const { locale } = frame;
+  const { overview: words, earnings } = WORDS[locale];
+  const first = quarters.some(({ quarter }) => quarter < `${year}`) ? year - 1 : year;
+  const cpo = settles(accounts);
+  const kinds = [cpo ? words.kinds.paid_via(cpo) : words.kinds.paid, words.kinds.waits, words.kinds.estimated];
+  const euro = (amount: number) => inEuro(amount, locale);
+  const short = new Intl.NumberFormat(frame.words.date_locale, { notation: "compact", maximumFractionDigits: 0 });
+  const all = Array.from({ length: (year - first + 1) * 4 }, (_, index) => {
+    const [of, number] = [first + Math.floor(index / 4), (index % 4) + 1];
+    const day = `${of}-${String(number * 3 - 2).padStart(2, "0")}-01`;
+    const none = { quarter: day, kwh: 0, ere: 0, sold_ere: 0, net_eur: 0, unpaid_eur: 0 };
+    const quarter = quarters.find((known) => known.quarter === day) ?? none;
+    const { paid, waits, estimated } = partsOf(quarter, prices);
+    return { ...quarter, number: String(number), of: String(of), euros: [paid, waits, estimated ?? 0] as const };
+  });
+  const total = sum(all.flatMap(({ euros }) => euros));
+  const plot = bars({
+    id: "quarters",
+    title: words.plot,
+    description: words.plot_total(euro(total)),
+    points: all.map(({ number, of, kwh, euros }) => ({
+      short: words.quarter_short(number, of.slice(2)),
+      below: kwh >= 100_000 ? short.format(kwh) : kwh > 0 ? inNumbers(frame, kwh) : "–",
+      said: `${earnings.quarter_name(number, of)}: ${[...euros.flatMap((value, kind) => (value > 0 ? `${euro(value)} ${kinds[kind]}` : [])), `${inNumbers(frame, kwh)} kWh`].join(", ")}`,
+      values: euros,
+    })),
+    format: (value) => inEuro(value, locale).replace(/[.,]00$/, ""),
+  });
+  return html`<section aria-labelledby="by-quarter"><h2 id="by-quarter">${words.by_quarter}</h2>
+${
+  total === 0
+    ? html`<p>${words.unknown_why}</p>`
+    : html`<ul class="kinds" aria-hidden="true">${kinds.map((kind, index) => html`<li class="kind-${index}">${kind}</li>`)}<li>${words.below}</li></ul>
+${plot}`
+}
+<details><summary>${words.quarter_table}</summary>
+${table(
+  words.quarter_table,
+  [earnings.quarter, ...kinds, words.kwh].map((name) => ({ name })),
+  all
+    .filter(({ kwh }) => kwh > 0)
+    .map(({ number, of, kwh, ere, euros }) => [
+      html`${earnings.quarter_name(number, of)}<small>${words.ere(inNumbers(frame, ere, 2))}</small>`,
+      ...euros.map((value) => (value > 0 ? euro(value) : null)),
+      inNumbers(frame, kwh),
+    ]),
+)}</details>
+<p><a class="link" href="${frame.to("/earnings")}">${words.more_money}</a></p>
+</section>`;
+}

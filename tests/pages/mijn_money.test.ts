@@ -1,0 +1,215 @@
+// The first of a customer's own pages: what they got and may expect, and how far they are, by whom.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { giveBooking } from "../harness/booked.ts";
+import { createAccount } from "../harness/people.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { newBrowser } from "./claimant.ts";
+import { browserOf, type Customer, createCustomerWorld, mijn, newCustomer, paidCustomer, signIn } from "./customer.ts";
+import { newAddress, signedCustomer } from "./signatory_customer.ts";
+
+let world: SandboxWorld;
+let paid: Customer;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  paid = await paidCustomer(world);
+});
+afterAll(() => world.close());
+
+/** The text of a page, without tags and with plain spaces. */
+const main = (page: string) =>
+  (/<main[^>]*>([\s\S]*)<\/main>/.exec(page)?.[1] ?? "")
+    .replace(/<[^>]+>/g, " ")
+    .replaceAll("&#39;", "'")
+    .replace(/\s+/g, " ");
+const overviewOf = async (customer: Customer, query = "") =>
+  (await (await browserOf(world, customer))(mijn(world, query))).text;
+/** The steps of the timeline, each with its state. */
+const steps = (page: string) =>
+  [...page.matchAll(/<li class="(done|now|yours|later|ended)"[^>]*><strong>([^<]*)/g)].map(
+    ([, state, name]) => `${name}: ${state}`,
+  );
+/** What ERE brought on average, for the customers of the service. */
+const publish = (price: string | null) =>
+  world.row(
+    `insert into core.figures (partner_id, delivery_year, price) select private.house(), 2026, $1::numeric
+     on conflict on constraint figures_pkey do update set price = excluded.price returning 1`,
+    price,
+  );
+
+describe("contract §6 the first page says what a customer got, and what is still to come", () => {
+  test("paid this year in large, the estimate apart, and the quarters in three kinds that add up", async () => {
+    await publish("0.42");
+    const page = await overviewOf(paid);
+    const text = main(page);
+    const { amount, quarters } = await world.row(
+      `select (select sum(p.amount)::text from core.payout_parts p join core.payout_lines l on l.id = p.line_id and l.status = 'paid'
+                where p.account_id = $1) as amount,
+              (select count(distinct date_trunc('quarter', m.period))::int from core.counted_months m
+                 join core.connections c on c.id = m.connection_id where c.account_id = $1) as quarters`,
+      paid.account_id,
+    );
+    expect(page).toMatch(new RegExp(`class="amount"><strong>€.${amount.replace(".", ",")}</strong> kreeg u in 2026`));
+    expect(text).toMatch(/Nog verwacht ± € [\d,]+ € [\d,]+ geschat Geladen in 2026/);
+    const euros = (pattern: RegExp) =>
+      [...text.matchAll(pattern)].reduce((total, [, euro = ""]) => total + Number(euro.replace(",", ".")), 0);
+    const expected = euros(/Nog verwacht ± € ([\d,]+)/g);
+    const values = [...page.matchAll(/data-value="([^"]*)"/g)].map(([, value = ""]) => value.replaceAll("\u00a0", " "));
+    const estimated = values.reduce((total, value) => {
+      const euro = /€ ([\d,]+) geschat/.exec(value)?.[1] ?? "0";
+      return total + Number(euro.replace(",", "."));
+    }, 0);
+    expect(values).toHaveLength(4);
+    expect(values.filter((value) => !value.endsWith(" 0 kWh"))).toHaveLength(quarters);
+    expect(estimated, "what the bars estimate is what is expected").toBeCloseTo(expected, 2);
+    expect(values[1]).toContain(`€ ${amount.replace(".", ",")} betaald`);
+    expect(main(await overviewOf(paid, "?lang=en")), "in English").toContain(`€${amount} paid to you in 2026`);
+  });
+
+  test("what was paid in an earlier year is told as such, and its page lists only its own payments", async () => {
+    await world.row(
+      "update core.payout_lines set paid_at = '2025-12-30T12:00:00Z' where account_id = $1 returning 1",
+      paid.account_id,
+    );
+    const [page, now, before] = await Promise.all(
+      ["", "/earnings", "/earnings?year=2025"].map((path) => overviewOf(paid, path)),
+    );
+    await world.row(
+      "update core.payout_lines set paid_at = private.now() where account_id = $1 returning 1",
+      paid.account_id,
+    );
+    expect(main(page ?? "")).toContain("kreeg u tot nu toe");
+    expect(main(now ?? "")).toContain("In 2026 is niets uitbetaald.");
+    expect(main(before ?? "")).toContain("op 30 december 2025: overzicht als pdf");
+  });
+
+  test("where no price is known there is no amount, and that is said", async () => {
+    await publish(null);
+    const text = main(await overviewOf(paid));
+    expect(text).toContain("Nog verwacht nog niet bekend");
+    expect(text).not.toContain("geschat Geladen");
+  });
+
+  test("where the CPO settles it says so: paid to them, on the bars too", async () => {
+    const customer = await signedCustomer(world, {
+      fields: { payout_handler: "via_cpo_invoicing" },
+      months: { "2026-01": 100 },
+    });
+    await giveBooking(world.database.admin, customer.connection_id);
+    await world.row(
+      "update core.payout_lines set status = 'paid', paid_at = private.now() where account_id = $1 returning 1",
+      customer.account_id,
+    );
+    const ask = newBrowser(world);
+    await signIn(world, ask, customer.email);
+    const text = main((await ask(mijn(world))).text);
+    expect(text).toMatch(/€ 1,02 is in 2026 betaald aan uw laadpaalbeheerder .+, die met u afrekent/);
+    expect(text).not.toContain("kreeg u");
+  });
+});
+
+describe("contract §6 how far a customer is, with the next step and who must do it", () => {
+  test("who was paid: every step with its day, and nothing to do", async () => {
+    const page = await overviewOf(paid);
+    expect(steps(page)).toEqual(
+      ["Getekend", "Goedgekeurd", "Laadpaal verbonden", "Eerste kWh", "Ingeboekt", "Verkocht", "Betaald"].map(
+        (name) => `${name}: done`,
+      ),
+    );
+    expect(main(page)).toContain("Getekend 20 november 2026 Goedgekeurd 20 november 2026");
+    expect(main(page)).toContain("U hoeft niets te doen.");
+  });
+
+  test("who signed without account number and charger: both are theirs to give, each with its button", async () => {
+    const page = await overviewOf(await newCustomer(world));
+    expect(steps(page).slice(0, 4)).toEqual([
+      "Getekend: done",
+      "Goedgekeurd: yours",
+      "Laadpaal verbonden: yours",
+      "Eerste kWh: later",
+    ]);
+    expect([...page.matchAll(/name="page" value="([^"]*)"/g)].map(([, value]) => value)).toEqual([
+      "/payout",
+      "/charger",
+    ]);
+    expect(main(page)).toContain("Nu aan u");
+    expect(main(page)).not.toContain("niets van u nodig");
+  });
+
+  test("a charger that never connected is named, with what to do", async () => {
+    const customer = await newCustomer(world);
+    await world.row(
+      `insert into core.chargers (partner_id, account_id, connection_id, user_id, owner_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
+       select c.partner_id, c.account_id, c.id, $2, c.owner_id, 'Oprit', 'ocpp', 'stil-' || left(c.id::text, 8), sha256('x')
+         from core.connections c where c.account_id = $1 returning 1`,
+      customer.account_id,
+      customer.user_id,
+    );
+    const text = main(await overviewOf(customer));
+    expect(text).toContain("Wij horen nog niets van Oprit.");
+    expect(text).toContain("Verbind uw laadpaal");
+  });
+
+  test("a registration that is reviewed is for the service to do; a month after that, the first kWh", async () => {
+    const { draft_id, email } = await world.draft();
+    const { body } = await world.claim(draft_id, { submit: true });
+    const customer = {
+      email,
+      draft_id,
+      ...(await world.row("select user_id, account_id from core.drafts where id = $1", draft_id)),
+    } as Customer;
+    const page = await overviewOf(customer);
+    expect(steps(page)[1]).toBe("Goedgekeurd: now");
+    expect(main(page)).toContain("Nu aan ons Wij beoordelen uw registratie.");
+    await world.play(body.account_id, "review", { outcome: "afgekeurd" });
+    const rejected = await overviewOf(customer);
+    expect(steps(rejected)[1]).toBe("Goedgekeurd: yours");
+    expect(main(rejected)).toContain("Uw registratie is afgekeurd.");
+  });
+
+  test("after a withdrawal it says so, and not that nothing is needed or that a charger was just connected", async () => {
+    const customer = await newCustomer(world);
+    await world.row(
+      `update core.mandates m set status = 'revoked', ended_at = private.now(), ended_reason = 'customer'
+         from core.connections c where c.id = m.connection_id and c.account_id = $1 returning 1`,
+      customer.account_id,
+    );
+    const page = await overviewOf(customer);
+    expect(steps(page)).toEqual(["Machtiging ingetrokken: ended"]);
+    expect(main(page)).toContain("Machtiging ingetrokken 20 november 2026");
+    expect(main(page)).toContain("Wilt u weer meedoen?");
+    for (const wrong of ["niets te doen", "gekoppeld", "Nu aan u"]) expect(main(page)).not.toContain(wrong);
+  });
+
+  test("kWh that do not count are told by charger, with the reason and what to do", async () => {
+    const customer = await paidCustomer(world);
+    await world.row(
+      `with shed as (
+         insert into core.chargers (partner_id, account_id, connection_id, user_id, owner_id, nickname, mid_eligible)
+         select c.partner_id, c.account_id, c.id, $2, c.owner_id, 'Schuur', false from core.connections c where c.account_id = $1 returning *)
+       insert into core.charger_months (partner_id, charger_id, month, owner_id, wh, sessions)
+       select partner_id, id, '2026-03-01', owner_id, 737000, 9 from shed returning 1`,
+      customer.account_id,
+      customer.user_id,
+    );
+    for (const path of ["", "/charging", "/earnings"]) {
+      const text = main(await overviewOf(customer, path));
+      expect(text, path).toContain("De 737 kWh van Schuur tellen niet mee. Deze laadpaal heeft geen MID-meter");
+      expect(text, path).toContain("Vraag uw installateur");
+    }
+    expect(main(await overviewOf(customer, "/charging?year=2025"))).not.toContain("Schuur");
+    expect(main(await overviewOf(paid)), "nobody else's").not.toContain("Schuur");
+  });
+
+  test("of many accounts only those that wait for the person are shown, and how many others there are", async () => {
+    const email = newAddress();
+    const person = { full_name: "Willem Bakker", email, phone: null };
+    for (let count = 0; count < 6; count += 1) await signedCustomer(world, { email });
+    await createAccount(world, world.partnerA, { person, iban: undefined });
+    const ask = newBrowser(world);
+    await signIn(world, ask, email);
+    const page = (await ask(mijn(world))).text;
+    expect(page.match(/class="timeline"/g) ?? []).toHaveLength(0);
+    expect(main(page)).toContain("Bij uw andere 6 aansluitingen hoeft u nu niets te doen.");
+  });
+});
