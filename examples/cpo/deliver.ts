@@ -1,0 +1,57 @@
+// Every night: accounts, chargers and months of all customers. Each request may be sent twice, so after a failure you run it again.
+
+import { readFileSync } from "node:fs";
+import { ApiError, orThrow } from "ere-client";
+import { client } from "./client.ts";
+
+/** A customer as your own system knows it. */
+type Customer = {
+  ref: string;
+  name: string;
+  email: string;
+  iban: string;
+  ean: string;
+  postal_code: string;
+  house_number: string;
+  charger: { vendor: string; model: string; serial_number: string };
+  months: { period: string; total_kwh: number; session_count: number }[];
+};
+
+/** @returns the months that were refused, and why. A locked month is in a booking already, and stays as it is. */
+async function deliver(customer: Customer): Promise<string[]> {
+  const { ref, charger, months } = customer;
+  const { account_id } = orThrow(
+    await client.POST("/v1/accounts", {
+      body: {
+        cpo_external_ref: ref,
+        iban: customer.iban,
+        person: { full_name: customer.name, email: customer.email },
+        connection: {
+          ean_code: customer.ean,
+          postal_code: customer.postal_code,
+          house_number: customer.house_number,
+        },
+      },
+    }),
+  );
+  const { vendor, model, serial_number } = charger;
+  orThrow(
+    await client.POST("/v1/chargers", { body: { account_id, ocpp_vendor: vendor, ocpp_model: model, serial_number } }),
+  );
+  const { results } = orThrow(await client.POST("/v1/sessions:batch", { body: { account_id, months } }));
+  return results.filter(({ status }) => status === "invalid").map(({ period, reason }) => `${period} ${reason}`);
+}
+
+const customers: Customer[] = JSON.parse(readFileSync(process.argv[2] ?? "customers.json", "utf8"));
+for (const customer of customers) {
+  try {
+    const refused = await deliver(customer);
+    console.log(customer.ref, refused.length === 0 ? "delivered" : refused.join(", "));
+    if (refused.length > 0) process.exitCode = 1;
+  } catch (error) {
+    // what is wrong with one customer stops no other; without a connection there is nothing to go on with
+    if (!(error instanceof ApiError)) throw error;
+    console.error(customer.ref, error.message);
+    process.exitCode = 1;
+  }
+}
