@@ -1,0 +1,114 @@
+import type { Cell } from "./model.ts";
+
+export type Decimal = "," | ".";
+export type EnergyUnit = "Wh" | "kWh" | "MWh";
+
+/** What a column of energy says about all its cells. */
+export type EnergyColumn = {
+  /** The decimal sign. Null where no text has one; `mixed` where some rows use one and some the other. */
+  decimal: Decimal | "mixed" | null;
+  /**
+   * The first row, from 0, whose text may have three decimals or thousands (`1.234`), where nothing in the column tells which. Only
+   * the sender knows: ask, and decide again with the sign they name.
+   */
+  ambiguous: number | null;
+  /** Of header and cells. kWh where nobody names one; `mixed` where they name more than one. */
+  unit: EnergyUnit | "mixed";
+};
+
+const UNIT = /(?<![a-z])([km]?wh)(?![a-z])/i;
+
+/** The unit that a text names, and the text without it and the brackets around it. */
+export function unitOf(text: string): { unit: EnergyUnit | null; rest: string } {
+  const found = UNIT.exec(text)?.[1]?.toLowerCase();
+  const unit = found === "wh" ? "Wh" : found === "kwh" ? "kWh" : found === "mwh" ? "MWh" : null;
+  return {
+    unit,
+    rest: unit
+      ? text
+          .replace(UNIT, "")
+          .replace(/\(\s*\)|\[\s*\]/, "")
+          .trim()
+      : text,
+  };
+}
+
+/** What text of a number is made of; digits in groups, and decimals after another sign. */
+const GROUPED = /^\d{1,3}([ .,'])\d{3}(?:\1\d{3})*(?:(?!\1)([.,])\d+)?$/;
+const PLAIN = /^\d+(?:([.,])\d+)?$/;
+/** Thousands, or three decimals. */
+const EITHER = /^[1-9]\d{0,2}[.,]\d{3}$/;
+
+/** The decimal sign that a text shows by itself; `either` where it may be thousands; null where it shows none, or is no number. */
+function shownBy(text: string): Decimal | "either" | null {
+  if (EITHER.test(text)) return "either";
+  const plain = PLAIN.exec(text);
+  if (plain) return (plain[1] as Decimal | undefined) ?? null;
+  const [, group, decimal] = GROUPED.exec(text) ?? [];
+  if (decimal) return decimal as Decimal;
+  return group === "." ? "," : group === "," ? "." : null;
+}
+
+/** Without unit, sideways spaces and full-width signs. */
+const digitsOf = (text: string): string =>
+  unitOf(text.normalize("NFKC").replace(/\s+/g, " ").replaceAll("’", "'")).rest;
+
+/**
+ * Decides how a column of energy is written, from all its cells: only commas, only points, or both in one order. Number cells say
+ * nothing about the sign.
+ * @param header the column's header, which may name a unit
+ * @param sent the decimal sign that the sender named
+ */
+export function decideEnergy(header: string, cells: readonly Cell[], sent: Decimal | null = null): EnergyColumn {
+  const signs = new Set<Decimal>();
+  const units = new Set<EnergyUnit>();
+  const ofHeader = unitOf(header).unit;
+  let either: number | null = null;
+  cells.forEach((cell, index) => {
+    if (cell.kind !== "text" && cell.kind !== "number") return;
+    units.add((cell.kind === "text" ? unitOf(cell.text).unit : null) ?? ofHeader ?? "kWh");
+    if (cell.kind === "number") return;
+    const shown = shownBy(digitsOf(cell.text));
+    if (shown === "either") either ??= index;
+    else if (shown) signs.add(shown);
+  });
+  if (ofHeader) units.add(ofHeader);
+  const [sign = null] = signs;
+  const [unit = "kWh"] = units;
+  return {
+    decimal: sent ?? (signs.size > 1 ? "mixed" : sign),
+    ambiguous: signs.size === 0 && !sent ? either : null,
+    unit: units.size > 1 ? "mixed" : unit,
+  };
+}
+
+/** Zeros from watt hour to the unit. */
+const POWER: Readonly<Record<EnergyUnit, number>> = { Wh: 0, kWh: 3, MWh: 6 };
+
+/**
+ * The energy of a cell in whole watt hours, half a watt hour rounded up. Reckoned in decimals: 0.5005 kWh are 501 Wh. Null where it
+ * is none: another kind of cell, a sign, the other decimal sign than the column's, or text of a column that uses both or that names
+ * more than one unit.
+ */
+export function readEnergy(cell: Cell, { decimal, unit }: Pick<EnergyColumn, "decimal" | "unit">): number | null {
+  if (unit === "mixed") return null;
+  if (cell.kind === "number") return wattHours(String(cell.value), unit);
+  if (cell.kind !== "text") return null;
+  const text = digitsOf(cell.text);
+  const shown = shownBy(text);
+  if (shown === "either" ? decimal === null || decimal === "mixed" : shown && shown !== decimal) return null;
+  if (!PLAIN.test(text) && !GROUPED.test(text)) return null;
+  const [whole = "", decimals = ""] = decimal && decimal !== "mixed" ? text.split(decimal) : [text];
+  return wattHours(`${whole.replace(/\D/g, "")}.${decimals}`, unit);
+}
+
+/** Of a number written with a point. */
+function wattHours(number: string, unit: EnergyUnit): number | null {
+  const [, whole = "", decimals = "", exponent = "0"] = /^(\d+)(?:\.(\d*))?(?:e([+-]\d+))?$/.exec(number) ?? [];
+  if (!whole) return null;
+  const point = whole.length + POWER[unit] + Number(exponent);
+  const digits = `${whole}${decimals}`;
+  if (point > 18) return null; // more than anybody charges, and than a number is exact to
+  const wh = Number(digits.slice(0, Math.max(point, 0)).padEnd(point, "0"));
+  return point >= 0 && Number(digits[point] ?? 0) >= 5 ? wh + 1 : wh;
+}

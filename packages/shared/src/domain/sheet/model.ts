@@ -1,0 +1,81 @@
+/** A cell of a spreadsheet. `text` is what it says, for columns of text; "" where it says nothing. */
+export type Cell =
+  | { kind: "empty"; text: "" }
+  /** As typed: text that looks like a number or a date is text. Without spaces around it. */
+  | { kind: "text"; text: string }
+  /** `text` has no more digits than the number is exact to, and the leading zeros that its format shows. */
+  | { kind: "number"; text: string; value: number }
+  /**
+   * A clock's time without a zone: `wall` is its milliseconds since 1970, as if the clock stood at UTC. `shows` is what its format
+   * shows: a month without a day, a day without a time, a time without a day, or both.
+   */
+  | { kind: "date"; text: string; wall: number; shows: "month" | "day" | "time" | "moment" }
+  | { kind: "boolean"; text: "TRUE" | "FALSE"; value: boolean }
+  /** A formula without a usable result, or a value that is none of its kind: `#N/A`, `#REF!`. */
+  | { kind: "error"; text: string };
+
+export const EMPTY: Cell = { kind: "empty", text: "" };
+
+export type Row = {
+  /** The number that the spreadsheet shows beside it, from 1. */
+  sheet_row: number;
+  /** From the first column on; cells after the last one that says something are left out. */
+  cells: Cell[];
+};
+
+/** What a file says, whatever its kind. Its first row is the header. */
+export type Sheet = {
+  kind: "csv" | "xlsx";
+  /** How the text of a CSV file was written; null for XLSX. */
+  encoding: "utf-8" | "utf-16" | "windows-1252" | null;
+  /** Without blank rows, at most MAX_ROWS beside the header. */
+  rows: Row[];
+  /** Rows beyond these, which were counted only. */
+  more: number;
+};
+
+/** Rows beside the header. */
+export const MAX_ROWS = 5_000;
+/** Cells of an XLSX sheet. */
+export const MAX_CELLS = 200_000;
+/** Characters of an XLSX cell, which is also what Excel takes. */
+export const MAX_CELL = 32_767;
+/** Bytes of an XLSX file after inflating, all its parts together. */
+export const MAX_INFLATED = 16 * 1024 * 1024;
+
+/** Why a file cannot be read, and what to do, as an English sentence. */
+const WRONG = {
+  // files of another kind
+  xls: 'This is an Excel file of before 2007. Open it, choose "Save as" and "Excel workbook (.xlsx)", and send that.',
+  encrypted: "This workbook has a password. Save it without one, and send that.",
+  xlsb: 'This is a binary Excel workbook. Choose "Save as" and "Excel workbook (.xlsx)", and send that.',
+  ods: 'This is an OpenDocument file. Choose "Save as" and "Excel workbook (.xlsx)", and send that.',
+  numbers: 'This is a Numbers file. Choose "Export to" and "Excel" in the menu File, and send that.',
+  markup: "This file has a web page or XML in it. Open it in Excel, save it as .xlsx, and send that.",
+  other: "This file is no spreadsheet. Send an Excel workbook (.xlsx) or CSV.",
+  // files of our kind
+  broken: "This workbook is damaged. Open it in Excel, save it again, and send that.",
+  too_large: "This workbook is larger than 16 MiB when unpacked. Send fewer rows, without pictures.",
+  too_many_cells: "This sheet has more than 200,000 cells. Send fewer rows, or remove columns.",
+  cell_too_long: "This sheet has a cell of more than 32,767 characters.",
+  no_sheet: "This workbook has no visible sheet.",
+  tabs: 'The columns are separated by tabs. Save it as an Excel workbook (.xlsx) or as "CSV UTF-8".',
+  open_quote: "A quote is opened and not closed. A quote inside a value is written twice.",
+} as const;
+const OTHER_KINDS: readonly string[] = ["xls", "encrypted", "xlsb", "ods", "numbers", "markup", "other"];
+
+/** A file that cannot be read. */
+export class SheetError extends Error {
+  override name = "SheetError";
+  readonly wrong: keyof typeof WRONG;
+
+  constructor(wrong: keyof typeof WRONG) {
+    super(WRONG[wrong]);
+    this.wrong = wrong;
+  }
+
+  /** It is a file of a kind that we do not read. */
+  get isOtherKind(): boolean {
+    return OTHER_KINDS.includes(this.wrong);
+  }
+}

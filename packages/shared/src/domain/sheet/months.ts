@@ -1,0 +1,59 @@
+import type { Cell } from "./model.ts";
+
+/** Beginnings of the months' names, in Dutch and English. */
+const NAMES = [
+  ["jan"],
+  ["feb"],
+  ["mrt", "maart", "mar"],
+  ["apr"],
+  ["mei", "may"],
+  ["jun"],
+  ["jul"],
+  ["aug"],
+  ["sep"],
+  ["okt", "oct"],
+  ["nov"],
+  ["dec"],
+];
+const WHOLE = new Set(
+  "januari februari maart april mei juni juli augustus september oktober november december january february march may june july august october sept".split(
+    " ",
+  ),
+);
+
+const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})(?:[-/.]0?1)?$/;
+const MONTH_FIRST = /^(?:0?1[-/.])?(\d{1,2})[-/.](\d{4})$/;
+const NAMED = /^(?:0?1[-/. ]+)?([a-z]+)\.?[-/. ']+(\d{4}|\d{2})$/;
+
+/**
+ * The month that a cell names, as `2026-03`; null where it names none. `2026-03`, `03-2026`, `3/2026`, `mrt 2026`, `maart-26`,
+ * `march 2026`, and the first day of a month, day first. A date cell counts where it is the first of a month, or shown without a day.
+ */
+export function readMonth(cell: Cell): string | null {
+  if (cell.kind === "date") return ofWall(cell);
+  if (cell.kind !== "text") return null;
+  const text = cell.text.toLowerCase().replace(/\s+/g, " ");
+  const yearFirst = YEAR_FIRST.exec(text);
+  if (yearFirst) return written(yearFirst[1], Number(yearFirst[2]));
+  const monthFirst = MONTH_FIRST.exec(text);
+  if (monthFirst) return written(monthFirst[2], Number(monthFirst[1]));
+  const [, name = "", year = ""] = NAMED.exec(text) ?? [];
+  return written(year.length === 2 ? `20${year}` : year, numberOf(name));
+}
+
+function ofWall({ wall, shows }: Extract<Cell, { kind: "date" }>): string | null {
+  const day = new Date(wall);
+  if (shows === "time" || (shows !== "month" && day.getUTCDate() !== 1)) return null;
+  return written(String(day.getUTCFullYear()), day.getUTCMonth() + 1);
+}
+
+/** The number of a month's name, from 1; 0 where it is none. */
+function numberOf(name: string): number {
+  const short = NAMES.findIndex(
+    (names) => names.includes(name) || (WHOLE.has(name) && names.some((each) => name.startsWith(each))),
+  );
+  return short + 1;
+}
+
+const written = (year: string | undefined, month: number): string | null =>
+  year && month >= 1 && month <= 12 ? `${year}-${String(month).padStart(2, "0")}` : null;

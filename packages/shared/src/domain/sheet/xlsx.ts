@@ -1,0 +1,270 @@
+import { Unzip, UnzipInflate } from "fflate";
+import { type Style, serialToWall, stylesInto } from "./formats.ts";
+import { type Cell, EMPTY, MAX_CELL, MAX_CELLS, MAX_INFLATED, MAX_ROWS, type Sheet, SheetError } from "./model.ts";
+import { asDamage, decode, type Reader, readXml } from "./xml.ts";
+
+/** Bytes that are inflated at once. Deflate makes at most 1,032 of one. */
+const SLICE = 4096;
+
+/**
+ * Reads the first visible sheet of an XLSX file (ECMA-376). Only the workbook, its relations, its strings, its styles and that sheet
+ * are inflated. Formulas count by their stored value. Nothing outside the file is followed.
+ * @throws {SheetError}
+ */
+export function readXlsx(file: Uint8Array): Sheet {
+  const budget = { left: MAX_INFLATED };
+  const workbook: Workbook = { sheets: [], is1904: false };
+  const targets: Targets = new Map();
+  const names = inflate(file, budget, (name) =>
+    WORKBOOK.test(name) ? workbookInto(workbook) : RELATIONS.test(name) ? targetsInto(targets) : null,
+  );
+  if (!names.some((name) => WORKBOOK.test(name))) throw new SheetError(kindOf(names));
+
+  const path = workbook.sheets.map((id) => targets.get(id)).find((target) => target?.type === "worksheet")?.path;
+  if (!path) throw new SheetError(targets.size > 0 ? "no_sheet" : "broken");
+  const byType = (type: string) => [...targets.values()].find((target) => target.type === type)?.path;
+  const [pathOfStrings, pathOfStyles] = [byType("sharedStrings"), byType("styles")];
+  const strings: string[] = [];
+  const styles: Style[] = [];
+  inflate(file, budget, (name) =>
+    name === pathOfStrings ? stringsInto(strings) : name === pathOfStyles ? stylesInto(styles) : null,
+  );
+  const sheet: Sheet = { kind: "xlsx", encoding: null, rows: [], more: 0 };
+  const { is1904 } = workbook;
+  // the sheet may stand before what it refers to
+  inflate(file, budget, (name) => (name === path ? rowsInto(sheet, { strings, styles, is1904 }) : null));
+  if (!names.includes(path)) throw new SheetError("broken");
+  return sheet;
+}
+
+// exports of some programs number their workbook
+const WORKBOOK = /^xl\/workbook\d*\.xml$/;
+const RELATIONS = /^xl\/_rels\/workbook\d*\.xml\.rels$/;
+
+/** What a zip is that has no workbook. */
+function kindOf(names: readonly string[]): SheetError["wrong"] {
+  if (names.includes("xl/workbook.bin")) return "xlsb";
+  if (names.includes("content.xml") && names.includes("mimetype")) return "ods";
+  if (names.some((name) => /^index(\.zip|\/)/.test(name))) return "numbers";
+  return names.some((name) => name.startsWith("xl/")) ? "broken" : "other";
+}
+
+/**
+ * Reads the parts of a zip for which there is a reader, each part once. Stops when the budget is spent. Returns the names of all
+ * parts, in lower case.
+ */
+function inflate(file: Uint8Array, budget: { left: number }, readerOf: (name: string) => Reader | null): string[] {
+  const names: string[] = [];
+  // kept, because what is thrown inside would be taken for a fault of the zip
+  let failure: unknown;
+  const fail = (wrong: SheetError["wrong"]) => {
+    failure ??= new SheetError(wrong);
+  };
+  const unzip = new Unzip((part) => {
+    const name = part.name.replaceAll("\\", "/").toLowerCase();
+    const twice = names.includes(name);
+    names.push(name);
+    const reader = failure ? null : readerOf(name);
+    if (!reader) return;
+    if (twice) fail("broken");
+    const xml = readXml(reader);
+    const decoder = new TextDecoder();
+    let size = 0;
+    part.ondata = (error, bytes, final) => {
+      if (failure) return;
+      size += bytes?.length ?? 0;
+      budget.left -= bytes?.length ?? 0;
+      if (error || (final && part.originalSize !== undefined && part.originalSize !== size)) return fail("broken");
+      if (budget.left < 0) return fail("too_large");
+      try {
+        xml.write(decoder.decode(bytes, { stream: !final }));
+        if (final) xml.end();
+      } catch (thrown) {
+        failure = thrown;
+      }
+    };
+    part.start();
+  });
+  unzip.register(UnzipInflate);
+  try {
+    for (let at = 0; at < file.length && !failure; at += SLICE)
+      unzip.push(file.subarray(at, at + SLICE), at + SLICE >= file.length);
+  } catch (thrown) {
+    failure ??= asDamage(thrown);
+  }
+  if (failure) throw failure;
+  return names;
+}
+
+type Workbook = {
+  /** The relation of each visible sheet, in order. */
+  sheets: string[];
+  /** Days are counted from 1904. */
+  is1904: boolean;
+};
+
+function workbookInto(workbook: Workbook): Reader {
+  return {
+    open(name, attributes) {
+      if (name === "workbookPr") workbook.is1904 = isTrue(attributes().date1904);
+      if (name !== "sheet") return;
+      const { state = "visible", ...others } = attributes();
+      const id = Object.entries(others).find(([attribute]) => /^\w+:id$/.test(attribute))?.[1];
+      if (id && state === "visible") workbook.sheets.push(id);
+    },
+  };
+}
+
+const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";
+
+/** The parts that the workbook names, by relation. What lies outside the file is none. */
+type Targets = Map<string, { type: string; path: string }>;
+
+function targetsInto(targets: Targets): Reader {
+  return {
+    open(name, attributes) {
+      if (name !== "Relationship") return;
+      const { Id = "", Type = "", Target = "", TargetMode } = attributes();
+      const target = decode(Target).toLowerCase();
+      const path = target.startsWith("/") ? target.slice(1) : `xl/${target.replace(/^\.\//, "")}`;
+      if (TargetMode !== "External") targets.set(Id, { type: Type.slice(Type.lastIndexOf("/") + 1), path });
+    },
+  };
+}
+
+/** The shared strings, in order; of rich text all its runs, without its phonetic readings. */
+function stringsInto(strings: string[]): Reader {
+  let text = "";
+  let inText = false;
+  let phonetic = false;
+  return {
+    open(name) {
+      if (name === "si") text = "";
+      else if (name === "rPh") phonetic = true;
+      else if (name === "t") inText = !phonetic;
+    },
+    text(piece) {
+      if (inText) text += piece;
+    },
+    close(name) {
+      if (name === "t") inText = false;
+      else if (name === "rPh") phonetic = false;
+      else if (name === "si") strings.push(text);
+    },
+  };
+}
+
+type Book = { strings: string[]; styles: Style[]; is1904: boolean };
+
+function rowsInto(sheet: Sheet, book: Book): Reader {
+  const { rows } = sheet;
+  let count = 0;
+  let sheet_row = 0;
+  let cells: Cell[] = [];
+  let says = false;
+  let column = 0;
+  let cell: Raw = { style: 0, type: "n", value: null, hasFormula: false };
+  let inValue = false;
+  let phonetic = false;
+  return {
+    open(name, attributes) {
+      if (name === "row") {
+        const { r } = attributes();
+        sheet_row = r ? Number(r) : sheet_row + 1;
+        if (!Number.isSafeInteger(sheet_row)) throw new SheetError("broken");
+        says = false;
+        cells = [];
+        column = 0;
+      } else if (name === "c") {
+        const { r, s, t } = attributes();
+        column = r ? columnOf(r) : column + 1;
+        cell = { style: Number(s ?? 0), type: t ?? "n", value: null, hasFormula: false };
+      } else if (name === "f") cell.hasFormula = true;
+      else if (name === "rPh") phonetic = true;
+      else if (name === "v" || (name === "t" && !phonetic)) inValue = true;
+    },
+    text(piece) {
+      if (inValue) cell.value = (cell.value ?? "") + piece;
+    },
+    close(name) {
+      if (name === "v" || name === "t") inValue = false;
+      else if (name === "rPh") phonetic = false;
+      else if (name === "c") {
+        const read = readCell(cell, book);
+        if (read.text.length > MAX_CELL) throw new SheetError("cell_too_long");
+        if (read.kind === "empty") return;
+        says = true;
+        if (rows.length > MAX_ROWS) return;
+        count += Math.max(column - cells.length, 1);
+        if (count > MAX_CELLS) throw new SheetError("too_many_cells");
+        while (cells.length < column - 1) cells.push(EMPTY);
+        cells[column - 1] = read;
+      } else if (name === "row" && says) {
+        if (rows.length > MAX_ROWS) sheet.more++;
+        else rows.push({ sheet_row, cells });
+      }
+    },
+  };
+}
+
+/** The column of a reference such as `AB12`, from 1. */
+function columnOf(reference: string): number {
+  const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];
+  if (!letters) throw new SheetError("broken");
+  return [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0);
+}
+
+/** A cell as written: `type` is its t, `value` what stands in it. */
+type Raw = { style: number; type: string; value: string | null; hasFormula: boolean };
+
+function readCell({ style, type, value, hasFormula }: Raw, { strings, styles, is1904 }: Book): Cell {
+  // a program that does not calculate leaves its formulas without value
+  if (value === null) return hasFormula ? { kind: "error", text: "#VALUE!" } : EMPTY;
+  switch (type) {
+    case "s":
+      return textCell(strings[Number(value)]);
+    case "str":
+    case "inlineStr":
+      return textCell(value);
+    case "b":
+      return isTrue(value.trim())
+        ? { kind: "boolean", text: "TRUE", value: true }
+        : { kind: "boolean", text: "FALSE", value: false };
+    case "e":
+      return { kind: "error", text: value };
+    case "d":
+      return dateCell(Date.parse(`${value.trim().replace(/Z$/, "")}Z`), "moment", value);
+    default:
+      return numberCell(value, styles[style], is1904);
+  }
+}
+
+function textCell(value: string | undefined): Cell {
+  if (value === undefined) return { kind: "error", text: "#REF!" };
+  const text = value.trim();
+  return text ? { kind: "text", text } : EMPTY;
+}
+
+function numberCell(written: string, style: Style | undefined, is1904: boolean): Cell {
+  // Excel is exact to 15 digits, and writes the others too
+  const value = written.trim() === "" ? Number.NaN : Number(Number(written).toPrecision(15));
+  if (!Number.isFinite(value)) return { kind: "error", text: "#NUM!" };
+  if (style?.shows) {
+    const wall = serialToWall(value, is1904);
+    if (wall !== null) return dateCell(wall, style.shows, written);
+  }
+  return { kind: "number", text: numberText(value, style?.digits ?? 0), value };
+}
+
+/** A number of more digits than it is exact to stays one: it is nobody's EAN. */
+function numberText(value: number, digits: number): string {
+  if (Math.abs(value) >= 1e15) return value.toExponential();
+  return Number.isInteger(value) && value >= 0 ? String(value).padStart(digits, "0") : String(value);
+}
+
+function dateCell(wall: number, shows: Extract<Cell, { kind: "date" }>["shows"], written: string): Cell {
+  if (Number.isNaN(wall)) return { kind: "error", text: written };
+  const iso = new Date(wall).toISOString();
+  const text = { month: iso.slice(0, 7), day: iso.slice(0, 10), time: iso.slice(11, 19), moment: iso.slice(0, 19) };
+  return { kind: "date", text: text[shows].replace("T", " "), wall, shows };
+}
