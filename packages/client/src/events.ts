@@ -25,11 +25,12 @@ export type EventsFrom<Log extends EventLog = EventLog> = {
 };
 
 /**
- * What happened since, page by page, to the end of the log. Pages without events come too, because their `next_cursor` moves on: a
- * cursor that stays behind for 90 days expires. Keep `next_cursor` once a page is worked through, in one transaction with what came of
- * it where you can, and go on from it the next time: then no event is missed, and one is seen twice at most where you could not keep it.
- * @throws {ApiError | ConnectionError} where a page could not be read; `cursor` says after which. Of the code `cursor_expired`,
- *   `body.oldest_cursor` says where what is left begins.
+ * What happened since, page by page, to the end of the log. Pages without events come too, because their `next_cursor`
+ * moves on: a cursor expires after 90 days. When you have handled a page, store its `next_cursor`, if you can in the
+ * same transaction. Continue from it the next time: then you miss no event. You see an event twice only if the cursor
+ * was not stored.
+ * @throws {ApiError | ConnectionError} if a page could not be read; `cursor` says after which. With the code
+ * `cursor_expired`, `body.oldest_cursor` is where the remaining events begin.
  */
 export async function* events<Log extends EventLog = "/v1/events">(
   client: ApiClient,

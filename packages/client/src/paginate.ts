@@ -23,10 +23,11 @@ export type ItemOf<Path extends PagedPath> = {
 }[keyof AnswerOf<Path>];
 
 /**
- * Every item of a list, page by page: `for await (const account of paginate(client, "/v1/accounts", { limit: 200 }))`. `query` is that of
- * the first page. A page is fetched when its first item is asked for. An item that is added meanwhile may push one to the next page,
- * where it comes a second time.
- * @throws {ApiError | ConnectionError} where a page could not be read; its `offset`, in `query`, goes on with that page.
+ * Every item of a list, page by page: `for await (const account of paginate(client, "/v1/accounts", { limit: 200 }))`.
+ * `query` is the query of the first page. A page is fetched when you need its first item. If items are added meanwhile,
+ * one item may move to the next page and come twice.
+ * @throws {ApiError | ConnectionError} if a page could not be read; to continue with that page, pass the error's
+ * `offset` in `query`.
  */
 export async function* paginate<Path extends PagedPath>(
   client: ApiClient,

@@ -33,8 +33,8 @@ const EMPTY = new Set([204, 205, 304]);
 const [FIRST_BACKOFF, LONGEST_BACKOFF] = [500, 10_000];
 
 /**
- * Milliseconds to wait, from `Retry-After` in either of its forms (RFC 9110 section 10.2.3); null where it says nothing. To wait for
- * nothing says nothing: of 0, or a date that a wrong clock takes for past, a call would be sent again without end.
+ * Milliseconds to wait, from `Retry-After` in either of its forms (RFC 9110 section 10.2.3); null if there is none.
+ * Zero and past dates count as none: otherwise a call would be repeated without a pause and without end.
  */
 function retryAfter(headers: Headers | undefined): number | null {
   const said = headers?.get("retry-after")?.trim();

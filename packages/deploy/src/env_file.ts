@@ -11,8 +11,8 @@ export class EnvFileError extends Error {}
 
 /**
  * The variables of a file; none where there is no file.
- * @throws {EnvFileError} naming the first line that is neither a comment nor `NAME=value` on one line: another program could read it
- * in another way, and adding to it could change what it says.
+ * @throws {EnvFileError} naming the first line that is neither a comment nor `NAME=value`. Another program could read
+ * such a line differently, and an addition could change what it means.
  */
 export function readEnv(path: string): Variables {
   if (!existsSync(path)) return {};
@@ -25,7 +25,7 @@ export function readEnv(path: string): Variables {
 const LINE = /^\s*(?:#.*|(?:export\s+)?[A-Za-z_]\w*\s*=\s*(?:'[^']*'|"[^"]*"|[^'"]*)\s*(?:#.*)?)?$/;
 
 /**
- * Adds the variables that a file lacks, and fills in those that stand there empty. Whatever else is in it stays, letter for letter.
+ * Adds the variables that a file lacks, and fills in empty ones. Everything else in the file stays, letter for letter.
  * Nobody but its owner may read the file.
  * @returns the names that were added
  * @throws {EnvFileError} as readEnv(), before anything is written

@@ -1,5 +1,5 @@
-// A first deployment, step by step. Each step looks at what is there and does what is missing, so that a walk that failed goes on
-// where it stopped, and one that is walked again changes nothing.
+// A first deployment, step by step. Each step looks at what exists and does what is missing. So after a failure a
+// second run continues where the first stopped, and after a success it changes nothing.
 
 import { join } from "node:path";
 import pg from "pg";
@@ -321,8 +321,8 @@ async function supabase({ platform, answers, pooler }: Walk, args: string[], roo
 
 const LOGINS = ["edge", "edge_slow", "operator"] as const;
 /**
- * The pooler keeps what it knows of a password for a moment, and shuts an address out for two minutes that tries wrong ones: so no
- * password is tried that was not set, and few times.
+ * The pooler caches a password for a moment, and blocks an address that tries wrong passwords for two minutes. So we
+ * try only passwords that were set, and only a few times.
  */
 const LOGIN_LOOKS = { times: 3, every_ms: 60_000 };
 

@@ -41,7 +41,8 @@ const HELP = `Writes what npx supabase start needs on this machine, with passwor
 What stands in the files of variables stays; the seed is written anew. docs/deploy.md says what comes next.`;
 
 /**
- * Writes the files under `root`. What is in a file of variables stays; the seed is written anew, from the passwords that they name.
+ * Writes the files under `root`. Variables that a file has stay. The seed is written again, from the passwords in those
+ * files.
  * @returns what was done, a line each
  * @throws {EnvFileError} before anything is written, where a file of variables is not one, or is another database's
  */
@@ -123,8 +124,9 @@ function describeSeed(path: string, content: string): string {
 }
 
 /**
- * What a local stack is given after its migrations. The passwords of the files stand in it as verifiers, and nobody else has them. It
- * does nothing but on a stack of the CLI: those have the one JWT secret that everybody knows, and a hosted project has its own.
+ * What a local stack is given after its migrations. The passwords of the files stand in it as verifiers, and nobody
+ * else has them. It works on a stack of the CLI only: those all have the same public JWT secret. A hosted project has
+ * its own.
  */
 export function seed(variables: Variables): string {
   const passwordOf = (name: string) => decodeURIComponent(URL.parse(variables[name] ?? "")?.password ?? "");

@@ -1,5 +1,6 @@
-// The part of Supabase Auth (GoTrue) that supabase-js and our functions meet: email and password accounts, ES256 sessions with a
-// key set, refresh with rotation, sign-in with a token that the admin asked for, and the other admin calls. Local only; hosted, Supabase Auth itself answers these paths.
+// The part of Supabase Auth (GoTrue) that supabase-js and our functions use, for the local stack. It has accounts with
+// e-mail and password, ES256 sessions with a key set, and refresh tokens that rotate. It also has sign-in with a token
+// that the admin requested, and the other admin calls. Hosted, Supabase Auth itself answers these paths.
 
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes, randomUUID, scrypt, timingSafeEqual } from "node:crypto";
@@ -22,7 +23,7 @@ type AuthConfiguration = {
   secret_key: string;
   /** False where strangers may not sign up, as hosted: logins come by our codes. */
   signup?: boolean;
-  /** The clock that sessions are issued by, where it is not that of the machine. */
+  /** The clock for sessions, if it is not the machine's. */
   now?: () => Date;
 };
 

@@ -1,6 +1,7 @@
-// What the demo's person has been through on the sandbox: the demo's partner brought them a year ago, they claimed, signed and gave an
-// IBAN, they were approved, two chargers have charged for a year, and the last three quarters were booked, sold and paid. All of it by
-// what a rehearsal runs (docs/guides/rehearse.md), but for the past itself, which is put into the database.
+// Gives the demo's person a past year on the sandbox. The demo's partner brought them a year ago. They claimed, signed
+// and gave an IBAN, and were approved. Two chargers have charged for a year, and the last three quarters were booked,
+// sold and paid. The functions of a rehearsal do all of it (docs/guides/rehearse.md). Only the past dates and sessions
+// are written to the database directly.
 
 import type pg from "pg";
 import { operate } from "./customer.ts";
@@ -89,7 +90,10 @@ function settledQuarters(month: string): Quarter[] {
     .filter(([year]) => year >= FIRST_YEAR);
 }
 
-/** What took a year: since when they are known, their mandate holds and money may go out, and what was charged; in one transaction, so never by half. */
+/**
+ * Writes what takes a year, in one transaction: the dates of the customer, the mandate and the IBAN, and the charging
+ * sessions.
+ */
 async function giveHistory(
   client: pg.Client,
   { user_id, account_id, partner_id }: Customer,

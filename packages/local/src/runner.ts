@@ -323,7 +323,7 @@ const OURS = [
   "functions.log",
 ];
 
-/** A runner that was killed leaves parts behind, for a moment or for good. Nothing committed is lost by ending them. */
+/** A runner that was killed may leave processes behind. Ending them loses nothing that was committed. */
 async function clearUp(data_dir: string, previous: Record_ | null, say: Say) {
   const functions = previous?.functions;
   const leftover = functions && isRunning(functions);

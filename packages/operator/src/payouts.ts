@@ -1,5 +1,5 @@
-// Steps of a payout that run on the operator's machine, because they need the keys of the IBANs: checking IBANs, and
-// writing the file for the bank. A decrypted IBAN exists only in the memory of this process and in that file.
+// Steps of a payout that need the keys of the IBANs, so they run on the operator's machine: checking IBANs, and writing
+// the bank file. A decrypted IBAN exists only in the memory of this process and in that file.
 
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";

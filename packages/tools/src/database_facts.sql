@@ -1,6 +1,6 @@
--- Writes down what stands in a database, one fact a row: what each object is, who owns it, who may do what with it, and what
--- its comment says. Two databases with the same facts are the same. Left out are what the platform brings, and the position of
--- a table's column, which a migration can only put last.
+-- Lists the facts of a database, one a row: each object, its owner, its grants and its comment. Two databases with the
+-- same facts are the same. Objects of the platform are left out. So is the position of a column, because a migration
+-- can only add a column at the end.
 
 with
 ours as (

@@ -41,8 +41,8 @@ export async function difference(from: string, to: string): Promise<string> {
 }
 
 /**
- * The statements with each index of a partitioned table made on the table, and so on every partition there is. The CLI makes it on
- * the partitions that it sees, one by one, and attaches them: a database that is deployed has those of other years.
+ * Changes the statements so that an index of a partitioned table is made on the table, and so on every partition. The
+ * CLI makes it on each partition that it sees and attaches these. A deployed database has partitions of other years.
  */
 function onEveryPartition(statements: string): string {
   const attached = new Set<string>();

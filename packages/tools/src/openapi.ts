@@ -228,8 +228,8 @@ const exampleNames = (surface: Surface, endpoint: Endpoint) =>
   [...errorsOf(endpoint)].map((code) => exampleName(surface, code));
 
 /**
- * The name of a shared answer. More than three errors are named by their operation, not as `Token400`: generators give that name to the
- * types they make of an operation and a status.
+ * The name of a shared answer. More than three errors are named after their operation. A name such as `Token400` would
+ * collide: generators give it to the types of an operation and a status.
  */
 function responseName(surface: Surface, endpoint: Endpoint, status: number, codes: readonly ErrorCode[]): string {
   const style = surface.errors === "oauth" ? "OAuth" : "";
@@ -304,9 +304,9 @@ function errorSchema(codes: readonly ErrorCode[]) {
 }
 
 /**
- * The document without what zod can say but no reader needs, and without a promise we do not make: that answers have no other
- * fields than these (specification section 9.2). A default is said in words, and for programs as `x-default`: generators of types take
- * the keyword to mean that the field is always there.
+ * Removes from the document what zod writes but no reader needs. It also removes a promise that we do not make: that
+ * answers have no other fields (specification section 9.2). A default is given in words, and for programs as
+ * `x-default`: type generators take the keyword `default` to mean that the field is always there.
  */
 function tidy(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(tidy);

@@ -19,8 +19,8 @@ export type SignedMandate = {
 };
 
 /**
- * A signed mandate: every word that was signed, in the language it was signed in, and below it the signature and where its evidence
- * is kept. The text itself is attached, so that whoever has the document can compute its SHA-256.
+ * A signed mandate: the full text in the language it was signed in, then the signature, then where its evidence is
+ * kept. The text is attached as a file, so that anybody with the document can compute its SHA-256.
  */
 export function composeMandate(mandate: SignedMandate): Content {
   const { locale, title, sections } = readMandateText(mandate.document);

@@ -1,5 +1,5 @@
-// A document of headings, paragraphs, lists and tables as PDF/UA-1: tagged, so that it can be read aloud, copied in order and shown on
-// a small screen. The same content and moment give the same bytes.
+// Writes headings, paragraphs, lists and tables as PDF/UA-1. The tags let it be read aloud, copied in order and shown
+// on a small screen. The same content and moment give the same bytes.
 
 import { Buffer } from "node:buffer";
 // @ts-types="npm:@types/pdfkit@0.17.6"
@@ -53,8 +53,8 @@ const RULE = "#b3b3b3";
 const PDF_UA = "PDF/UA" as string as PDFKit.PDFDocumentOptions["subset"] & {};
 
 /**
- * A letter stays one glyph: where the font would put its mark beside it as a glyph of its own, which stands for no letter, a reader that
- * copies the text would find a stray character. fontkit turns a feature off by this form; the types know only lists.
+ * A letter stays one glyph. Otherwise the font writes its mark as a separate glyph, and copied text has a stray
+ * character. fontkit turns a feature off by this form; the types know only lists.
  */
 const FEATURES = { ccmp: false } as unknown as PDFKit.Mixins.OpenTypeFeatures[];
 

@@ -11,8 +11,8 @@ const BATCH = 4;
 type Call = (name: "claim_documents" | "store_document", ...input: (object | null)[]) => Promise<string>;
 
 /**
- * Renders what is due, for about a second. A document is claimed for five minutes before it is rendered, so two runs at once share
- * the work; one that is rendered twice all the same is kept as it was the first time.
+ * Renders due documents, for about a second. A run leases a document for five minutes first, so two runs at once share
+ * the work. If a document is still rendered twice, the first result is kept.
  */
 export async function renderDue(
   environment: Environment,

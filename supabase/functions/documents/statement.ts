@@ -37,7 +37,10 @@ export type Statement = {
   amount: string;
 };
 
-/** What a customer gets with a payout of the service, or with one to the CPO that settles with them: for which months, how many kWh and ERE, what they yielded, the fee, and where the money went. */
+/**
+ * The statement of a payout, to the customer or to the CPO that settles with the customer. It shows the months, their
+ * kWh, ERE and yield, the fee, and where the money went.
+ */
 export function composeStatement(statement: Statement, service: Service): Content {
   const { locale, customer, reference, paid_on, iban_last4, paid_to, rows, totals, other, amount } = statement;
   const { page, date_locale, statement: words } = WORDS[locale];

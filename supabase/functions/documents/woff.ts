@@ -1,8 +1,8 @@
 import { unzlibSync } from "fflate";
 
 /**
- * The TrueType font in a WOFF file (W3C, WOFF File Format 1.0). fontkit reads WOFF itself, but inflates each table slowly, and for each
- * document anew, which was most of the time that a document took.
+ * The TrueType font in a WOFF file (W3C, WOFF File Format 1.0). fontkit reads WOFF itself, but inflates each table
+ * slowly, and again for each document. That took most of a document's time.
  */
 export function trueTypeOf(woff: Uint8Array): Uint8Array {
   const from = new DataView(woff.buffer, woff.byteOffset);

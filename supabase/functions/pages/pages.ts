@@ -93,7 +93,7 @@ export const pages: Pages = {
   routes,
 };
 
-/** The routes of a flow: those that take a form from anywhere, or the others. */
+/** Adds the routes of a flow that accept a form from any origin, or the other routes. */
 function add(app: Hono<PagesEnv>, environment: Environment, flow: Flow, fromAnywhere: boolean): void {
   for (const route of flow.routes) {
     if ((route.from_anywhere ?? false) !== fromAnywhere) continue;

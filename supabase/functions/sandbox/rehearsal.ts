@@ -99,9 +99,10 @@ const WAIT_MS = 8_500;
 const LOOK_MS = 150;
 
 /**
- * Plays a draft's customer from wherever the draft is: proves the address with the code that is mailed, confirms every page,
- * signs, connects a virtual charger. A step that is done says so and is left; one that fails is named, and those before it stay.
- * @throws {ApiError} `draft_not_found`, `unsupported_type`, or what a step ran into, with its `step`.
+ * Acts as the customer of a draft, from the step the draft has reached: proves the address with the mailed code,
+ * confirms every page, signs, connects a virtual charger. A completed step is reported and skipped. A step that fails
+ * is named, and earlier steps stay.
+ * @throws {ApiError} `draft_not_found`, `unsupported_type`, or the error of a step, with its `step`.
  */
 export async function rehearse(context: RehearsalContext, id: string, wishes: Wishes): Promise<Rehearsed> {
   const { call, environment } = context;
@@ -219,8 +220,8 @@ async function settle({ call }: RehearsalContext, { draft_id }: Draft, ean: stri
 }
 
 /**
- * The code of a rehearsal is the same each time, and only mailed while it is wanted, so that callers who play one draft at once
- * do not void each other's. It is checked like any other.
+ * The code of a rehearsal is the same each time, and mailed only while it is needed. So callers who play one draft at
+ * once do not void each other's code. It is checked like any other code.
  */
 function codeOf(environment: Environment, draft: Draft, purpose: CodePurpose): string {
   const digest = mac(environment, `rehearsal:${draft.draft_id}:${purpose}`);

@@ -5,8 +5,8 @@ type LedgerResult = { checked: number; wrong: number; failed: number };
 type Call = (name: "begin_ledger_check" | "finish_ledger_check", ...input: (object | null)[]) => Promise<string>;
 
 /**
- * Checks the books of one tenant that was not checked for a day. The turn is taken first: a check that takes longer than a statement
- * may is not begun again in the next run, and shows as a check that is overdue (docs/operations.md).
+ * Checks the books of one tenant that was not checked for a day. The turn is stored first. So if a check exceeds the
+ * time limit, the next run does not begin it again, and it shows as overdue (docs/operations.md).
  */
 export async function checkLedger({ log }: Environment, call: Call, request_id: string): Promise<LedgerResult> {
   const result = { checked: 0, wrong: 0, failed: 0 };

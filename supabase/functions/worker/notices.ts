@@ -25,8 +25,8 @@ type Due = Omit<NoticeReader, "link"> & {
 type Call = (name: "due_notices" | "mail_notices", ...input: (object | null)[]) => Promise<string>;
 
 /**
- * Writes a mail of each notice that is due. A notice is claimed for five minutes; mail and notice are then settled by one statement,
- * so a worker that dies in between loses none, and two of them write none twice.
+ * Writes a mail of each notice that is due. A notice is leased for five minutes, and one statement then settles mail
+ * and notice. So a worker that dies loses none, and two workers write none twice.
  */
 export async function mailNotices(environment: Environment, call: Call, deadline: number): Promise<{ mailed: number }> {
   const result = { mailed: 0 };

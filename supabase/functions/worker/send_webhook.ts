@@ -49,7 +49,7 @@ export class Line {
       pipelining: 1,
       connect: {
         timeout: CALL_MS,
-        // the one look-up there is: what it answers is connected to, and the name stays that of the certificate
+        // the only look-up: we connect to the address it answers, and check the certificate for the name
         lookup: (hostname, options, done) => {
           const mayBeLoopback = allowsLoopback(new URL(url), config);
           publicAddresses(hostname, mayBeLoopback, find).then(

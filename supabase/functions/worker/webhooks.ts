@@ -29,8 +29,9 @@ type WebhookResult = { delivered: number; failed: number };
 type Call = (name: "claim_webhooks" | "settle_webhook", ...input: (object | null)[]) => Promise<string>;
 
 /**
- * Sends events to the endpoints that wait for some, each in its order, until none waits. An endpoint is leased before it is sent to and
- * settled right after; of a worker that dies in between, the next one sends what it had sent once more: at least once, with the same id.
+ * Sends waiting events to their endpoints, in the order of each log, until none waits. A run leases an endpoint before
+ * it sends, and settles it right after. If a worker dies in between, the next one sends the same events again: at least
+ * once, with the same id.
  */
 export function deliverWebhooks(...to: Parameters<typeof startDelivering>): Promise<WebhookResult> {
   return startDelivering(...to).sent;

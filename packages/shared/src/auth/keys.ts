@@ -32,8 +32,9 @@ export function claimLinkKeys(environment: Rings): [Buffer, ...Buffer[]] {
 }
 
 /**
- * What SQL derives links, hashes and references with, as private.keys_for reads it: for each purpose keys in hex and commas between them,
- * the first of which makes. Links are derived, not stored, so that they can be shown again, and the database stores none of these keys.
+ * The keys by which SQL derives links, hashes and references, as private.keys_for reads them: for each purpose keys in
+ * hex, separated by commas. The first key makes new values. Links are derived, not stored, so that they can be shown
+ * again. The database stores none of these keys.
  */
 export function sqlKeys(environment: Rings): string {
   const hex = (keys: Buffer[]) => keys.map((key) => key.toString("hex")).join(",");

@@ -6,8 +6,8 @@ import { ApiError } from "#shared/foundation/errors.ts";
 type SignInSession = { userId: string; sessionId: string | null; email: string };
 
 /**
- * The public keys of Supabase Auth, fetched when a key is first needed and again when an unknown `kid` appears (at most once in
- * 30 seconds), so that a rotation there needs nothing here.
+ * The public keys of Supabase Auth, fetched when a key is first needed, and again when an unknown `kid` appears (at
+ * most once in 30 seconds). So a rotation there needs nothing here.
  */
 const verifierOf = oncePerEnvironment(async ({ config }) => {
   // loaded with the first session that is read: most requests carry other credentials
@@ -25,7 +25,10 @@ const verifierOf = oncePerEnvironment(async ({ config }) => {
         currentDate: now,
         requiredClaims: ["exp", "sub"],
       }),
-    /** Whether an error says nothing about the token: jose names each fault of a token, so any other error means that the keys could not be fetched or read. */
+    /**
+     * Whether an error is not about the token. jose names each fault of a token, so any other error means that the keys
+     * could not be fetched or read.
+     */
     isNoVerdict: (error: unknown) =>
       !(error instanceof errors.JOSEError) ||
       ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"].includes(error.code),

@@ -96,7 +96,10 @@ export function signInByPassword(
   );
 }
 
-/** A link of Supabase Auth replaces the one before it, so of two sign-ins at once one can lose its link to the other, and asks again. */
+/**
+ * A new link of Supabase Auth replaces the previous link. Of two sign-ins at once one may lose its link, and requests
+ * another.
+ */
 const LINKS = 3;
 
 /**

@@ -93,9 +93,9 @@ async function issue(environment: Environment, subject: string, claims: Record<s
 const base64url = (text: string): string => Buffer.from(text).toString("base64url");
 
 /**
- * Tokens verified lately, by the whole token: checking a signature costs more than the statement that follows it, and what it comes to
- * never changes but by time. Whether a token was revoked or its client disabled is asked of the database every time. A thousand take
- * about a megabyte; only what we signed ourselves gets in.
+ * Recently verified tokens, by the whole token. Checking a signature costs more than the statement that follows, and
+ * its result changes only when the token expires. The database says every time whether a token was revoked or its
+ * client disabled. A thousand tokens take about a megabyte; only tokens that we signed get in.
  */
 const verifiedTokens = oncePerEnvironment(
   () => new BoundedMap<string, { token: AccessToken; expiresAt: number }>(1000),

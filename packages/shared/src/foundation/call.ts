@@ -25,9 +25,9 @@ export type Declared<Name extends string = string> = {
 export type Entering = { enter(db: Db, name: string, input: (object | null)[]): Promise<string> };
 
 /**
- * Runs declared api functions for one caller, or for who becomes one with the first of them, and gives their JSON text.
- * @throws {Error} for one that is not declared, of which the grants would not know, and when a function asks for what nobody is declared
- *   to fetch, or asks twice.
+ * Runs declared api functions for one caller, or for a ticket that the first of them admits, and gives their JSON text.
+ * @throws {Error} if a function is not declared, because the grants would miss it; and if a function asks for something
+ * that no declaration fetches, or asks twice.
  * @throws {ApiError} invalid_request for a text that PostgreSQL cannot store, whichever field it came in.
  */
 export function callFor<Name extends string>(

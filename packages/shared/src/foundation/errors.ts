@@ -357,8 +357,8 @@ export function isErrorCode(code: string): code is ErrorCode {
 const RETRY_AFTER_UNAVAILABLE = 5;
 
 /**
- * A rule said no. With a code of the error table it is an ApiError; any other is between an api function and whoever calls it and
- * expects it, and is a failure of ours to everybody else.
+ * A rule refused. With a code of the error table it is an ApiError. Another code is for a caller inside the service
+ * that expects it; to everybody else it is our failure.
  */
 export class Refusal extends Error {
   readonly code: string;

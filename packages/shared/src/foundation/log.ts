@@ -19,9 +19,9 @@ const ONE_IN = 20;
 const MAX_LINE = 2_000;
 
 /**
- * Writes lines to standard output. Hosted functions keep a hundred lines of ten seconds, so a busy one would lose the very lines that
- * say what is wrong: unless `all` are kept, a request that succeeded has one in twenty, chosen by its id, with `one_in` in it. What was
- * refused, what failed and what is no request always has its line. A line has at most 2 kB.
+ * Writes lines to standard output. The platform keeps a hundred lines of ten seconds, so a busy function would lose the
+ * lines about failures. Without `all`, one in twenty successful requests is logged, chosen by its id, with `one_in`.
+ * Refusals, failures and lines that are not about a request are always logged. A line has at most 2 kB.
  */
 export function logTo(write: (line: string) => void, keep: "all" | "sampled"): Log {
   return (line) => {
@@ -56,8 +56,8 @@ const cut = (fields: object, most: number) =>
   });
 
 /**
- * What may be logged of a thrown value. A database error's message and detail can quote a row, so only its SQLSTATE, the
- * names of what it hit and the place in our own SQL are kept; whatever another message quotes is left out.
+ * What may be logged of a thrown value. The message and detail of a database error can quote a row. So we keep only its
+ * SQLSTATE, the names of the objects it hit, and the place in our own SQL. Quoted parts of other messages are removed.
  */
 export function describeCause(cause: unknown): Record<string, unknown> {
   if (!(cause instanceof Error)) return { type: typeof cause };

@@ -5,7 +5,10 @@ import pg from "pg";
 export type Limits = {
   /** Connections of this process. */
   max: number;
-  /** So long an answer is waited for, a connection included: a little longer than the statement_timeout of the role, which ends what the database can still end. */
+  /**
+   * How long to wait for an answer, connecting included. It is a little longer than the role's statement_timeout, which
+   * ends what the database can still end.
+   */
   patience_ms: number;
 };
 

@@ -1,6 +1,7 @@
 /**
- * Runs `work` for everybody who asks at the same time at once: calls that come before it has begun share one run, and those that come
- * while it runs share the next one. So whoever calls knows that a run began after their call, and there is never more than one.
+ * Shares runs of `work` between callers. Calls that come before a run begins share it; calls that come while it runs
+ * share the next run. So every caller gets a run that began after their call, and there is never more than one at a
+ * time.
  */
 export function singleflight<Input extends unknown[], Result>(
   work: (...input: Input) => Promise<Result>,

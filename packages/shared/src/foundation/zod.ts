@@ -1,5 +1,5 @@
 /**
- * What rules are made with. Through one file of ours, because Deno looks up a package anew for each file that names it, which costs as much
- * as making four rules (docs/performance.md, "A cold start").
+ * Zod, through one file of ours. Deno looks up a package again for each file that names it, which costs as much as
+ * making four rules (docs/performance.md, "A cold start").
  */
 export * as z from "zod";

@@ -181,8 +181,8 @@ export class Visitor implements Entering {
   }
 
   /**
-   * Admission in its own statement, if no other statement did it: the request does nothing in the database, was
-   * refused and rolled back there with its debit, or is too large to read before admission.
+   * Admission in its own statement, if no other statement did it. That happens if the request needs nothing from the
+   * database, or is too large to read before admission. It also happens if a refusal rolled back the debit.
    */
   async admit(): Promise<Admission> {
     if (!this.#admission) {

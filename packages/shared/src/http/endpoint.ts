@@ -102,7 +102,7 @@ export type EndpointSpec<
   produces?: "application/pdf" | "text/csv" | "text/plain";
   /** The status of success; 200 by default. */
   status?: 201;
-  /** Errors beyond those that follow from caller, limit and body. */
+  /** Errors that do not follow from caller, limit and body. */
   errors: readonly Errors[];
   /** The error of an unexpected failure. */
   failure: ErrorCode;
@@ -144,7 +144,7 @@ const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
 /** Errors of reading a body. */
 const BODY_ERRORS: readonly ErrorCode[] = ["invalid_json", "invalid_request", "request_timeout", "payload_too_large"];
 
-/** Every error an endpoint can answer: its own, and those that follow from its declaration. */
+/** Every error an endpoint can answer: the declared errors, and the errors that follow from caller, limit and body. */
 export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
   for (const code of ADMISSION_ERRORS[spec.caller.kind]) errors.add(code);

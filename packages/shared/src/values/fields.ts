@@ -95,8 +95,8 @@ export const email = () =>
     .pipe(z.email().max(254));
 
 /**
- * An e-mail address as people type it: spaces around it are forgiven, a domain with letters beyond ASCII is written the way mail
- * servers know it (RFC 5891).
+ * An e-mail address as people type it. Spaces around it are removed. A domain with letters beyond ASCII is stored in
+ * its ASCII form, as mail servers use it (RFC 5891).
  */
 export const typedEmail = () =>
   line()

@@ -10,8 +10,8 @@ export function isLocale(value: unknown): value is Locale {
 const DEFAULT_LOCALE: Locale = "nl";
 
 /**
- * The language a page speaks: the one the reader asked for on it, then the one that somebody chose for this reader, then what
- * the browser is set to, then Dutch. What nobody chose must not be passed as `chosen`.
+ * The language of a page. The reader's own choice on the page comes first, then what somebody chose for this reader,
+ * then the browser's setting, then Dutch. Do not pass a default as `chosen`.
  */
 export function readersLocale(
   asked: unknown,

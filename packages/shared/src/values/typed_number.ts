@@ -1,8 +1,8 @@
 /**
- * What a number may mean that somebody typed in Dutch or in English, whatever the language of the page: nothing where it is not
- * one, and two values where "1.234" may have a group of three or three decimals, the larger first. Whoever reads it asks which.
- * No sign, no exponent; spaces, full-width characters and `unit` after it are forgiven. It uses nothing from outside itself: the
- * script of the pages runs it too.
+ * The values that a typed number may have, in Dutch or in English, whatever the language of the page. The list is empty
+ * for other text. "1.234" gives two values, the larger first: it may be a group of three or three decimals, so the page
+ * asks which. Signs and exponents are refused; spaces, full-width characters and `unit` after it are accepted. The
+ * function uses nothing outside itself, because the script of the pages runs it too.
  */
 export function readNumber(text: string, unit: string): number[] {
   // in groups of three, apart by the same sign, then decimals after another one

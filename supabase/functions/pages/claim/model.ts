@@ -75,5 +75,5 @@ type Withdrawal = {
 
 export type Charger = { name: string; serial_number: string | null; mid_eligible: boolean | null };
 
-/** Whether another account number takes the place of one that is there, which needs a code. */
+/** Whether this replaces an account number, which needs a code. */
 export const changesIban = ({ signed, iban_last4 }: Claim): boolean => signed !== undefined && Boolean(iban_last4);

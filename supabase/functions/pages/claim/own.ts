@@ -19,8 +19,8 @@ class OwnPages extends SignedInVisit<never, never> {
 }
 
 /**
- * Signs the browser that has just proved the address in to the own pages. The login is one whose owner typed a code of ours: whoever
- * made a login at the address before, or makes one later, is not signed in here.
+ * Signs the browser that has just proved the address in to the own pages. Only a login whose owner typed our code is
+ * opened. A login that somebody else made at the address, before or later, is not.
  */
 export const openOwnPages = onClaim(isSigned, async (visit) => {
   const { c, environment, claim, session, locale } = visit;

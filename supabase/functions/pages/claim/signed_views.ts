@@ -155,7 +155,7 @@ function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): 
   )}</ul>`;
 }
 
-/** Where the registration stands, and what of it is not the customer's to do. */
+/** The status of the registration, and what the customer need not do. */
 function statusLines({ locale, config }: ClaimFrame, claim: Claim): string[] {
   const words = WORDS[locale].done;
   const { checklist, chargers = [], ean_validation_status, registration_status = "concept" } = claim;
@@ -222,7 +222,7 @@ ${formToken(frame)}
 </form>`;
 }
 
-/** Before another account number takes the place of the one that is there. */
+/** Shown before an account number is replaced. */
 export function askIbanCodePage(frame: ClaimFrame, claim: Claim): Html {
   const words = WORDS[frame.locale].payout;
   return layout(frame, {

@@ -19,7 +19,7 @@ const hasStep = (claim: Claim, step: string | undefined) => underWay(claim) || i
 
 /** The charger's step shows the catalogue: its brands, and the models of one. */
 function aboutStep({ c, form }: Visit): object {
-  // an empty brand is none: the customer wants to choose another than the one that is known
+  // empty: the customer wants to choose another brand than the known one
   const brand = form.get("brand") ?? c.req.query("brand") ?? (c.req.query("other") ? "" : null);
   return { step: c.req.param("step"), brand };
 }
@@ -37,7 +37,7 @@ export const showStep = onClaim(
     if (!isStep(name)) return visit.go("");
     const known = shownValue(name, claim, null);
     const brand = c.req.query("brand");
-    // the brand that was just chosen goes before the one that is known
+    // the brand that was just chosen wins over the known one
     const value = (field: string) => (field === "brand" && brand ? brand : known(field));
     const words = WORDS[visit.locale];
     const errors = c.req.query("taken")

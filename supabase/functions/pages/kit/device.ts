@@ -5,9 +5,10 @@ import { hashSecret, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
 /**
- * A browser that signed in to an account before, after OWASP's "Slow Down Online Guessing Attacks with Device Cookies": it is counted
- * alone, so that strangers who guess elsewhere do not lock the owner out. The cookie is no credential. It signs nobody in, names
- * nobody, and is worth as many guesses as one address; all of an account's together as many as strangers have.
+ * A browser that signed in to an account before, after OWASP's "Slow Down Online Guessing Attacks with Device Cookies":
+ * its guesses are counted apart, so that strangers who guess elsewhere do not lock the owner out. The cookie is not a
+ * credential: it signs nobody in and names nobody. It allows as many guesses as one network address. All cookies of an
+ * account together allow as many as all strangers together.
  */
 
 /** As long as browsers keep a cookie (RFC 6265bis). */

@@ -8,9 +8,8 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import type { Errors } from "./frame.ts";
 
 /**
- * A form that something is wrong with goes back to its page by a redirect, so that the page can be reloaded and left by Back.
- * What was typed and what is wrong waits meanwhile in a cookie of that page: encrypted, bound to the page and to who is signed in, and shown
- * once.
+ * A form with an error goes back to its page by a redirect, so that reload and Back work. A cookie keeps what was typed
+ * and what is wrong (flash message). It is encrypted, bound to the page and to who is signed in, and shown once.
  */
 export type Returned = {
   /** What was typed, without what is never kept. */
@@ -35,12 +34,12 @@ type Left = { until: number; typed: [string, string][]; errors: Record<string, s
 
 const keysOf = (environment: Environment) => linkKeys(environment, "returned forms");
 
-/** What is asked again, and not put in a cookie even encrypted; and what the page itself makes anew. */
+/** A password is never stored, even encrypted; the page makes its own form token. */
 const NEVER_KEPT = ["password", "form_token"];
 
 /**
- * The fields of a form that its page may show again to who typed them. A one-time code only where nothing is wrong with it and
- * something else is: it was not used then, and would have to be looked up once more.
+ * The fields of a form that its page may show again to who typed them. A one-time code is shown again only if another
+ * field is wrong: it was not used, and the person would have to look it up once more.
  */
 export function kept(form: URLSearchParams, errors: Errors, longest = MAX_VALUE): URLSearchParams {
   const dropped = errors.code ? [...NEVER_KEPT, "code"] : NEVER_KEPT;

@@ -59,7 +59,10 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   /** Keeps a session that has just begun; `signatory` is the secret of a signatory's, which it takes the place of. */
   protected abstract keepSession(session: SignedIn, signatory: string | null): void | Promise<void>;
 
-  /** How long the cookie of signatories of CPOs' customers is kept, who have no login and sign in by a code; null where they have no business. */
+  /**
+   * Seconds to keep the cookie of a signatory of a CPO's customer, who signs in by a code without a login. Null if
+   * these pages are not for them.
+   */
   protected readonly signatorySeconds: number | null = null;
 
   /** Whether who types the code of an address without a login gets one. */
@@ -150,8 +153,9 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 
   /**
-   * What every form that signs in sends along, by a cookie from before. Without it another site could sign its visitors in as
-   * somebody else, where the browser says neither Sec-Fetch-Site nor Origin; under no-referrer ours says `Origin: null` too.
+   * The token that every sign-in form sends, bound to a cookie. Without it another site could sign its visitors in as
+   * somebody else, if the browser sends neither Sec-Fetch-Site nor Origin. Under no-referrer our own forms send
+   * `Origin: null` too.
    */
   formToken(): string {
     const kept = this.cookie("form");

@@ -142,7 +142,10 @@ export function readSignature(form: URLSearchParams, facts: OpenFacts, { sign, c
   return { code: code ?? "", name: name.success ? name.data : null, errors: wrong };
 }
 
-/** Until when what was signed holds, and what can be signed now: one that ends soon is renewed, one that has ended signed anew by `action`. */
+/**
+ * Until when the mandate holds, and what can be signed now: `action` renews a mandate that ends soon, or replaces one
+ * that has ended.
+ */
 export function showValidity(
   { words }: Frame,
   signed: Signed,

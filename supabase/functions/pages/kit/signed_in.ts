@@ -47,7 +47,7 @@ export const COOKIE_SECONDS = 2 * SESSION_SECONDS;
 /** What was typed waits this long for them to sign in again. */
 const SIGN_IN_SECONDS = 15 * 60;
 
-/** A page of somebody who is signed in: what each form of it sends along, by which it is known whose it is and for which tenant. */
+/** A page of somebody who is signed in. Each form sends the token, which says whose form it is and for which tenant. */
 export type OwnFrame = Frame & { form_token: string };
 
 /** Of newOnce(), which the page of a form that makes a secret puts in it. */
@@ -194,7 +194,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return this.c.redirect(to, 303);
   }
 
-  /** A form of theirs that only somebody who has just signed in may send: to where they do, and then back to it, with what was typed. */
+  /** For a form that needs a recent sign-in: redirects to the sign-in page, and then back with what was typed. */
   signInFirst(page: Section): Response {
     return this.#signInBefore(page, this.#sent());
   }

@@ -47,9 +47,9 @@ type Column = { name: string; text?: boolean };
 export type TableCell = Html | string | null;
 
 /**
- * A table that may be wider than the screen: it scrolls by itself, by keyboard too. One of `blocks` is too wide for a phone, and is
- * shown there row by row, each cell behind the name of its column. It says its roles, which some browsers take from a table that is
- * not shown as one; the names are read with the cells, and the head is not.
+ * A table that may be wider than the screen: it scrolls by itself, by keyboard too. With `blocks` a phone shows it row
+ * by row, each cell behind the name of its column. It then states its roles, because some browsers drop them from a
+ * table that is not displayed as one. Screen readers read the names with the cells, and skip the head.
  */
 export function table(
   label: string,

@@ -3,7 +3,7 @@ import type { Flow, Handler } from "../kit/visit.ts";
 
 const SQL = ["read_logo"] as const;
 
-/** What a browser may keep for good: the address names the content, so neither ever changes. */
+/** A browser may keep it forever: the address is the hash of the content. */
 const HEADERS = {
   "Content-Type": "image/png",
   "Cache-Control": "public, max-age=31536000, immutable",

@@ -16,8 +16,8 @@ import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /**
- * What the signatory of a CPO's customer does with an account of theirs: another account number, by a code that is mailed for it, and
- * a link to sign again.
+ * What the signatory of a CPO's customer can do with an account: change the account number by a mailed code, and get a
+ * link to sign again.
  */
 
 const accountOf = ({ c }: MijnVisit): string => c.req.param("id") ?? "";
@@ -109,7 +109,7 @@ const renewMandate = signedIn(async (visit) => {
 
 export const accountPages = { showAccount, changeAccount, mailAccountCode, renewMandate };
 
-/** Before another account number takes the place of the one that is there. */
+/** Shown before an account number is replaced. */
 function askCodePage(frame: MijnFrame, page: string, { email, iban_last4, partner_name }: SignedAccount): Html {
   const words = WORDS[frame.locale].account;
   const { ask_code } = frame.words;

@@ -15,7 +15,10 @@ import type { SignedMandate } from "./model.ts";
 import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/** The signatory of a CPO's customer withdraws the mandate for a connection, which who gave it may always do: by a code that is mailed for it. */
+/**
+ * The signatory of a CPO's customer withdraws the mandate for a connection, by a mailed code. Whoever signed a mandate
+ * may always withdraw it.
+ */
 
 const connectionOf = ({ c }: MijnVisit): string => c.req.param("id") ?? "";
 

@@ -24,8 +24,8 @@ export type Stage = "invited" | "claimed" | "active";
 export type ClaimProof = { proved_by: "code" | "link"; stage: Stage };
 
 /**
- * How the session that acts was proved. A session that was proved by a code is asked again for an IBAN that came in behind a sign-in
- * link, and has codes and guesses of its own.
+ * How the acting session was proved. A session that was proved by a code confirms an IBAN again if it was given behind
+ * a sign-in link. It has its own codes and guesses.
  */
 type Proved = { proved_by?: ClaimProof["proved_by"] | undefined };
 
@@ -139,7 +139,10 @@ export class ClaimFlow {
     });
   }
 
-  /** Adds to a signed claim what was put off, or changes it; an IBAN with `missing` only where there is none, another one by a `code`, which a `browser` with a secret may send twice. */
+  /**
+   * Completes or changes a signed claim. With `missing` an IBAN is stored only if there is none. Another IBAN needs a
+   * `code`, which a `browser` with a secret may send twice.
+   */
   complete(
     step: LaterStep,
     {

@@ -38,8 +38,7 @@ export function readClaimToken(environment: Environment, token: string): string 
 }
 
 /**
- * The hash of the address in an unsubscribe link, hex, or null. It outlives the draft, because an opt-out lasts for
- * good.
+ * The hash of the address in an unsubscribe link, hex, or null. It outlives the draft, because an opt-out never ends.
  */
 export function readUnsubscribeToken(environment: Environment, token: string): string | null {
   const [head = "", email_hash] = /^([0-9a-f]{64})-/.exec(token) ?? [];

@@ -29,8 +29,10 @@ type LoginReady = { secured?: string; mail?: object };
 const UNDER_WAY_MS = 2_000;
 
 /**
- * Makes the login of an address whose owner has just proven it; what proved it is used up by the call after this one. Its password is random and kept by nobody: its owner signs in by a mailed code.
- * @throws {ApiError} when Supabase Auth does not make it, or the database may not secure a login; the code or link is not used up then.
+ * Makes the login of an address whose owner has just proven it. The next call uses up the code or link that proved it.
+ * The password is random and stored nowhere: the owner signs in by a mailed code.
+ * @throws {ApiError} when Supabase Auth does not make it, or the database may not secure a login. The code or link then
+ * stays valid.
  */
 export async function makeLogin(
   environment: Environment,
@@ -44,7 +46,7 @@ export async function makeLogin(
     await pause(UNDER_WAY_MS);
     return { secured, mail: aboutMail(environment.config, "login_secured", locale ?? "nl", {}) };
   }
-  // where it is there already a parallel request of the same person made it a moment ago; what else it may be, the call after this one sees
+  // if it exists, a parallel request of the same person has just made it; the next call checks any other case
   const app_metadata = { proved_email: email, ...(partner_id ? { claimed_for: partner_id } : {}) };
   await makeUser(environment, { email, password: newSecret(), app_metadata });
   return {};

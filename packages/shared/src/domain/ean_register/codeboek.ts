@@ -12,8 +12,8 @@ import type {
 } from "./types.ts";
 
 // The EAN-codeboek of the Dutch grid operators, https://www.eancodeboek.nl. Its OpenAPI document (EDSN, version 1)
-// allows product + postalCode + streetNumber, answers ordinary and special metering points alike, pages by at most 100
-// without a total, and asks for X-API-Key. How it compares an addition is not documented, so it is compared here.
+// allows product + postalCode + streetNumber and requires X-API-Key. It answers ordinary and special metering points
+// alike, in pages of at most 100 without a total. It does not say how it compares an addition, so we compare it here.
 const publicUrl = "https://gateway.edsn.nl/eancodeboek";
 const pageSize = 100;
 

@@ -93,7 +93,7 @@ function signedBy(locale: Locale, service: string, sender?: string): string {
   return sender ? MAIL_MESSAGES[locale].through(sender, service) : service;
 }
 
-// Mail clients know inline styles at best; those that honour a style element get the dark colours as well.
+// Most mail clients support inline styles only; clients that support a style element also get the dark colors.
 const DARK = `
   @media (prefers-color-scheme: dark) {
     body, .ground { background: #0f1512 !important; }

@@ -35,8 +35,8 @@ export type OpenFacts = Omit<Facts, keyof Period>;
 type Service = { name: string; email: string };
 
 /**
- * The mandate as plain text: what the signatory reads is this text and no other (the pages only format it), and this text
- * is what is stored and hashed as evidence. Its form: a title, then numbered sections; two spaces begin a detail, a dash a point.
+ * The mandate as plain text. The signatory reads exactly this text; the pages only format it. It is stored and hashed
+ * as evidence. It has a title and numbered sections; two spaces begin a detail, a dash a point.
  */
 export function composeDocument(facts: Facts, service: Service, locale: Locale): string {
   const words = MANDATE_WORDS[locale].document;

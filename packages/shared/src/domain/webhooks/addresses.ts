@@ -7,8 +7,9 @@ import ipaddr from "ipaddr.js";
 const GLOBAL = ipaddr.IPv6.parse("2000::");
 
 /**
- * Whether an address is one of the public net. Refused is every range with a purpose of its own: loopback, private, link-local, shared
- * (100.64.0.0/10), documentation, multicast; and every IPv6 address that stands for an IPv4 one (mapped, NAT64, 6to4, Teredo), which may be any of these.
+ * Whether an address is public. Every range with a special purpose is refused: loopback, private, link-local, shared
+ * (100.64.0.0/10), documentation, multicast. So is every IPv6 address that stands for an IPv4 address (mapped, NAT64,
+ * 6to4, Teredo), because that may be any of these.
  */
 export function isPublicAddress(text: string): boolean {
   // the library also reads 127.1 and the like

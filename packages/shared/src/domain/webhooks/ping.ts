@@ -5,7 +5,7 @@ export const PING_MS = 7_000;
 const PATIENCE_MS = 8_500;
 const LOOK_MS = 500;
 
-/** Has the worker send a ping that was asked for, and looks until something came of it: null where the worker did not come to it in time. */
+/** Wakes the worker for a requested ping, and waits for its result: null if the worker did not send it in time. */
 export async function awaitPing<Result>(
   environment: Pick<Environment, "kick">,
   look: () => Promise<Result | null>,

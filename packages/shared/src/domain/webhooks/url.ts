@@ -1,4 +1,5 @@
-// Where a webhook may be sent: judged by its text when an endpoint is made and again before each sending, by its addresses when it is sent.
+// Where a webhook may be sent. The URL is checked when an endpoint is made and before each request, the addresses of
+// its host at each request.
 
 import { isIP } from "node:net";
 import { domainToUnicode } from "node:url";
@@ -22,8 +23,8 @@ export const allowsLoopback = (url: URL, { API_HOST, WEBHOOK_ALLOW_LOOPBACK }: H
   API_HOST === "sandbox" && WEBHOOK_ALLOW_LOOPBACK === "true" && isLoopback(url);
 
 /**
- * Whether a public name can be this: labels of letters, digits and hyphens, none at a label's ends, the last one no number (RFC 1123, 3696).
- * Of newer versions of Node a URL may have a label in punycode that stands for nothing.
+ * Whether this can be a public name: labels of letters, digits and hyphens, no hyphen at the ends of a label, and no
+ * number as last label (RFC 1123, 3696). In newer versions of Node a URL may have a punycode label that means nothing.
  */
 const isName = (hostname: string) =>
   hostname.length <= 253 &&

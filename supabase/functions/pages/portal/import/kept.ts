@@ -47,8 +47,8 @@ const belongsTo = (id: string) => `import ${id}`;
 const MOST_KEPT = 3 * 1024 * 1024 - 1024;
 
 /**
- * Whether a text may be kept, by the bytes it takes: a quote or a line end takes two, a control character, which no row may have, six.
- * The largest file fits, unless half of it are quotes.
+ * Whether a text is small enough to store. A quote or a line end takes two bytes, a control character six; no row may
+ * have control characters. The largest file fits, unless half of it is quotes.
  */
 export const mayBeKept = (csv: string): boolean => Buffer.byteLength(JSON.stringify(csv)) <= MOST_KEPT;
 
