@@ -17,7 +17,7 @@ import { serve } from "#shared/http/surface.ts";
 import { open, seal } from "#shared/values/iban.ts";
 import { addToEnv, readEnv } from "../../packages/deploy/src/env_file.ts";
 import { deviceHash, newDevice } from "../../supabase/functions/pages/kit/device.ts";
-import { leave, take } from "../../supabase/functions/pages/kit/returned.ts";
+import { putFlash, takeFlash } from "../../supabase/functions/pages/kit/returned.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import {
   answer,
@@ -58,13 +58,13 @@ const asBearer = async (environment: Environment, method: string, path: string, 
 async function leftForm(environment: Environment): Promise<string> {
   const place = { path: "/form", whose: "x" };
   const left = { typed: new URLSearchParams({ name: "Sanne" }), errors: {} };
-  const app = new Hono().get("/form", (c) => c.text(String(leave(c, environment, place, left))));
+  const app = new Hono().get("/form", (c) => c.text(String(putFlash(c, environment, place, left))));
   const set = (await app.request("/form")).headers.getSetCookie();
   return set.map((cookie) => cookie.split(";")[0]).join("; ");
 }
 async function findsForm(environment: Environment, cookie: string): Promise<boolean> {
   const app = new Hono().get("/form", (c) =>
-    c.text(take(c, environment, { path: "/form", whose: "x" })?.typed.get("name") ?? ""),
+    c.text(takeFlash(c, environment, { path: "/form", whose: "x" })?.typed.get("name") ?? ""),
   );
   return (await (await app.request("/form", { headers: { cookie } })).text()) === "Sanne";
 }

@@ -494,10 +494,10 @@ async function answering(walk: Walk, url: string): Promise<void> {
   }
 }
 
-type Answer = { status: number; body: Record<string, unknown> };
+type HttpAnswer = { status: number; body: Record<string, unknown> };
 
 /** Status 0 where nobody answers. */
-async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
+async function ask(url: string, init: RequestInit = {}): Promise<HttpAnswer> {
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(60_000) });
     const body: unknown = await response.json().catch(() => null);

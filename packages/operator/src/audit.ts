@@ -1,7 +1,7 @@
 // Verifies the audit log and the ledger in parts: a long run shows progress, and no statement takes long.
 
 import type { Input, Machine, Row } from "./command.ts";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 
 const LINKS = 100_000;
 
@@ -10,7 +10,7 @@ type Part = { last: number | null; links: number; is_there: boolean; done: boole
 type Seals = { seals: number; is_there: boolean; last: Row | null; wrong: Row | null };
 
 /** Walks every chain to its end, then the seals. Names the first wrong row of each chain. */
-export async function verify(input: Input, { call, say }: Machine): Promise<Answer> {
+export async function verify(input: Input, { call, say }: Machine): Promise<OpsAnswer> {
   const { chains } = (await call("audit_chains", input)) as { chains: Chain[] };
   const total = chains.reduce((sum, { links }) => sum + links, 0);
   const wrong: Row[] = [];

@@ -3,7 +3,7 @@
 import { Argument, InvalidArgumentError, Option } from "commander";
 import { verify } from "./audit.ts";
 import { type Command, list, type Row } from "./command.ts";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 import { writeEvidence } from "./evidence.ts";
 import { fields, table } from "./text.ts";
 
@@ -12,7 +12,7 @@ const hash = (value: string) => {
   throw new InvalidArgumentError("It must be a SHA-256 of 64 hexadecimal digits.");
 };
 
-function verified({ ok, rows, expected, wrong, seals, sealed }: Answer): string {
+function verified({ ok, rows, expected, wrong, seals, sealed }: OpsAnswer): string {
   const last = sealed as { day: string; hash: string } | null;
   return [
     ...((wrong as Row[]).length > 0

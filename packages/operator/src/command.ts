@@ -2,7 +2,7 @@
 
 import { Argument, InvalidArgumentError, Option } from "commander";
 import type * as z from "zod";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 import { fields, table } from "./text.ts";
 
 export type Input = Record<string, unknown>;
@@ -26,7 +26,7 @@ export type Command = {
    * Replaces the call of that one function if part of the work is done on this machine. `also` lists the other
    * functions it runs.
    */
-  perform?: { also: string[]; run: (input: Input, machine: Machine) => Promise<Answer> };
+  perform?: { also: string[]; run: (input: Input, machine: Machine) => Promise<OpsAnswer> };
   /**
    * The consequences that cannot be undone: the person is asked to confirm them first. Without text, nobody is asked.
    */
@@ -35,14 +35,14 @@ export type Command = {
    * Reads what `ends` is about by an ops function, and shows it before the question. If it shows nothing, nobody is
    * asked.
    */
-  looks?: { ops: string; view: (answer: Answer) => string | undefined };
+  looks?: { ops: string; view: (answer: OpsAnswer) => string | undefined };
   /**
    * Runs once for each row of a list that an ops function returns. Each row has its own transaction, so finished rows
    * stay done.
    */
   each?: {
     list: string;
-    pick: (listed: Answer) => Row[];
+    pick: (listed: OpsAnswer) => Row[];
     input: (row: Row) => Input;
     label: (row: Row) => string;
   };
@@ -52,16 +52,16 @@ export type Command = {
    */
   writes?: { field: string; option: string };
   /** Whether the answer reports a problem: exit code 1. */
-  fails?: (answer: Answer) => boolean;
+  fails?: (answer: OpsAnswer) => boolean;
   /** Creates a secret, stores its hash, and shows it once. */
   makes?: "client" | "app" | "secret" | "key" | "login";
   /** Output for a person. With `each`, the answers are in `results`. */
-  view: (answer: Answer) => string;
+  view: (answer: OpsAnswer) => string;
 };
 
 /** What a command of several steps gets: the database's functions, each in its own transaction, and the environment. */
 export type Machine = {
-  call: (ops: string, input: Input) => Promise<Answer>;
+  call: (ops: string, input: Input) => Promise<OpsAnswer>;
   env: Record<string, string | undefined>;
   /** Reports progress on standard error. */
   say: (text: string) => void;
@@ -78,7 +78,7 @@ export const about =
 /** `1 booking`, `3 bookings`. */
 export const count = (number: unknown, one: string): string => `${number} ${one}${Number(number) === 1 ? "" : "s"}`;
 
-export const list = (key: string, columns: string) => (answer: Answer) => {
+export const list = (key: string, columns: string) => (answer: OpsAnswer) => {
   const rows = answer[key] as Row[];
   return rows.length > 0 ? table(rows, columns.split(" ")) : `No ${key.replaceAll("_", " ")}.`;
 };
@@ -87,7 +87,7 @@ export const list = (key: string, columns: string) => (answer: Answer) => {
 export const titled = (title: string, rows: unknown, columns: string): string =>
   `${title}\n${(rows as Row[]).length > 0 ? table(rows as Row[], columns.split(" ")) : "  none"}`;
 
-export const changed = (key: string, done: string) => (answer: Answer) =>
+export const changed = (key: string, done: string) => (answer: OpsAnswer) =>
   `${answer.changed === false ? "Nothing to change: it was so already." : done}\n${fields(answer[key] as Row)}`;
 
 /** An argument parsed by a field rule of the API. */

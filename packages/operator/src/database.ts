@@ -7,7 +7,7 @@ import { sentence } from "./refusals.ts";
 export class OperatorError extends Error {}
 
 /** The answer of an ops function. */
-export type Answer = Record<string, unknown>;
+export type OpsAnswer = Record<string, unknown>;
 
 /** A refusal raised by private.refuse. */
 const RULE = "RULE1";
@@ -23,7 +23,7 @@ export async function callOps(
   name: string,
   input: object,
   { schema = "ops", open = openClient }: { schema?: string; open?: Open | undefined } = {},
-): Promise<Answer> {
+): Promise<OpsAnswer> {
   const client = open(url);
   const place = `${client.host}:${client.port}/${client.database}`;
   try {
@@ -31,7 +31,7 @@ export async function callOps(
       throw new OperatorError(unreachable(error, place, client.user));
     });
     const { rows } = await client
-      .query<{ answer: Answer }>(`select ${schema}.${name}($1::jsonb) as answer`, [JSON.stringify(input)])
+      .query<{ answer: OpsAnswer }>(`select ${schema}.${name}($1::jsonb) as answer`, [JSON.stringify(input)])
       .catch((error) => {
         throw new OperatorError(failed(error, place, client.user, schema));
       });

@@ -3,7 +3,7 @@
 import { Argument, Option } from "commander";
 import { type Command, changed, limit, list, type Row, titled, whole } from "./command.ts";
 import { readCreditFile } from "./credit_file.ts";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 import { showQuarter } from "./quarter.ts";
 import { euro, fields, table } from "./text.ts";
 
@@ -23,7 +23,7 @@ const SALE_COLUMNS =
 const FIGURES_COLUMNS = "partner_slug delivery_year ere_per_kwh price_per_ere_eur published_at";
 const ALLOCATION_COLUMNS = "row_id ean_code period ere gross_eur fee_pct fee_eur partner_share_eur net_eur reversed";
 
-function preview({ quarter, flagged, flagged_months, taken, left_out, total }: Answer): string {
+function preview({ quarter, flagged, flagged_months, taken, left_out, total }: OpsAnswer): string {
   const sum = total as { months: number; kwh: number; ere: number };
   return [
     titled(
@@ -37,7 +37,7 @@ function preview({ quarter, flagged, flagged_months, taken, left_out, total }: A
   ].join("\n\n");
 }
 
-function opened(answer: Answer): string {
+function opened(answer: OpsAnswer): string {
   if ((answer.bookings as Row[]).length === 0)
     return "Nothing to open: no month of this quarter waits to be booked. booking preview shows the reasons.";
   const said = answer.changed ? "Opened." : "Nothing to open: these are already open.";
@@ -45,13 +45,13 @@ function opened(answer: Answer): string {
 }
 
 /** The open bookings among those named; if none is open, the submitted ones, which need nothing. */
-function toSubmit({ bookings }: Answer): Row[] {
+function toSubmit({ bookings }: OpsAnswer): Row[] {
   const rows = bookings as Row[];
   const being = (wanted: string) => rows.filter(({ status }) => status === wanted);
   return [being("open"), being("submitted")].find(({ length }) => length > 0) ?? rows;
 }
 
-function submitted({ results }: Answer): string {
+function submitted({ results }: OpsAnswer): string {
   const all = results as { changed: boolean; booking: Row }[];
   const empty = all.filter(({ booking }) => booking.status === "open");
   return [
@@ -65,7 +65,7 @@ function submitted({ results }: Answer): string {
   ].join("\n\n");
 }
 
-function checked({ ok, checks, wrong }: Answer): string {
+function checked({ ok, checks, wrong }: OpsAnswer): string {
   const found = table(checks as Row[], ["check", "expected", "found", "wrong"]);
   if (ok) return `${found}\n\nEverything agrees.`;
   return `${found}\n\n${titled("Differences", wrong, "partner_slug check expected found wrong first")}`;

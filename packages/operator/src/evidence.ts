@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { Zip, ZipDeflate, ZipPassThrough } from "fflate";
 import type { Input, Machine, Row } from "./command.ts";
-import { type Answer, OperatorError } from "./database.ts";
+import { OperatorError, type OpsAnswer } from "./database.ts";
 
 /** Lines of each part per read; a PDF has up to 100 kB. */
 const PARTS = { rows: 500, mandates: 200, deliveries: 200, connections: 100, audit: 500 };
@@ -60,7 +60,7 @@ class Archive {
 const text = (value: string) => new TextEncoder().encode(value);
 
 /** Writes the evidence of a booking into a file: completely, or not at all. */
-export async function writeEvidence({ out, overwrite, ...input }: Input, { call, say }: Machine): Promise<Answer> {
+export async function writeEvidence({ out, overwrite, ...input }: Input, { call, say }: Machine): Promise<OpsAnswer> {
   const path = String(out);
   if (existsSync(path) && !overwrite) {
     throw new OperatorError(`${path} exists already; name another file, or add --overwrite.`);

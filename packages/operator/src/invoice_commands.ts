@@ -2,13 +2,13 @@
 
 import { Argument, Option } from "commander";
 import { type Command, changed, limit, list, type Row } from "./command.ts";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 import { euro, fields, table } from "./text.ts";
 
 const ofPartner = () => new Option("--partner <partner>", "only of this partner (id or slug)");
 const INVOICE_COLUMNS = "number partner_slug quarter issued_on vat_regime vat_rate net_eur vat_eur total_eur corrects";
 
-function issued({ invoices, left_out }: Answer): string {
+function issued({ invoices, left_out }: OpsAnswer): string {
   return [
     list("invoices", INVOICE_COLUMNS)({ invoices }),
     ...((left_out as Row[]).length > 0

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { readMail, type StoredMail } from "#shared/domain/mail/mail.ts";
 import type { Input, Machine, Row } from "./command.ts";
-import { type Answer, OperatorError } from "./database.ts";
+import { OperatorError, type OpsAnswer } from "./database.ts";
 
 /** What mail takes of the functions' configuration. */
 const Service = z.object({
@@ -24,7 +24,7 @@ const Unnamed = z.object({
 });
 
 /** Lists mail; with `show` one mail with its text and links, which are empty once it was sent. */
-export async function listMail({ show, ...input }: Input, machine: Machine): Promise<Answer> {
+export async function listMail({ show, ...input }: Input, machine: Machine): Promise<OpsAnswer> {
   if (show === undefined) return machine.call("mail_list", input);
   const { mail, locale, content } = await machine.call("mail_show", typeof show === "string" ? { id: show } : input);
   const { template, status } = mail as Row & Pick<StoredMail, "template">;

@@ -2,7 +2,7 @@
 
 import { Argument, Option } from "commander";
 import { about, type Command, changed, count, limit, list, type Row, whole } from "./command.ts";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 import { exportBatch, prepare } from "./payouts.ts";
 import { euro, fields, table } from "./text.ts";
 
@@ -15,7 +15,7 @@ const LINE_COLUMNS = "line_id reference payee partner_slug name iban amount_eur 
 /** Of a long list a person reads so many. */
 const MOST_NAMED = 50;
 
-function prepared({ batch, left_out, payees }: Answer): string {
+function prepared({ batch, left_out, payees }: OpsAnswer): string {
   const named = (payees as Row[]).filter(({ reason }) => reason !== "below_minimum");
   return [
     batch ? `Prepared. Another person approves it.\n${fields(batch as Row)}` : "Nobody can be paid now.",
@@ -38,7 +38,7 @@ function prepared({ batch, left_out, payees }: Answer): string {
   ].join("\n\n");
 }
 
-function settled({ changed, paid, failed, batch, lines }: Answer): string {
+function settled({ changed, paid, failed, batch, lines }: OpsAnswer): string {
   return [
     changed ? `${count(paid, "line")} paid, ${failed} failed.` : "Nothing to change: it was so already.",
     ...(batch ? [fields(batch as Row)] : []),
@@ -47,7 +47,7 @@ function settled({ changed, paid, failed, batch, lines }: Answer): string {
 }
 
 /** Whom a batch pays, where it waits for approval. */
-function toApprove(answer: Answer): string | undefined {
+function toApprove(answer: OpsAnswer): string | undefined {
   const batch = answer.batch as Row;
   if (batch.status !== "prepared") return undefined;
   const lines = answer.lines as Row[];

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { ConfigurationError, readKeyRing } from "#shared/foundation/configuration.ts";
 import { open, openIban, type Sealed, seal } from "#shared/values/iban.ts";
 import type { Input, Machine } from "./command.ts";
-import { type Answer, OperatorError } from "./database.ts";
+import { OperatorError, type OpsAnswer } from "./database.ts";
 import { creditTransfers } from "./sepa_file.ts";
 
 type Keys = Parameters<typeof openIban>[0];
@@ -33,7 +33,7 @@ function problemOf(keys: Keys, { partner_id, iban, failed }: Payee): string | nu
 }
 
 /** Checks the IBANs of all payees who are due, and has the database create the batch of those it can pay. */
-export async function prepare(input: Input, { call, env }: Machine): Promise<Answer> {
+export async function prepare(input: Input, { call, env }: Machine): Promise<OpsAnswer> {
   const keys = readKeys(env);
   const { payees } = (await call("payout_due", input)) as { payees: Payee[] };
   const judged = payees.map((payee) => ({
@@ -50,7 +50,7 @@ export async function prepare(input: Input, { call, env }: Machine): Promise<Ans
  * The batch with the file for the bank as `xml`. The database stores the first file, so every export has the same
  * bytes.
  */
-export async function exportBatch({ out, ...input }: Input, { call, env }: Machine): Promise<Answer> {
+export async function exportBatch({ out, ...input }: Input, { call, env }: Machine): Promise<OpsAnswer> {
   const keys = readKeys(env);
   const debtor = readDebtor(env);
   const answer = await call("payout_export", input);

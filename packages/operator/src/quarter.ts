@@ -2,7 +2,7 @@
 
 import type { Row } from "./command.ts";
 import { count } from "./command.ts";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 import { table } from "./text.ts";
 
 type Step = { step: string; booking?: string; batch?: string; ere?: number };
@@ -26,7 +26,7 @@ function nextCommand(quarter: string, slug: string, { step, booking, batch, ere 
   return commands[step];
 }
 
-export function showQuarter({ quarter, over, last_day, partners, without }: Answer): string {
+export function showQuarter({ quarter, over, last_day, partners, without }: OpsAnswer): string {
   const rows = partners as (Row & { partner_slug: string; next: Step })[];
   const steps = rows.map(({ partner_slug, next }) => nextCommand(String(quarter), partner_slug, next));
   const typed = [...new Set(steps.filter((step) => step !== undefined))];

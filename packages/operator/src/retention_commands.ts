@@ -3,7 +3,7 @@
 import { Option } from "commander";
 import { verify } from "./audit.ts";
 import type { Command, Input, Machine, Row } from "./command.ts";
-import { type Answer, OperatorError } from "./database.ts";
+import { OperatorError, type OpsAnswer } from "./database.ts";
 import { table } from "./text.ts";
 
 const ROWS = 20_000;
@@ -20,7 +20,7 @@ async function requireAgreement(machine: Machine): Promise<void> {
 }
 
 /** Deletes kind by kind, each in its own transaction. If interrupted, the next run continues there. */
-async function forget({ dry_run }: Input, machine: Machine): Promise<Answer> {
+async function forget({ dry_run }: Input, machine: Machine): Promise<OpsAnswer> {
   const { call, say } = machine;
   await requireAgreement(machine);
   if (dry_run) return call("retention_preview", {});

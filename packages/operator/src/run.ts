@@ -7,7 +7,7 @@ import type { Stack } from "#local/stack.ts";
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { type Answer, callOps, type Open, OperatorError } from "./database.ts";
+import { callOps, type Open, OperatorError, type OpsAnswer } from "./database.ts";
 import { scramVerifier } from "./scram.ts";
 import { onScreen, plain, type Screen } from "./text.ts";
 
@@ -178,10 +178,10 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
 async function callEach(
   { input, label }: NonNullable<Command["each"]>,
   rows: Row[],
-  call: (input: Input, label: string) => Promise<Answer>,
+  call: (input: Input, label: string) => Promise<OpsAnswer>,
   io: Io,
-): Promise<Answer> {
-  const results: Answer[] = [];
+): Promise<OpsAnswer> {
+  const results: OpsAnswer[] = [];
   for (const row of rows) {
     results.push(await call(input(row), label(row)));
     if (rows.length > 1) io.err(`${label(row)}: done, ${results.length} of ${rows.length}\n`);
@@ -200,7 +200,7 @@ async function patiently<T>(label: string, io: Io, work: Promise<T>): Promise<T>
 }
 
 /** The answer without the field that was written into a file. */
-function writeFile({ writes }: Command, answer: Answer, typed: Input): Answer {
+function writeFile({ writes }: Command, answer: OpsAnswer, typed: Input): OpsAnswer {
   if (!writes) return answer;
   const { [writes.field]: content, ...shown } = answer;
   const path = typed[writes.option];

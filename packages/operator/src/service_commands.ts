@@ -2,10 +2,10 @@
 
 import { Argument, Option } from "commander";
 import { type Command, count, limit, list, partner, type Row, titled } from "./command.ts";
-import type { Answer } from "./database.ts";
+import type { OpsAnswer } from "./database.ts";
 import { euro, fields } from "./text.ts";
 
-function showAccount({ account, signatory, connections, mandates, chargers, months, told }: Answer): string {
+function showAccount({ account, signatory, connections, mandates, chargers, months, told }: OpsAnswer): string {
   const { display_name, partner_slug, balance_eur } = account as Row;
   const { full_name } = (signatory ?? {}) as Row;
   const signed = (mandates as Row[]).some(({ status }) => status === "signed");
@@ -29,7 +29,7 @@ function showAccount({ account, signatory, connections, mandates, chargers, mont
   ].join("\n\n");
 }
 
-function showPartner({ partner, counts, company, branding, payout, managers, key, clients }: Answer): string {
+function showPartner({ partner, counts, company, branding, payout, managers, key, clients }: OpsAnswer): string {
   const { name, is_active } = partner as Row;
   const { cpo_accounts, customers } = counts as Row;
   return [
@@ -40,19 +40,19 @@ function showPartner({ partner, counts, company, branding, payout, managers, key
   ].join("\n\n");
 }
 
-function showFound({ customers, more }: Answer): string {
+function showFound({ customers, more }: OpsAnswer): string {
   const found = list("customers", "kind id partner_slug name email reference eans status")({ customers });
   return more ? `${found}\n\nThere are more: type more of what is known, or raise --limit.` : found;
 }
 
-function showEans({ connections, drafts }: Answer): string {
+function showEans({ connections, drafts }: OpsAnswer): string {
   return [
     titled("Connections", connections, "id partner_slug ean_code address status outcome reason checked_at"),
     titled("Drafts", drafts, "id partner_slug ean_code address status checked_at"),
   ].join("\n\n");
 }
 
-function showStats({ at, waits, holds, sold }: Answer): string {
+function showStats({ at, waits, holds, sold }: OpsAnswer): string {
   const exactly = (rows: unknown, not: string, sign: (count: unknown) => string) =>
     (rows as Row[]).map(({ what, count, [not]: inexact }) => ({ what, count: inexact ? sign(count) : count }));
   return [

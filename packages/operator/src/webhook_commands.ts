@@ -5,7 +5,7 @@ import { EVENT_TYPES, type EventType, typesOf } from "#shared/domain/events.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { refusedUrl } from "#shared/domain/webhooks/url.ts";
 import { about, type Command, changed, type Input, list, type Machine, type Row } from "./command.ts";
-import { type Answer, OperatorError } from "./database.ts";
+import { OperatorError, type OpsAnswer } from "./database.ts";
 import { readKeys } from "./payouts.ts";
 import { fields } from "./text.ts";
 
@@ -15,7 +15,7 @@ const COLUMNS =
 
 const SHOWN_ONCE = "The secret is shown only once; we store its ciphertext.";
 
-async function add(input: Input, { call, env }: Machine): Promise<Answer> {
+async function add(input: Input, { call, env }: Machine): Promise<OpsAnswer> {
   const log = input.client === undefined ? "partner" : "client";
   const foreign = ((input.types ?? []) as EventType[]).filter((type) => !typesOf(log).includes(type));
   if (foreign.length > 0) throw new OperatorError(`The log of a ${log} has no ${foreign.join(", ")}.`);
@@ -33,7 +33,7 @@ async function add(input: Input, { call, env }: Machine): Promise<Answer> {
   return { ...answer, secret };
 }
 
-async function rotate(input: Input, { call, env }: Machine): Promise<Answer> {
+async function rotate(input: Input, { call, env }: Machine): Promise<OpsAnswer> {
   const secret = newWebhookSecret();
   const sealed = sealWebhookSecret(readKeys(env), String(input.webhook), secret);
   return { ...(await call("webhook_rotate", { ...input, secret: sealed })), secret };
@@ -42,7 +42,7 @@ async function rotate(input: Input, { call, env }: Machine): Promise<Answer> {
 /** How long the worker may take: until its next scheduled run, and one call. */
 const TEST_MS = 30_000;
 
-async function test(input: Input, { call }: Machine): Promise<Answer> {
+async function test(input: Input, { call }: Machine): Promise<OpsAnswer> {
   const { ping } = await call("webhook_ping", input);
   const until = Date.now() + TEST_MS;
   for (;;) {
@@ -52,7 +52,7 @@ async function test(input: Input, { call }: Machine): Promise<Answer> {
   }
 }
 
-const withSecret = (done: string) => (answer: Answer) =>
+const withSecret = (done: string) => (answer: OpsAnswer) =>
   `${changed("webhook", `${done} ${SHOWN_ONCE}`)(answer)}\n\n  secret  ${answer.secret}`;
 
 export const WEBHOOK_COMMANDS: Command[] = [

@@ -13,7 +13,7 @@ import { html } from "./kit/html.ts";
 import { SCRIPT, SCRIPT_VERSION } from "./kit/script.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage, onward } from "./kit/views.ts";
-import { type Answer, type Flow, type PagesEnv, Visit } from "./kit/visit.ts";
+import { type Flow, type PageAnswer, type PagesEnv, Visit } from "./kit/visit.ts";
 import { logo } from "./logo/logo.ts";
 import { mandate } from "./mandate/mandate.ts";
 import { mijn } from "./mijn/mijn.ts";
@@ -113,7 +113,7 @@ function bare(c: Context<PagesEnv>, environment: Environment): Visit {
   return new Visit(c, environment, { id: "a page of no flow", sql: [] });
 }
 
-function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 403 | 408 | 413): Answer {
+function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 403 | 408 | 413): PageAnswer {
   const visit = bare(c, environment);
   return visit.page(kindPage(visit.frame, visit.frame.words.refused), status);
 }
@@ -122,7 +122,7 @@ function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 40
 const FOREVER = "public, max-age=31536000, immutable";
 const HOUR = "public, max-age=3600";
 
-function style(c: Context<PagesEnv>, text: string, cached = HOUR): Answer {
+function style(c: Context<PagesEnv>, text: string, cached = HOUR): PageAnswer {
   return c.body(text, 200, { "Content-Type": "text/css; charset=utf-8", "Cache-Control": cached });
 }
 
@@ -172,7 +172,7 @@ const UNREAD: { [code in ErrorCode]?: 400 | 408 | 413 } = {
   payload_too_large: 413,
 };
 
-function failure(error: Error, c: Context<PagesEnv>, environment: Environment): Answer {
+function failure(error: Error, c: Context<PagesEnv>, environment: Environment): PageAnswer {
   const visit = bare(c, environment);
   const { frame } = visit;
   const { words } = frame;

@@ -4,7 +4,7 @@ import { ENTER, loadedLate } from "../kit/routes.ts";
 import type { Flow } from "../kit/visit.ts";
 import { SQL } from "./sql.ts";
 
-const does = loadedLate(() => import("./pages.ts"));
+const does = loadedLate(() => import("./handlers.ts"));
 
 const PATH = "/claim/:token";
 const STEP = `${PATH}/:step{${STEP_NAMES.join("|")}}`;

@@ -1,7 +1,7 @@
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { type CodeError, readCode } from "../kit/code.ts";
 import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
-import type { Answer, Handler } from "../kit/visit.ts";
+import type { Handler, PageAnswer } from "../kit/visit.ts";
 import type { Claim } from "./model.ts";
 import type { Name } from "./sql.ts";
 import { proofPage, startPage } from "./start_views.ts";
@@ -37,7 +37,7 @@ const askAgain = onDraft((visit) => {
   return provable(visit.claim) ? refuse(visit, "code_missing") : visit.go("");
 });
 
-function refuse(visit: ClaimVisit, error: CodeError): Answer {
+function refuse(visit: ClaimVisit, error: CodeError): PageAnswer {
   const { claim, frame } = visit;
   const code = frame.words.code.errors[error];
   return visit.again(frame.to("/proof"), { code }, () => proofPage(frame, claim.email ?? "", code));

@@ -13,13 +13,13 @@ import {
   signPage,
   versionOf,
 } from "../kit/signature.ts";
-import type { Answer } from "../kit/visit.ts";
+import type { PageAnswer } from "../kit/visit.ts";
 import { placeOf } from "./frame.ts";
 import { mandatePage, revokePage } from "./signed_views.ts";
 import { type ClaimVisit, holds, onClaim, onDraft, signable, welcome } from "./visit.ts";
 
 /** A page of signing: every step before it is confirmed, or the claim is signed and may be again. */
-const onFacts = (run: (visit: ClaimVisit) => Answer) => onClaim(signable, run);
+const onFacts = (run: (visit: ClaimVisit) => PageAnswer) => onClaim(signable, run);
 
 /** The pages of signing, which mandates of every origin share, where a claim has them. */
 function signing({ frame }: ClaimVisit): SigningFrame {

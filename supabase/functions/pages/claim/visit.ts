@@ -13,10 +13,10 @@ import {
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { wishesOf } from "../kit/offer.ts";
-import { kept, leave } from "../kit/returned.ts";
+import { fieldsToKeep, putFlash } from "../kit/returned.ts";
 import { choicesOf, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
-import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
+import { DEAD, type Handler, type PageAnswer, Visit } from "../kit/visit.ts";
 import type { ClaimFrame } from "./frame.ts";
 import type { Claim } from "./model.ts";
 import { donePage } from "./signed_views.ts";
@@ -93,7 +93,7 @@ export class ClaimVisit extends Visit<Name> {
     const { c, environment, claim } = this;
     if (!this.#isFromMijn) return this.go("");
     const place = { path: `${c.var.root}/mijn${section}`, whose: hashAddress(environment, claim.email ?? "") };
-    leave(c, environment, place, { typed: new URLSearchParams({ news }), errors: {} });
+    putFlash(c, environment, place, { typed: new URLSearchParams({ news }), errors: {} });
     return c.redirect(this.#mijn(section), 303);
   }
 
@@ -119,7 +119,7 @@ export class ClaimVisit extends Visit<Name> {
   }
 
   /** The page of a draft that cannot be claimed, or that this browser may not see; null where there is more to do. */
-  closed(): Answer | null {
+  closed(): PageAnswer | null {
     const { state, signed } = this.claim;
     if (state === "open") return null;
     this.logOutcome(state);
@@ -137,8 +137,8 @@ export class ClaimVisit extends Visit<Name> {
     const { c, environment, claim, flow, form } = this;
     const step = c.req.param("step");
     const keeps = step && claim.state === "open" && isLateForm(c, environment, flow.draft_id, form.get("form_token"));
-    const typed = kept(form, {}, Number.POSITIVE_INFINITY);
-    const waits = keeps && this.leave(this.frame.to(`/${step}`), { typed, errors: {} }, LOST_SECONDS);
+    const typed = fieldsToKeep(form, {}, Number.POSITIVE_INFINITY);
+    const waits = keeps && this.putFlash(this.frame.to(`/${step}`), { typed, errors: {} }, LOST_SECONDS);
     this.logOutcome("signed_out");
     return this.go("", { out: waits ? "kept" : "lost" });
   }
@@ -171,7 +171,7 @@ export function flowOf({ c, environment }: Visit): ClaimFlow | null {
 }
 
 /** A page of a claim, whoever asks for it. */
-export function onDraft(run: (visit: ClaimVisit) => Answer): Handler<Name> {
+export function onDraft(run: (visit: ClaimVisit) => PageAnswer): Handler<Name> {
   return async (request) => {
     const visit = await ClaimVisit.open(request);
     return visit instanceof Response ? visit : run(visit);
@@ -184,7 +184,7 @@ export function onDraft(run: (visit: ClaimVisit) => Answer): Handler<Name> {
  */
 export function onClaim(
   fits: (claim: Claim, step: string | undefined) => boolean,
-  run: (visit: ClaimVisit) => Answer,
+  run: (visit: ClaimVisit) => PageAnswer,
   about: (visit: Visit) => object = () => ({}),
 ): Handler<Name> {
   return async (request) => {

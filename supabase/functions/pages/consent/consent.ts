@@ -4,7 +4,7 @@ import { loadedLate, signInRoutes } from "../kit/routes.ts";
 import type { Flow } from "../kit/visit.ts";
 import { PATH, SQL } from "./sql.ts";
 
-const does = loadedLate(() => import("./pages.ts"));
+const does = loadedLate(() => import("./handlers.ts"));
 
 /**
  * The authorization endpoint of RFC 6749 for browsers: who asks, sign in with Supabase Auth, allow or refuse. Allowing is what

@@ -8,7 +8,7 @@ import { isLocale } from "#shared/values/locale.ts";
 import type { Html } from "../kit/frame.ts";
 import { type SignedIn, SignInVisit } from "../kit/sign_in.ts";
 import type { SignInShown } from "../kit/sign_in_views.ts";
-import { type Answer, type Handler, Visit } from "../kit/visit.ts";
+import { type Handler, type PageAnswer, Visit } from "../kit/visit.ts";
 import { PATH, type SQL } from "./sql.ts";
 import { type Asking, askPage, badRequestPage, type ConsentFrame, consentSignInPage } from "./views.ts";
 
@@ -104,7 +104,7 @@ export class ConsentVisit extends SignInVisit<Name> {
     return jwt ? this.read(jwt) : null;
   }
 
-  ask(session: { jwt: string; email: string }, again = false): Answer {
+  ask(session: { jwt: string; email: string }, again = false): PageAnswer {
     const { redirect_uri } = this.request;
     const shown = { email: session.email, host: new URL(redirect_uri).host, proof: this.proof(session.jwt), again };
     return this.page(askPage(this.frame, this.asking, shown), again ? 409 : 200);
@@ -140,14 +140,14 @@ export class ConsentVisit extends SignInVisit<Name> {
 }
 
 /** A page of an authorization request that can be one. */
-export function onRequest(run: (visit: ConsentVisit) => Answer): Handler<Name> {
+export function onRequest(run: (visit: ConsentVisit) => PageAnswer): Handler<Name> {
   return async (request) => {
     const visit = await ConsentVisit.open(request);
     return visit instanceof Response ? visit : run(visit);
   };
 }
 
-function bad(visit: Visit): Answer {
+function bad(visit: Visit): PageAnswer {
   visit.logOutcome("bad_request");
   return visit.page(badRequestPage(visit.frame), 400);
 }

@@ -6,7 +6,7 @@ import { estimateOf, kwhOf, shownYield, type YieldFacts } from "./estimate.ts";
 import { textInput } from "./fields.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
-import type { Answer, Visit } from "./visit.ts";
+import type { PageAnswer, Visit } from "./visit.ts";
 import type { KitWords } from "./words.ts";
 
 /** What a mandate yields, as far as private.offer knows. */
@@ -126,7 +126,7 @@ export function wishErrors({ words }: Frame, { kwh, meant }: Wishes, offer: Offe
 }
 
 /** The page of these wishes, which may have to be asked again; what was typed well is kept for the other pages. */
-export function wishedPage(visit: Visit, page: Html, wishes: Wishes, offer: Offer): Answer {
+export function wishedPage(visit: Visit, page: Html, wishes: Wishes, offer: Offer): PageAnswer {
   keepKwh(visit, wishes);
   return visit.page(page, wishErrors(visit.frame, wishes, offer).kwh ? 422 : 200);
 }

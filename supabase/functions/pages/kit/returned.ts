@@ -41,7 +41,7 @@ const NEVER_KEPT = ["password", "form_token"];
  * The fields of a form that its page may show again to who typed them. A one-time code is shown again only if another
  * field is wrong: it was not used, and the person would have to look it up once more.
  */
-export function kept(form: URLSearchParams, errors: Errors, longest = MAX_VALUE): URLSearchParams {
+export function fieldsToKeep(form: URLSearchParams, errors: Errors, longest = MAX_VALUE): URLSearchParams {
   const dropped = errors.code ? [...NEVER_KEPT, "code"] : NEVER_KEPT;
   const fields = [...form].filter(([name]) => !dropped.includes(name));
   return new URLSearchParams(fields.map(([name, value]) => [name, value.slice(0, longest)]));
@@ -66,7 +66,7 @@ type Place = { path: string; whose: string };
  * Leaves a form for its page, and answers whether what was typed is in it. What does not fit is typed again; what is wrong is said all
  * the same.
  */
-export function leave(
+export function putFlash(
   c: Context,
   environment: Environment,
   place: Place,
@@ -83,7 +83,7 @@ export function leave(
 }
 
 /** The form that was left there, once; null where there is none, or one that we did not leave there. */
-export function take(c: Context, environment: Environment, place: Place): Returned | null {
+export function takeFlash(c: Context, environment: Environment, place: Place): Returned | null {
   const { name, attributes } = cookieOf(environment, NAME, place.path);
   const value = getCookie(c, name);
   if (value === undefined) return null;

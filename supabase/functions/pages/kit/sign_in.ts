@@ -14,7 +14,7 @@ import type { Html } from "./frame.ts";
 import type { Returned } from "./returned.ts";
 import type { SIGN_IN_SQL } from "./sign_in_sql.ts";
 import { type CodeShown, codePage, type SignInErrors, type SignInShown } from "./sign_in_views.ts";
-import { type Answer, type Handler, Visit } from "./visit.ts";
+import { type Handler, type PageAnswer, Visit } from "./visit.ts";
 
 type SignInName = (typeof SIGN_IN_SQL)[number];
 
@@ -111,14 +111,14 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 
   /** The page to sign in on; `address` is whom this browser mailed a code to. */
-  signIn(address?: string, notice: SignInShown["notice"] = null): Answer {
+  signIn(address?: string, notice: SignInShown["notice"] = null): PageAnswer {
     return this.formPage((returned) =>
       returned ? this.#signInAgain(returned) : this.#signInPage(address, {}, notice),
     );
   }
 
   /** Signing in was refused: the address is kept, the password never is. */
-  refuseSignIn(errors: SignInErrors): Answer {
+  refuseSignIn(errors: SignInErrors): PageAnswer {
     return this.again(this.frame.to(this.signInPath), errors, (returned) => this.#signInAgain(returned));
   }
 
@@ -133,11 +133,11 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     return this.signInPage({ form_token: this.formToken(), email: address, errors, notice });
   }
 
-  askCode(address: string): Answer {
+  askCode(address: string): PageAnswer {
     return this.formPage((returned) => codePage(this.frame, this.#codeShown(address, returned?.errors.code)));
   }
 
-  refuseCode(address: string, error: CodeError): Answer {
+  refuseCode(address: string, error: CodeError): PageAnswer {
     const code = this.frame.words.code.errors[error];
     return this.again(this.frame.to("/code"), { code }, () => codePage(this.frame, this.#codeShown(address, code)));
   }
@@ -147,7 +147,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 
   /** A form that signs in, but is no form of a page this browser was shown. */
-  signInAgain(): Answer {
+  signInAgain(): PageAnswer {
     this.logOutcome("foreign_form");
     return this.page(this.#signInPage(undefined, undefined, "again"), 403);
   }
@@ -257,7 +257,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
     return this.go("/code");
   }
 
-  showCode(): Answer {
+  showCode(): PageAnswer {
     const waiting = this.waiting();
     return waiting ? this.askCode(waiting.email) : this.go(this.signInPath);
   }
@@ -296,9 +296,9 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
 }
 
 /** What the pages at `/sign-in`, `/mail-code` and `/code` of a flow do. `on` opens the visit that the flow has for them. */
-export function signInHandlers<V extends SignInVisit>(on: (run: (visit: V) => Answer) => Handler) {
+export function signInHandlers<V extends SignInVisit>(on: (run: (visit: V) => PageAnswer) => Handler) {
   /** Sent from a page that this browser was shown. */
-  const onForm = (run: (visit: V) => Answer) =>
+  const onForm = (run: (visit: V) => PageAnswer) =>
     on((visit: V) => (visit.isOwnForm() ? run(visit) : visit.signInAgain()));
   return {
     signInByPassword: onForm((visit) => visit.byPassword()),

@@ -10,7 +10,7 @@ import { type Errors, type Frame, type Html, layout, type Place } from "./frame.
 import { html } from "./html.ts";
 import type { Returned } from "./returned.ts";
 import { kindPage, maskEmail, onward } from "./views.ts";
-import type { Answer, Visit } from "./visit.ts";
+import type { PageAnswer, Visit } from "./visit.ts";
 import type { KitWords } from "./words.ts";
 
 /**
@@ -185,7 +185,7 @@ export function languageOf(document: string): Locale {
 }
 
 /** The text as a file, to be kept: as it would be signed, or as it was, with the signature under it. */
-export function asFile({ c, frame: { words } }: Visit, text: string | Signed): Answer {
+export function asFile({ c, frame: { words } }: Visit, text: string | Signed): PageAnswer {
   const lines = typeof text === "string" ? text : signedText(text, words);
   return c.body(lines, 200, {
     "Content-Type": "text/plain; charset=utf-8",

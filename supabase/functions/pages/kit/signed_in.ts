@@ -5,12 +5,12 @@ import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
-import { kept, type Returned } from "./returned.ts";
+import { fieldsToKeep, type Returned } from "./returned.ts";
 import { newSecretOf, ownerOf, type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
 import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
 import { kindPage } from "./views.ts";
-import type { Answer, Handler, Visit } from "./visit.ts";
+import type { Handler, PageAnswer, Visit } from "./visit.ts";
 import type { KitWords } from "./words.ts";
 
 /** Why somebody is asked to sign in, as `out` of the address says. */
@@ -185,12 +185,12 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** Back to the page of a form, which says what is wrong. */
   refuse(page: string, errors: Errors): Response {
-    return this.#backTo(page, { typed: kept(this.form, errors), errors });
+    return this.#backTo(page, { typed: fieldsToKeep(this.form, errors), errors });
   }
 
   #backTo(page: string, returned: Returned): Response {
     const to = this.frame.to(page);
-    this.leave(to, returned);
+    this.putFlash(to, returned);
     return this.c.redirect(to, 303);
   }
 
@@ -201,11 +201,11 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** What was typed in their form: whole, or not at all, for nothing says that a text was cut off. */
   #sent(): Returned {
-    return { typed: kept(this.form, {}, Number.POSITIVE_INFINITY), errors: {} };
+    return { typed: fieldsToKeep(this.form, {}, Number.POSITIVE_INFINITY), errors: {} };
   }
 
   #signInBefore(page: Section, returned: Returned): Response {
-    const fits = this.leave(`${this.frame.root}${this.home}${page}`, returned, SIGN_IN_SECONDS);
+    const fits = this.putFlash(`${this.frame.root}${this.home}${page}`, returned, SIGN_IN_SECONDS);
     return this.go("/sign-in", { to: page, out: fits ? "kept" : "lost" });
   }
 
@@ -215,7 +215,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   }
 
   /** A page with a form of its own; one that came back says what is wrong. */
-  pageOf(page: Html, { errors }: Returned): Answer {
+  pageOf(page: Html, { errors }: Returned): PageAnswer {
     return this.page(page, Object.keys(errors).length > 0 ? 422 : 200);
   }
 
@@ -226,18 +226,18 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   }
 
   /** A form that is none this browser was shown while it was signed in as it is now. */
-  foreign(): Answer {
+  foreign(): PageAnswer {
     this.logOutcome("foreign_form");
     return this.page(kindPage(this.frame, this.frame.words.refused), 403);
   }
 
   /** A form that was shown for another tenant than they act for by now. */
-  tenantChanged(): Answer {
+  tenantChanged(): PageAnswer {
     return this.foreign();
   }
 
   /** Whoever is signed in has none of these pages. */
-  notTheirs(): Answer {
+  notTheirs(): PageAnswer {
     return this.unknown();
   }
 
@@ -265,11 +265,11 @@ export function entrances<Section extends string, Name extends string, V extends
   open: (request: Visit<Name>) => V,
 ) {
   const onSignIn =
-    (run: (visit: V) => Answer): Handler<Name> =>
+    (run: (visit: V) => PageAnswer): Handler<Name> =>
     (request) =>
       run(open(request));
   const signedIn =
-    (run: (visit: V) => Answer): Handler<Name> =>
+    (run: (visit: V) => PageAnswer): Handler<Name> =>
     async (request) => {
       const visit = open(request);
       if (!visit.cookie("session")) return visit.toSignIn();

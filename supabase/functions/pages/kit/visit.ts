@@ -7,7 +7,7 @@ import { readFormData } from "#shared/http/body.ts";
 import { clientAddress, clientHash } from "#shared/http/client_address.ts";
 import { type Locale, readersLocale } from "#shared/values/locale.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
-import { askToKeep, browserOf, kept, leave, type Returned, take } from "./returned.ts";
+import { askToKeep, browserOf, fieldsToKeep, putFlash, type Returned, takeFlash } from "./returned.ts";
 import { kindPage, tooManyCodesPage } from "./views.ts";
 import { WORDS } from "./words.ts";
 
@@ -27,8 +27,8 @@ export type PagesEnv = {
   };
 };
 
-export type Answer = Response | Promise<Response>;
-export type Handler<Name extends string = string> = (visit: Visit<Name>) => Answer;
+export type PageAnswer = Response | Promise<Response>;
+export type Handler<Name extends string = string> = (visit: Visit<Name>) => PageAnswer;
 
 type Route = {
   method: "GET" | "POST";
@@ -134,12 +134,12 @@ export class Visit<Name extends string = string> {
     this.c.set("outcome", outcome);
   }
 
-  page(page: Html, status: ContentfulStatusCode = 200): Answer {
+  page(page: Html, status: ContentfulStatusCode = 200): PageAnswer {
     return this.c.html(page, status);
   }
 
   /** The page of a form: fresh, or as it came back from again(). */
-  formPage(show: (returned: Returned | null) => Html): Answer {
+  formPage(show: (returned: Returned | null) => Html): PageAnswer {
     const returned = this.returned();
     askToKeep(this.c, this.environment);
     return this.page(show(returned), Object.keys(returned?.errors ?? {}).length > 0 ? 422 : 200);
@@ -154,7 +154,7 @@ export class Visit<Name extends string = string> {
   returned(): Returned | null {
     const { c, environment } = this;
     const path = c.var.root + c.req.path.replace(/^\/pages/, "");
-    this.#returned ??= take(c, environment, { path, whose: this.whose });
+    this.#returned ??= takeFlash(c, environment, { path, whose: this.whose });
     return this.#returned;
   }
   #returned: Returned | null = null;
@@ -163,16 +163,16 @@ export class Visit<Name extends string = string> {
    * Something is wrong with a form: its page, at `to`, says what and keeps what was typed. A browser without cookies is told at
    * once, by `show`.
    */
-  again(to: string, errors: Errors, show: (returned: Returned) => Html): Answer {
-    const returned = { typed: kept(this.form, errors), errors };
+  again(to: string, errors: Errors, show: (returned: Returned) => Html): PageAnswer {
+    const returned = { typed: fieldsToKeep(this.form, errors), errors };
     if (!this.browser) return this.page(show(returned), 422);
-    this.leave(to, returned);
+    this.putFlash(to, returned);
     return this.c.redirect(to, 303);
   }
 
   /** Leaves a form for the page at `to`, and answers whether what was typed is in it. */
-  protected leave(to: string, returned: Returned, seconds?: number): boolean {
-    return leave(this.c, this.environment, { path: to.split("?")[0] ?? "", whose: this.whose }, returned, seconds);
+  protected putFlash(to: string, returned: Returned, seconds?: number): boolean {
+    return putFlash(this.c, this.environment, { path: to.split("?")[0] ?? "", whose: this.whose }, returned, seconds);
   }
 
   /** See Other: what a form did is shown by a page of its own, which can be reloaded. */
@@ -181,12 +181,12 @@ export class Visit<Name extends string = string> {
   }
 
   /** A link that is none of ours. */
-  unknown(): Answer {
+  unknown(): PageAnswer {
     this.logOutcome("unknown");
     return this.page(kindPage(this.frame, this.frame.words.unknown), DEAD);
   }
 
-  tooManyCodes(refused: ApiError, href: string, label?: string): Answer {
+  tooManyCodes(refused: ApiError, href: string, label?: string): PageAnswer {
     const retry_after = refused.retryAfter ?? 1;
     this.c.header("Retry-After", String(retry_after));
     return this.page(tooManyCodesPage(this.frame, retry_after, href, label), 429);

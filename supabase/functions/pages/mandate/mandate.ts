@@ -2,7 +2,7 @@ import { loadedLate } from "../kit/routes.ts";
 import type { Flow } from "../kit/visit.ts";
 import { SQL } from "./sql.ts";
 
-const does = loadedLate(() => import("./pages.ts"));
+const does = loadedLate(() => import("./handlers.ts"));
 
 const PATH = "/mandate/:token";
 

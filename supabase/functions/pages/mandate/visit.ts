@@ -2,7 +2,7 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { composeDocument, type Facts, type OpenFacts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { choicesOf, type SigningFrame, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
-import { type Answer, DEAD, type Handler, Visit } from "../kit/visit.ts";
+import { DEAD, type Handler, type PageAnswer, Visit } from "../kit/visit.ts";
 import type { Opened } from "./model.ts";
 import type { Name } from "./sql.ts";
 import { declinedPage, signedPage } from "./views.ts";
@@ -69,7 +69,7 @@ export class MandateVisit extends Visit<Name> {
   }
 
   /** The page of a link that is no longer, or was never, open; null when it is. */
-  closed(): Answer | null {
+  closed(): PageAnswer | null {
     const { frame, opened } = this;
     const { state, signed, partner_name = "", return_url = null, held_until = null, may_sign_again = false } = opened;
     if (state === "open") return null;
@@ -83,7 +83,7 @@ export class MandateVisit extends Visit<Name> {
 }
 
 /** A step that only an open link has. A link that was signed or declined elsewhere meanwhile leads to what became of it. */
-export function onOpenLink(run: (visit: MandateVisit, facts: OpenFacts) => Answer): Handler<Name> {
+export function onOpenLink(run: (visit: MandateVisit, facts: OpenFacts) => PageAnswer): Handler<Name> {
   return async (request) => {
     const visit = await MandateVisit.open(request);
     const { state, facts } = visit.opened;

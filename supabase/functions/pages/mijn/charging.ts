@@ -10,10 +10,10 @@ import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** What the address asks for: a year, a month of it as 2026-03, and which page of that month's sessions, from 1. */
-export type Asked = { year: number | null; month: string | null; page: number };
+export type ChargingQuery = { year: number | null; month: string | null; page: number };
 
 /** A year by months, as a plot and as a table, and the sessions of the month that was chosen. */
-export function chargingPage(frame: MijnFrame, charging: Charging, asked: Asked): Html {
+export function chargingPage(frame: MijnFrame, charging: Charging, asked: ChargingQuery): Html {
   const { year, months } = charging;
   const words = WORDS[frame.locale];
   return ownPage(frame, "/charging", charging.email, {

@@ -4,7 +4,7 @@ import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow } from "../kit/visit.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 
-const does = loadedLate(() => import("./pages.ts"));
+const does = loadedLate(() => import("./handlers.ts"));
 
 /**
  * The pages that a customer comes back to: what they charged, what it earns, and what they signed. They sign in with Supabase Auth;

@@ -1,7 +1,7 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { type Area, COOKIE_SECONDS, entrances, type OwnFrame, SignedInVisit, whyOut } from "../kit/signed_in.ts";
-import type { Answer, Handler, Visit } from "../kit/visit.ts";
+import type { Handler, PageAnswer, Visit } from "../kit/visit.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
@@ -51,6 +51,6 @@ export class MijnVisit extends SignedInVisit<Section, Name> {
 export const { onSignIn, signedIn } = entrances<Section, Name, MijnVisit>((request) => new MijnVisit(request));
 
 /** A page that only a person with a login has; a signatory is led to the pages that they have. */
-export function withLogin(run: (visit: MijnVisit) => Answer): Handler<Name> {
+export function withLogin(run: (visit: MijnVisit) => PageAnswer): Handler<Name> {
   return signedIn((visit) => (visit.isSignatory ? visit.go("") : run(visit)));
 }

@@ -5,7 +5,7 @@ import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow } from "../kit/visit.ts";
 import { PATH, PORTAL_SQL } from "./sql.ts";
 
-const does = loadedLate(() => import("./pages.ts"));
+const does = loadedLate(() => import("./handlers.ts"));
 
 /**
  * The pages of a partner that does not program, for the people who manage it: its customers and drafts, what it earns, its settings.

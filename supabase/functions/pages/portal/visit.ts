@@ -3,7 +3,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { type Area, entrances, type OwnFrame, SignedInVisit, whyOut } from "../kit/signed_in.ts";
 import { kindPage, onward } from "../kit/views.ts";
-import type { Answer, Visit } from "../kit/visit.ts";
+import type { PageAnswer, Visit } from "../kit/visit.ts";
 import { notTheirsPage } from "./not_theirs.ts";
 import { PATH, PORTAL_SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
@@ -57,14 +57,14 @@ export class PortalVisit extends SignedInVisit<Landing, Name> {
   }
 
   /** They manage another partner than when they opened the page: what is in its form is about that one. */
-  override tenantChanged(): Answer {
+  override tenantChanged(): PageAnswer {
     this.logOutcome("tenant_changed");
     const { title, text, home } = WORDS[this.locale].other_partner;
     return this.page(kindPage(this.frame, { title, text }, onward(this.frame.to(""), home)), 409);
   }
 
   /** They have a login, and manage no partner, or no longer. */
-  override notTheirs(): Answer {
+  override notTheirs(): PageAnswer {
     this.logOutcome("no_partner_linked");
     return this.page(notTheirsPage(this.frame), 403);
   }

@@ -4,14 +4,14 @@ import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { readCode } from "../../kit/code.ts";
-import type { Answer, Handler } from "../../kit/visit.ts";
+import type { Handler, PageAnswer } from "../../kit/visit.ts";
 import { onSignIn, type PortalVisit } from "../visit.ts";
 import { closedInvitationPage, invitationCodePage, invitationPage, type Opened } from "./views.ts";
 
 type Invited = { token: string; path: string; opened: Opened };
 
 /** A page of an invitation that is open; any other says how it stands. */
-const onInvitation = (run: (visit: PortalVisit, invited: Invited) => Answer): Handler =>
+const onInvitation = (run: (visit: PortalVisit, invited: Invited) => PageAnswer): Handler =>
   onSignIn(async (visit) => {
     const { token, address_hash } = visit;
     const opened =
@@ -23,7 +23,7 @@ const onInvitation = (run: (visit: PortalVisit, invited: Invited) => Answer): Ha
   });
 
 /** A form of one that this browser was shown. */
-const onForm = (run: (visit: PortalVisit, invited: Invited) => Answer): Handler =>
+const onForm = (run: (visit: PortalVisit, invited: Invited) => PageAnswer): Handler =>
   onInvitation((visit, invited) => (visit.isOwnForm() ? run(visit, invited) : visit.go(invited.path)));
 
 const showInvitation = onInvitation((visit, { path, opened }) =>

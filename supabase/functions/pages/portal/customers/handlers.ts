@@ -2,18 +2,18 @@ import { claimKey } from "#shared/domain/claim/links.ts";
 import { csvLines, toCsv } from "../../kit/csv.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { type Asked, askedOf, lookedFor } from "./asked.ts";
 import { customerPage } from "./customer.ts";
 import { columnsOf, rowOf } from "./file.ts";
 import { customersPage } from "./list.ts";
 import type { Customers, OneCustomer } from "./model.ts";
+import { askedOf, type CustomerQuery, lookedFor } from "./query.ts";
 
 /** Customers of a page, and of what a file is written in one go. */
 const PAGE = 50;
 const STRETCH = 1000;
 const REFERENCE = /^cus_[0-9a-f]{32}$/;
 
-const read = (visit: PortalVisit, asked: Asked, after: string | null, limit: number) =>
+const read = (visit: PortalVisit, asked: CustomerQuery, after: string | null, limit: number) =>
   visit.own<Customers>("read_portal_customers", {
     for: lookedFor(asked),
     after,

@@ -8,8 +8,8 @@ import { portalPage } from "../frame.ts";
 import { waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { type Asked, CHARGERS, REGISTRATIONS, SOURCES } from "./asked.ts";
 import type { Customer, Customers } from "./model.ts";
+import { CHARGERS, type CustomerQuery, REGISTRATIONS, SOURCES } from "./query.ts";
 
 /** The months that may be chosen: a customer stays for years. */
 const MONTHS = 60;
@@ -18,7 +18,7 @@ const MONTHS = 60;
 export function customersPage(
   frame: PortalFrame,
   { who, customers, more_after }: Customers,
-  asked: Asked,
+  asked: CustomerQuery,
   after: string | null,
   now: Date,
 ): Html {
@@ -49,10 +49,10 @@ ${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="li
 }
 
 /** A form that asks for the same page with what was chosen in its address. */
-function filterForm(frame: PortalFrame, asked: Asked, now: Date): Html {
+function filterForm(frame: PortalFrame, asked: CustomerQuery, now: Date): Html {
   const words = WORDS[frame.locale].customers;
   const { q, ...others } = asked;
-  const choice = (id: keyof Asked, label: string, options: { value: string; label: string }[]) =>
+  const choice = (id: keyof CustomerQuery, label: string, options: { value: string; label: string }[]) =>
     selectInput({ id, label, empty: words.any, options, value: asked[id] });
   const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
     of.map((value) => ({ value, label: names[value] }));

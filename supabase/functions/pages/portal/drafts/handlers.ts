@@ -1,10 +1,10 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { isId } from "../../kit/routes.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
-import { askedOf } from "./asked.ts";
 import { askWithdrawPage, draftPage } from "./draft.ts";
 import { draftsPage } from "./list.ts";
 import type { Drafts, MailingState, OneDraft } from "./model.ts";
+import { askedOf } from "./query.ts";
 
 /** Drafts of a page. */
 const PAGE = 50;

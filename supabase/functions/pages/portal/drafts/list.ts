@@ -8,14 +8,14 @@ import { portalPage } from "../frame.ts";
 import { waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { type Asked, NEEDS, STATUSES } from "./asked.ts";
 import type { Draft, Drafts } from "./model.ts";
+import { type DraftQuery, NEEDS, STATUSES } from "./query.ts";
 
 /** Everybody a partner signed up, newest first, and how far each is. */
 export function draftsPage(
   frame: PortalFrame,
   { who, drafts, more_after }: Drafts,
-  asked: Asked,
+  asked: DraftQuery,
   after: string | null,
   news: string | null,
 ): Html {
@@ -51,7 +51,7 @@ ${waysOn(words.pages, [
   });
 }
 
-function filterForm(frame: PortalFrame, asked: Asked): Html {
+function filterForm(frame: PortalFrame, asked: DraftQuery): Html {
   const words = WORDS[frame.locale].drafts;
   return html`<form method="get" action="${frame.to("/drafts")}" role="search">
 <input type="hidden" name="lang" value="${frame.locale}">

@@ -8,7 +8,7 @@ import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
-import type { Answer } from "../../kit/visit.ts";
+import type { PageAnswer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
@@ -20,7 +20,7 @@ const PAGE_ROWS = 100;
 /** How long one click works; what is left waits for the next. */
 const CONFIRM_MS = 15_000;
 
-type Asked = { page: number; skipped: boolean };
+type RowsQuery = { page: number; skipped: boolean };
 
 export const showImport = signedIn(async (visit) => {
   const { who, cap, kept } = await readKept(visit);
@@ -102,7 +102,7 @@ export const downloadImport = signedIn(async (visit) => {
   });
 });
 
-function gone(visit: PortalVisit, who: Who): Answer {
+function gone(visit: PortalVisit, who: Who): PageAnswer {
   const { gone: words } = WORDS[visit.locale].bring;
   visit.logOutcome("gone");
   const body = html`<p>${words.text}</p>
@@ -146,7 +146,7 @@ function lookPage(
   cap: Cap,
   kept: Kept,
   verdicts: Verdict[],
-  asked: Asked,
+  asked: RowsQuery,
   { typed }: Returned,
 ): Html {
   const { bring: words } = WORDS[frame.locale];
@@ -192,7 +192,7 @@ ${skipped.length > 0 ? html`<details open><summary>${words.not_understood} (${St
 }
 
 /** A page of the rows, and where the others are. */
-function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { page, skipped }: Asked): Html {
+function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { page, skipped }: RowsQuery): Html {
   const { table: words } = WORDS[frame.locale].bring;
   const here = `/import/${kept.id}`;
   const shown = skipped ? verdicts.filter(({ reason }) => reason !== null) : verdicts;
@@ -255,7 +255,7 @@ ${
 }
 
 /** How far it is, what became of each row, and the links of those who were not mailed. */
-function donePage(frame: PortalFrame, who: Who, kept: Kept, asked: Asked): Html {
+function donePage(frame: PortalFrame, who: Who, kept: Kept, asked: RowsQuery): Html {
   const { bring: words } = WORDS[frame.locale];
   const { id, state, outcomes } = kept;
   const count = (value: number) => inNumbers(frame, value);

@@ -4,7 +4,7 @@ import { awaitPing } from "#shared/domain/webhooks/ping.ts";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { refusedUrl } from "#shared/domain/webhooks/url.ts";
 import { newOnce } from "../../kit/signed_in_views.ts";
-import type { Answer } from "../../kit/visit.ts";
+import type { PageAnswer } from "../../kit/visit.ts";
 import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -91,7 +91,7 @@ export const showWebhook = onWebhook(async (visit) => {
 async function whileEnabled<Result>(
   visit: PortalVisit,
   act: Promise<Result>,
-  then: (result: Result) => Answer,
+  then: (result: Result) => PageAnswer,
 ): Promise<Response> {
   const { answer, refused } = await visit.attempt(act, ["endpoint_disabled"]);
   return refused ? visit.told(pageOf(visit), "paused") : then(answer);

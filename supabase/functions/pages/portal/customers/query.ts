@@ -2,7 +2,7 @@ import { lineIn } from "../line.ts";
 import type { PortalVisit } from "../visit.ts";
 
 /** What the address looks for, as it was typed; what it cannot mean is left out. */
-export type Asked = {
+export type CustomerQuery = {
   q?: string;
   city?: string;
   active?: "yes" | "no";
@@ -25,7 +25,7 @@ export const CHARGERS = ["with", "without", "without_mid"] as const;
 export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
 const ACTIVE = ["yes", "no"] as const;
 
-export function askedOf({ c }: PortalVisit): Asked {
+export function askedOf({ c }: PortalVisit): CustomerQuery {
   const one = <Of extends string>(name: string, of: readonly Of[]) => of.find((each) => each === c.req.query(name));
   const month = /^20\d\d-(0[1-9]|1[0-2])$/.exec(c.req.query("month") ?? "")?.[0];
   return withoutEmpty({
@@ -40,13 +40,13 @@ export function askedOf({ c }: PortalVisit): Asked {
 }
 
 /** What api.read_portal_customers looks for. */
-export const lookedFor = ({ q, active, month, ...rest }: Asked) => ({
+export const lookedFor = ({ q, active, month, ...rest }: CustomerQuery) => ({
   ...rest,
   text: q,
   is_active: active && active === "yes",
   month: month && `${month}-01`,
 });
 
-function withoutEmpty(fields: { [Name in keyof Asked]: Asked[Name] | undefined }): Asked {
+function withoutEmpty(fields: { [Name in keyof CustomerQuery]: CustomerQuery[Name] | undefined }): CustomerQuery {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -7,13 +7,13 @@ import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
 import { asPdf } from "../kit/pdf.ts";
-import { leave } from "../kit/returned.ts";
+import { putFlash } from "../kit/returned.ts";
 import { isId } from "../kit/routes.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
 import type { Handler } from "../kit/visit.ts";
 import { accountPages } from "./account.ts";
 import { chargersPage, removeChargerPage } from "./chargers.ts";
-import { type Asked, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
+import { type ChargingQuery, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
 import { closedPage, dataCsv, dataPage, endPage } from "./data.ts";
 import { earningsPage } from "./earnings.ts";
 import { mandatesPage } from "./mandates.ts";
@@ -42,7 +42,7 @@ const showOverview = signedIn(async (visit) =>
 );
 
 /** The year and month of the address, as far as they can be ones; the month says the year. */
-function askedOf({ c, environment }: MijnVisit): Asked {
+function askedOf({ c, environment }: MijnVisit): ChargingQuery {
   const now = Number(environment.now().toLocaleDateString("en", { year: "numeric", timeZone: "Europe/Amsterdam" }));
   const [, year = "", month] =
     /^(\d{4})(?:-(0[1-9]|1[0-2]))?$/.exec(c.req.query("month") ?? c.req.query("year") ?? "") ?? [];
@@ -55,7 +55,7 @@ function askedOf({ c, environment }: MijnVisit): Asked {
   };
 }
 
-const queryOf = ({ year, month }: Asked, limit: number, page = 1) => ({
+const queryOf = ({ year, month }: ChargingQuery, limit: number, page = 1) => ({
   year,
   month: month && `${month}-01`,
   limit,
@@ -275,7 +275,7 @@ const endAccount = withLogin(async (visit) => {
   visit.forget("session");
   // for this browser, which is signed in no more
   const typed = new URLSearchParams({ end: JSON.stringify(answer.end) });
-  leave(c, environment, { path: `${c.var.root}${PATH}/closed`, whose: "" }, { typed, errors: {} });
+  putFlash(c, environment, { path: `${c.var.root}${PATH}/closed`, whose: "" }, { typed, errors: {} });
   return visit.go("/closed");
 });
 

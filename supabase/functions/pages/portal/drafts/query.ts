@@ -5,9 +5,9 @@ export const STATUSES = ["invited", "claimed", "active", "conflict", "expired"] 
 export const NEEDS = ["conflict", "ean", "expiring"] as const;
 
 /** What the address looks for; what it cannot mean is left out. */
-export type Asked = { q?: string; status?: (typeof STATUSES)[number]; needs?: (typeof NEEDS)[number] };
+export type DraftQuery = { q?: string; status?: (typeof STATUSES)[number]; needs?: (typeof NEEDS)[number] };
 
-export function askedOf({ c }: PortalVisit): Asked {
+export function askedOf({ c }: PortalVisit): DraftQuery {
   const q = lineIn(c.req.query("q"));
   const status = STATUSES.find((each) => each === c.req.query("status"));
   const needs = NEEDS.find((each) => each === c.req.query("needs"));

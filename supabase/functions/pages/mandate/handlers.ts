@@ -7,7 +7,7 @@ import type { Errors } from "../kit/frame.ts";
 import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
 import { asPdf } from "../kit/pdf.ts";
 import { asFile, askCodePage, changedPage, readSignature, signPage, versionOf } from "../kit/signature.ts";
-import type { Answer, Visit } from "../kit/visit.ts";
+import type { PageAnswer, Visit } from "../kit/visit.ts";
 import { declinePage, readPage } from "./views.ts";
 import { MandateVisit, onOpenLink } from "./visit.ts";
 import { WORDS } from "./words.ts";
@@ -33,7 +33,7 @@ function wanted(visit: MandateVisit): Facts {
 async function download(request: Visit): Promise<Response> {
   const visit = await MandateVisit.open(request);
   const { state, signed } = visit.opened;
-  if (state !== "open" && !signed) return visit.closed() as Answer;
+  if (state !== "open" && !signed) return visit.closed() as PageAnswer;
   return asFile(visit, signed ?? visit.documentOf(wanted(visit)));
 }
 
