@@ -46,6 +46,7 @@ export const BESIDE: readonly string[] = [
   "deno/deploy.test.ts",
   "deploy/deploy_new.test.ts",
   "deploy/supabase_env.test.ts",
+  "deploy/supply_chain.test.ts",
   "docs/add_an_endpoint.test.ts",
   "docs/operations.test.ts",
   "local/auth.test.ts",
