@@ -72,6 +72,7 @@ export const BESIDE: readonly string[] = [
   "unit/front.test.ts",
   "unit/imports.test.ts",
   "unit/links.test.ts",
+  "unit/ocpi_cdr.test.ts",
   "unit/packages.test.ts",
   "unit/routes.test.ts",
   "unit/schemas.test.ts",
