@@ -88,7 +88,7 @@ const TABLES = [
   "core.allocations",
 ];
 
-/** Rows that come in are entered into no index of these tables until it is built anew, which takes a fraction of the time. */
+/** Rows that come in are entered into no index of these tables until it is built again, which takes a fraction of the time. */
 const SLEEPING_INDEXES =
   "update pg_index set indisready = false, indisvalid = false where indrelid = any ($1::regclass[])";
 

@@ -270,7 +270,7 @@ describe("contract §3 attack: somebody with the rights of the owner of the data
     expect(await wrong()).toMatchObject([{ log: "audit", fault: "reordered", position: 1 }]);
   });
 
-  test("contract §3 makes the whole chain anew, and the hash that was kept elsewhere is not there", async () => {
+  test("contract §3 makes the whole chain again, and the hash that was kept elsewhere is not there", async () => {
     await world.freeze("2026-08-16T00:05:00Z");
     const answer = await world.row("select private.chain_audit(1000) as answer");
     const { hash, day } = answer.answer.sealed;

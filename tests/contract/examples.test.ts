@@ -1,4 +1,4 @@
-// The examples of openapi.json: tests/contract/examples.json is what a world answers. `npm run examples` writes it anew.
+// The examples of openapi.json: tests/contract/examples.json is what a world answers. `npm run examples` writes it again.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";

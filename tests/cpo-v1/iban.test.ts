@@ -203,7 +203,7 @@ describe("§4.1 an account number that a client gives again", () => {
     ["a whole body", {}],
     ["a body of which the rest is broken", { person: "x" }],
   ])(
-    "§4.1 contract §3 the same one, in %s, stays as it is: no payout waits for it anew, and nobody is told",
+    "§4.1 contract §3 the same one, in %s, stays as it is: no payout waits for it again, and nobody is told",
     async (_, rest) => {
       const body = accountBody({ iban: IBAN });
       const { account_id } = (await world.post("/v1/accounts", body, token)).body;

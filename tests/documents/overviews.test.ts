@@ -18,7 +18,7 @@ describe("contract §3 a customer's year as a document", () => {
   const render = () => world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
   const at = (account_id: string, year: number) => mijn(world, `/overview/${account_id}/${year}`);
 
-  test("is there once the year is over, says what was sold and paid in it, and is written anew where that changed", async () => {
+  test("is there once the year is over, says what was sold and paid in it, and is written again where that changed", async () => {
     const early = await browserOf(world, paid);
     expect((await early(mijn(world, "/earnings"))).text, "the year goes on").not.toContain("Jaaroverzicht 2026");
     expect((await early(at(paid.account_id, 2026))).status).toBe(404);

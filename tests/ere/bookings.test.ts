@@ -399,7 +399,7 @@ describe("contract §3 booking open, submit, withdraw", () => {
     await world.agrees();
   });
 
-  test("contract §3 withdrawn months are staged, or outside a mandate that has ended meanwhile, and booked anew", async () => {
+  test("contract §3 withdrawn months are staged, or outside a mandate that has ended meanwhile, and booked again", async () => {
     const stays = await world.customer({ "2026-04": 100 });
     const leaves = await world.customer({ "2026-04": 200 });
     await world.done("booking open 2026-Q2");

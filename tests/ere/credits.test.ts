@@ -185,7 +185,7 @@ describe("contract §3 booking credit", () => {
     await world.agrees();
   });
 
-  test("contract §3 a delivery and a rejection at once: the month is delivered anew, or locked as it was", async () => {
+  test("contract §3 a delivery and a rejection at once: the month is delivered again, or locked as it was", async () => {
     const [first] = customers as [Customer];
     const [[status]] = await Promise.all([
       world.deliver(first, { "2026-06": 280 }),
@@ -218,7 +218,7 @@ describe("contract §3 booking credit", () => {
 describe("contract §3 booking reverse-credit", () => {
   const reverse = (id: string | undefined) => ["booking", "reverse-credit", String(id), "--reason", "wrong file"];
 
-  test("contract §3 every balance is as it was, and the row can be credited anew; a second time nothing changes", async () => {
+  test("contract §3 every balance is as it was, and the row can be credited again; a second time nothing changes", async () => {
     const balances = async () =>
       (
         await world.database.admin.query(

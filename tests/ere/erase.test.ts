@@ -66,7 +66,7 @@ test("contract §5 a reset takes a customer out of bookings, sales and the ledge
 
   await erase(goes);
   await world.agrees();
-  // of the partner's share what is left is to be paid anew
+  // of the partner's share what is left is to be paid again
   expect(await rowCounts(world, "payout_lines", "payout_parts", "payout_batches")).toEqual({
     payout_lines: 1,
     payout_parts: 1,

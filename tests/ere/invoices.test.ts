@@ -65,7 +65,7 @@ describe("contract §3 invoice issue", () => {
     ]);
     await world.refused("invoice show partner-a 2026-0009", "partner-a has no invoice 2026-0009");
     await world.agrees();
-    // a year of issue begins anew
+    // a year of issue begins again
     await world.freeze("2027-01-02T12:00:00Z");
     await world.sell(customer as Customer, 10, "2026-05");
     expect((await issue()).invoices).toMatchObject([{ number: "2027-0001", net_eur: 0.5 }]);

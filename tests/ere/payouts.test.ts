@@ -548,7 +548,7 @@ describe("contract §3 payout settle, release", () => {
     const { batch_id } = await world.exported();
     const [line] = await world.linesOf(batch_id);
     await done(world.anna, ["payout", "settle", batch_id, "--failed", line?.line_id ?? ""]);
-    // encrypted anew it is another ciphertext, and the same IBAN
+    // encrypted again it is another ciphertext, and the same IBAN
     await world.setIban(customer as Customer, "NL91ABNA0417164300");
     expect((await prepare()).reasons).toMatchObject({ [id(customer)]: "iban_failed" });
     const release = ["payout", "release", id(customer), "--reason", "the bank was in error"];

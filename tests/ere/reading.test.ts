@@ -120,7 +120,7 @@ test("contract §6 of a credited month the kWh count that the register accepted"
   });
 });
 
-test("contract §4 a partner's payouts: a row a quarter from the first sale on, of its accounts and of whom it brought", async () => {
+test("contract §4 a partner's payouts: a row a quarter from the first sale on, of its accounts and of the people it brought", async () => {
   const one = await person();
   // January is before the partner brought them
   for (const period of ["2026-01", "2026-02", "2026-04"]) await one.charge(period, 100_000);

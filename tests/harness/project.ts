@@ -74,7 +74,7 @@ export async function startProject(): Promise<Project> {
   let url = "";
 
   /**
-   * What was published, begun anew after it or its secrets have changed: as hosted. One process for all; that each upload is complete
+   * What was published, begun again after it or its secrets have changed: as hosted. One process for all; that each upload is complete
    * by itself is for tests/deno/deploy.test.ts.
    */
   const functions = (): Promise<Running> => {

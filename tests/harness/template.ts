@@ -51,7 +51,7 @@ const BUILT_FROM = [
 /** So many templates are kept, for the branches one moves between. */
 const KEPT = 4;
 
-/** Packages installed anew take it with them. A folder for each user: one cannot read the data of another. */
+/** Packages installed again take it with them. A folder for each user: one cannot read the data of another. */
 const CACHE = join(ROOT, "node_modules/.cache", `ere-test-${process.getuid?.() ?? "user"}`);
 
 /** In memory where the system has room for it: a run makes and drops hundreds of databases of 1,600 files each. */

@@ -300,7 +300,7 @@ describe("§4.5 refreshing", () => {
     expect((await refresh(world, app, refresh_token)).status).toBe(status);
   });
 
-  test("each rotation begins 30 days anew", async () => {
+  test("each rotation begins 30 days again", async () => {
     let { refresh_token } = await tokensOf(world, person, app);
     for (const days of [29, 58, 87]) {
       await world.freeze(at(days * 86_400));

@@ -238,7 +238,7 @@ describe("contract §8 token", () => {
     expect((await done(`token revoke ${tokens[1].id}`)).json.changed).toBe(false);
 
     await codeOf(world, person, app, newVerifier());
-    expect(await withdrawn(), "consent given anew").toBeNull();
+    expect(await withdrawn(), "consent given again").toBeNull();
   });
 
   test("contract §8 token revoke of nothing says that there is nothing", async () => {

@@ -162,7 +162,7 @@ describe("contract §4 a claim, from the link to the account", () => {
     expect((await draftRow(world, again.draft)).user_id).toBe((await loginOf(first.draft.email)).id);
   });
 
-  test("a login that nobody confirmed, perhaps laid in wait by a stranger, is made anew", async () => {
+  test("a login that nobody confirmed, perhaps laid in wait by a stranger, is made again", async () => {
     const draft = await newDraft(world);
     const stranger = await world.row(
       "insert into auth.users (id, email) values (gen_random_uuid(), $1) returning id",

@@ -117,7 +117,7 @@ describe("contract §4 a sign-in link of before the signature", () => {
     expect((await draftRow(world, draft)).status).toBe("claimed");
   });
 
-  test("contract §4 an account number that a link session filled in beforehand is asked for anew by who proves the address", async () => {
+  test("contract §4 an account number that a link session filled in beforehand is asked for again by who proves the address", async () => {
     const draft = await newDraft(world);
     await answer(await partnersBrowser(draft), draft, {
       address: freshAddress(),

@@ -517,7 +517,7 @@ describe("§4.2 reserved domains", () => {
   const mailsTo = async (email: string) =>
     (await production.row("select count(*)::int from core.mail_outbox where recipient = $1", email)).count;
 
-  test("contract §4 withdrawn and made anew, a draft mails its customer three times a day; the fourth is made all the same, and says so", async () => {
+  test("contract §4 withdrawn and made again, a draft mails its customer three times a day; the fourth is made all the same, and says so", async () => {
     await production.limit("draft_invitation", 3);
     const [email, other] = [newEmail(), newEmail()];
     for (let time = 1; time <= 3; time++) {

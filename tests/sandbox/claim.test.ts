@@ -449,7 +449,7 @@ describe("§4.3 claim: resumed from wherever a customer left", () => {
     expect(body.registration_status).toBe("ingediend");
   });
 
-  test("the login deleted meanwhile: the address is proven anew", async () => {
+  test("the login deleted meanwhile: the address is proven again", async () => {
     const { draft_id, email } = await world.draft();
     expect((await world.claim(draft_id, { ean: testEan(30) })).status).toBe(422);
     await world.row("delete from auth.users where email = $1", email);

@@ -139,7 +139,7 @@ describe("§4.3 review", () => {
     await world.play(account_id, "review", { outcome: "afgekeurd" });
     expect((await world.play(account_id, "chargers", QUICK)).status).toBe(200);
     expect(await statusOf(account_id)).toBe("ingediend");
-    // its two minutes begin anew
+    // its two minutes begin again
     const { submitted_at } = await world.row(
       "select submitted_at from core.connections where account_id = $1",
       account_id,

@@ -280,7 +280,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(mixed.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
   });
 
-  test("a reset opens the months of CPO accounts again, and settling begins anew", async () => {
+  test("a reset opens the months of CPO accounts again, and settling begins again", async () => {
     const account_id = await cpoAccount({ "2026-04": 100 });
     const months = [{ period: "2026-04", total_kwh: 40 }];
     const deliver = async () =>

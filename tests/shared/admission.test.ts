@@ -1,4 +1,4 @@
-// A request is admitted, done and charged in one statement (contract section 1): what of it stands when it is refused, or raced.
+// A request is admitted, done and charged in one statement (contract section 1): what remains of it after a refusal or a race.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
@@ -157,7 +157,7 @@ test("§5 attack: a large body with a key that nobody made is refused before it 
   }
 });
 
-test("contract §1 an IBAN is sealed for the partner that the process knows of; a client that was linked anew is not admitted for the old one", async () => {
+test("contract §1 an IBAN is sealed for the partner that the process knows of; a client that was linked again is not admitted for the old one", async () => {
   const client = await world.addClient(world.partnerA.id);
   const its = await client.token();
   const ask = () => world.post("/v1/accounts", accountBody(), its);

@@ -774,7 +774,7 @@ describe("§5.6 an application that acts for a person", () => {
   });
 });
 
-test("§7 orThrow gives the data, and throws what is none, whatever a front answered", () => {
+test("§7 orThrow gives the data, and throws an error otherwise, whatever a proxy answered", () => {
   expect(orThrow({ data: 1, response: new Response() })).toBe(1);
   const bad = new Response(null, { status: 502 });
   expect(() => orThrow({ error: "<html>", response: bad })).toThrow(new ApiError(502, "<html>"));

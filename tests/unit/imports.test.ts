@@ -128,7 +128,7 @@ test("what is shared knows only what lies below it: foundation, values, auth, th
     ]).toEqual([folder, []]);
 });
 
-test("a package that many files need is named by one of ours: Deno looks it up anew for each file that names it", () => {
+test("a package that many files need is named by one of ours: Deno looks it up again for each file that names it", () => {
   const naming = (name: string) =>
     everything.filter(
       (file) =>

@@ -45,7 +45,7 @@ describe("contract §4 a logo is decoded and written again", () => {
     }
   });
 
-  test.each([1, 2, 4, 8])("a palette of %i bits, with what of it is transparent", async (depth) => {
+  test.each([1, 2, 4, 8])("a palette of %i bits, with transparent colors", async (depth) => {
     const kind = { width: 9, height: 9, colour: 3, depth, interlaced: true };
     const { pixels } = await kept(png({ ...kind, between: palette }));
     expect([...pixels.subarray(0, 4)]).toEqual([200, 100, 50, 255]);

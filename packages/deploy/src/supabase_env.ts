@@ -38,7 +38,7 @@ const HELP = `Writes what npx supabase start needs on this machine, with passwor
   ${FILES.seed}  passwords, host and schedule, run after the migrations
   ${FILES.operator}             how npm run operator reaches the database from this machine
 
-What stands in the files of variables stays; the seed is written anew. docs/deploy.md says what comes next.`;
+What stands in the files of variables stays; the seed is written again. docs/deploy.md says what comes next.`;
 
 /**
  * Writes the files under `root`. Variables that a file has stay. The seed is written again, from the passwords in those
@@ -120,7 +120,7 @@ function describe(file: string, added: string[]): string {
 
 function describeSeed(path: string, content: string): string {
   writeSecret(path, content);
-  return `${FILES.seed}  written anew, for the passwords of those files`;
+  return `${FILES.seed}  written again, for the passwords of those files`;
 }
 
 /**

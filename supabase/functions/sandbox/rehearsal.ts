@@ -190,7 +190,7 @@ export async function during<T>(step: Step, run: () => Promise<T>): Promise<T> {
 }
 
 const NOT_CLAIMABLE = {
-  expired: "The draft expired 60 days after it was made; withdraw it and make it anew.",
+  expired: "The draft expired 60 days after it was made; withdraw it and make it again.",
   conflict:
     "The address has a login of its own or belongs to another partner, or the EAN is held by another connection.",
   banned_login: "The login of its customer is banned.",
