@@ -1,5 +1,6 @@
 // Chargers and what they charged.
 
+import type pg from "pg";
 import { expect } from "vitest";
 import type { User } from "./people.ts";
 import type { World } from "./world.ts";
@@ -46,4 +47,21 @@ export async function ingest(world: World, ...sessions: SessionItem[]): Promise<
   const answer = await world.post("/worker/sessions", { sessions: items }, world.environment.config.GATEWAY_SECRET);
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   return answer.body.results;
+}
+
+/** A row of each table that charging data of a CPO client leaves beside its sessions. */
+export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: string) {
+  await db.query(
+    `with charger as (select partner_id, id, owner_id from core.chargers where id = $1),
+     name as (insert into core.charger_names (partner_id, owner_id, kind, value, charger_id)
+       select partner_id, owner_id, 'external_ref', 'PAAL-1', id from charger),
+     evidence as (insert into core.charging_evidence (partner_id, charger_id, owner_id, source, external_id, document, document_sha256)
+       select partner_id, id, owner_id, 'api', '1', '{}', sha256('{}') from charger),
+     parked as (insert into core.parked_charging (partner_id, owner_id, source, told_as, names, item, reason)
+       select partner_id, owner_id, 'api', '2', '{external_ref:PAAL-2}', '{}', 'unknown_charger' from charger),
+     head as (insert into core.charging_heads (partner_id, owner_id) select partner_id, owner_id from charger)
+     insert into core.uploads (partner_id, owner_id, sha256, kind, rows, counts, results)
+     select partner_id, owner_id, sha256('x'), 'months', 1, '{}', '[]' from charger`,
+    [charger_id],
+  );
 }

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { giveBooking } from "../harness/booked.ts";
-import { addCharger, ingest, MID_CHARGER } from "../harness/chargers.ts";
+import { addCharger, giveChargingIn, ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate, giveNotice, signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
 import { createWorld } from "../harness/world.ts";
@@ -39,6 +39,7 @@ async function client(one: Partner): Promise<Owner> {
   ])
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   await charge(registered.body.charger_id);
+  await giveChargingIn(admin, registered.body.charger_id);
   await admin.query(
     `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
      values ($1, gen_random_uuid(), $2, 'https://receiver.example.com/', 'x', 'x', 0)`,
@@ -225,6 +226,8 @@ test("contract §9 an owner that is left out, or is not the account's, is refuse
   expect(named(({ held }) => !held)).toEqual([
     "core.account_bookings",
     "core.account_counts",
+    "core.charging_changes",
+    "core.charging_heads",
     "core.ean_checks",
     "core.event_heads",
     "core.events",

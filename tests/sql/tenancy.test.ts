@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { giveBooking } from "../harness/booked.ts";
-import { ingest, MID_CHARGER } from "../harness/chargers.ts";
+import { giveChargingIn, ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { giveNotice, signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
 import { createWorld } from "../harness/world.ts";
@@ -42,6 +42,7 @@ async function live(partner: Partner) {
     "insert into core.virtual_chargers (partner_id, charger_id, owner_id, wh_per_session, sessions_per_week, power_kw, since) select partner_id, id, owner_id, 12000, 4, 11, '2026-01-01' from core.chargers where partner_id = $1 and id = $2",
     [partner.id, registered.body.charger_id],
   );
+  await giveChargingIn(admin, registered.body.charger_id);
   const person = randomUUID();
   await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
   await admin.query("select private.claim_customer($1, $2, 'manual')", [person, partner.id]);

@@ -1920,6 +1920,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "charging.parked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Charging sessions named chargers that we do not know; they wait until you give these names to chargers */
+        post: operations["onChargingParked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "account.months_locked": {
         parameters: {
             query?: never;
@@ -2172,6 +2189,8 @@ export interface components {
             unknown?: string[];
             /** @description The cursor to read on from: the start of the kept events */
             oldest_cursor?: string;
+            /** @description Which name is taken: external_ref, evse_uid, evse_id or meter_id */
+            kind?: string;
             /** @description The ocpp_identity that is taken */
             ocpp_identity?: string;
             left_out?: components["schemas"]["LeftOutMonths"];
@@ -2450,7 +2469,7 @@ export interface components {
              */
             url: string;
             /** @description Only these types; all if omitted */
-            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
             /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
         };
@@ -2461,7 +2480,7 @@ export interface components {
              */
             url?: string;
             /** @description Only these types from now on; null or ["*"] is all */
-            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
         };
         RotateWebhook: {
             /** @description Whether the previous secret ends at once. Default: `false`. */
@@ -3392,7 +3411,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event; `type` tells which. New types may be added: ignore a type that you do not know */
-        Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
+        Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventChargingParked"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
         /** @description A CPO created an account */
         EventAccountCreated: {
             /**
@@ -3939,6 +3958,53 @@ export interface components {
                  * @constant
                  */
                 registration_status: "afgekeurd";
+            };
+        };
+        /** @description Charging sessions named chargers that we do not know; they wait until you give these names to chargers */
+        EventChargingParked: {
+            /**
+             * Format: uuid
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
+             */
+            id: string;
+            /**
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "charging.parked";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; a later change of an account has a higher sequence */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description The account, for an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; no personal data */
+            data: {
+                /** @description Up to 20 names that no parked session had before */
+                names: {
+                    /**
+                     * @description external_ref, serial_number, evse_uid, evse_id or meter_id
+                     * @example evse_id
+                     */
+                    kind: string;
+                    /**
+                     * @description The name, as it is compared
+                     * @example NLTNME77
+                     */
+                    value: string;
+                }[];
+                /**
+                 * @description Number of such names
+                 * @example 1
+                 */
+                name_count: number;
             };
         };
         /** @description Months were booked, and are locked */
@@ -14314,6 +14380,77 @@ export interface operations {
                         customer_ref: string;
                         /** @description Your own reference; null if a person or application reads it, or created the endpoint */
                         external_ref: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onChargingParked: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which event it is: it tells what `data` is
+                     * @constant
+                     */
+                    type: "charging.parked";
+                    /**
+                     * Format: date-time
+                     * @description When it happened
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    data: {
+                        /** @description Up to 20 names that no parked session had before */
+                        names: {
+                            /**
+                             * @description external_ref, serial_number, evse_uid, evse_id or meter_id
+                             * @example evse_id
+                             */
+                            kind: string;
+                            /**
+                             * @description The name, as it is compared
+                             * @example NLTNME77
+                             */
+                            value: string;
+                        }[];
+                        /**
+                         * @description Number of such names
+                         * @example 1
+                         */
+                        name_count: number;
                     };
                 };
             };

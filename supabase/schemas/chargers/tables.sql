@@ -66,3 +66,5 @@ select private.isolate('core.chargers', 'select, insert, update');
 select private.keep_to_owner('core.chargers');
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
+-- serves: a session that names its charger by serial number
+create index chargers_serial on core.chargers (partner_id, serial_number) where serial_number is not null;

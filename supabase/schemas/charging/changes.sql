@@ -2,7 +2,6 @@
 
 create function private.charger_changed() returns trigger
 language plpgsql
-set search_path = ''
 as $$
 begin
   perform private.act_for_partner(new.partner_id);
@@ -23,7 +22,7 @@ create trigger charger_changed after update of connection_id, mid_eligible on co
 
 create function private.release_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   touched_connections uuid[];
@@ -44,9 +43,13 @@ begin
                  and (d.period = s.month or exists (
                         select from core.replaced_charging_sessions r
                          where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id and r.month = d.period)))
-    returning s.connection_id, s.month)
+    returning s.charger_id, s.id, s.connection_id, s.month
+  ), noted as (
+    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+    select h.partner_id, h.owner_id, h.id, r.id
+      from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id and h.user_id is null)
   select array_agg(t.connection_id), array_agg(t.month) into touched_connections, touched_months
-    from (select * from released union select * from opened) t;
+    from (select r.connection_id, r.month from released r union select * from opened) t;
   perform private.deliver_charging_sessions(touched_connections, touched_months);
 end $$;
 comment on function private.release_charging_sessions(uuid[], date[]) is 'Called when locked months open again: sessions that came meanwhile count.';

@@ -2,9 +2,15 @@
 
 -- These plan for the batch at hand (force_custom_plan): a plan made for one session would run nested loops over ten thousand. For the same
 -- reason statements pass rows on in an array, whose length the planner sees.
+create function private.lasting_flags(session core.charging_sessions) returns text[]
+language sql immutable
+as $$ select case when 'withdrawn' = any (session.flags) and session.source not in ('api', 'file') then '{withdrawn}'::text[] else '{}' end $$;
+comment on function private.lasting_flags(core.charging_sessions) is
+  'Flags that no later word of the source clears. A client may tell again what it withdrew; a credited CDR stays credited.';
+
 create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   old    core.charging_sessions[];
@@ -16,21 +22,24 @@ begin
         on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
   with written as (
     insert into core.charging_sessions as s
-      (partner_id, charger_id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at)
+      (partner_id, charger_id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at,
+       meter_id, meter_start_wh, meter_end_wh)
     select h.partner_id, h.id, h.connection_id, h.owner_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
-           private.charging_session_flags(i.started_at, i.ended_at, i.wh, h.power_kw), private.now()
+           private.charging_session_flags(i, h.power_kw), private.now(), i.meter_id, i.meter_start_wh, i.meter_end_wh
       from unnest(items) i
       join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
      order by i.started_at, i.source, i.external_id
     on conflict on constraint charging_sessions_external_id_key do update
        set connector = excluded.connector, started_at = excluded.started_at, ended_at = excluded.ended_at, wh = excluded.wh,
-           status = excluded.status, received_at = excluded.received_at,
+           status = excluded.status, received_at = excluded.received_at, meter_id = excluded.meter_id,
+           meter_start_wh = excluded.meter_start_wh, meter_end_wh = excluded.meter_end_wh,
            connection_id = coalesce(s.connection_id, excluded.connection_id),
-           flags = excluded.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
+           flags = excluded.flags || private.lasting_flags(s) || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
      -- late news of a charge that has ended since does not open it again
      where (s.ended_at is null or excluded.ended_at is not null)
-       and (s.connector, s.started_at, s.ended_at, s.wh, s.status, private.own_flags(s.flags))
-           is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.flags)
+       and (s.connector, s.started_at, s.ended_at, s.wh, s.status, s.meter_id, s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
+           is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.meter_id,
+                             excluded.meter_start_wh, excluded.meter_end_wh, excluded.flags || private.lasting_flags(s))
     returning s as session)
   select array_agg(w.session) into stored from written w;
 
@@ -40,16 +49,25 @@ begin
     from unnest(stored) s
     join unnest(old) o on o.id = s.id
    where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
+
+  insert into core.charging_evidence
+    (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document, document_sha256, sent_sha256,
+     signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
+  select s.partner_id, s.charger_id, s.id, s.owner_id, s.source, s.external_id, i.client_id, i.upload_id, i.request_id, i.document,
+         sha256(convert_to(i.document::text, 'UTF8')), i.sent_sha256, i.signed, case when i.signed <> '{}' then 'unchecked' end, i.meter_id,
+         i.meter_start_wh, i.meter_end_wh, i.end_from, s.received_at
+    from unnest(stored) s
+    join unnest(items) i on i.charger_id = s.charger_id and i.source = s.source and i.external_id = s.external_id
+   where i.document is not null;
   return array(
     select row(s, o)::private.charging_session_change from unnest(stored) s left join unnest(old) o on o.id = s.id);
 end $$;
 comment on function private.store_charging_sessions(private.charging_session_item[]) is
-  'Inserts new sessions, updates changed ones, and returns what changed. One item per session; the chargers are locked.';
-grant execute on function private.store_charging_sessions(private.charging_session_item[]) to api_owner;
+  'Inserts new sessions, updates changed ones, keeps the words that changed them as evidence, and returns what changed. One item per session; the chargers are locked.';
 
 create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   candidates core.charging_sessions[];
@@ -66,17 +84,17 @@ begin
               cross join lateral (
                 select s as session from core.charging_sessions s
                  where s.partner_id = private.partner_id() and s.charger_id = (c.after).charger_id
-                   and s.started_at < span.ended_at and s.ended_at > span.started_at and s.started_at > span.started_at - interval '31 days'
+                   and s.started_at < span.ended_at + interval '5 minutes' and s.ended_at > span.started_at - interval '5 minutes'
+                   and s.started_at > span.started_at - interval '31 days'
                 offset 0) other  -- one index lookup per span, instead of a join of all sessions with all
              where (c.before).id is not null) k);
   with looked_at as (
     select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, (c.after).id is not null as changed, (c.before).month as old_month,
-           private.own_flags(s.flags) || case when s.ended_at is not null and exists (
-             select from core.charging_sessions o
-              where o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
-                and o.arrival < s.arrival and o.flags <@ '{overlapping,after_lock}'
-                and o.started_at < s.ended_at and o.ended_at > s.started_at and o.started_at > s.started_at - interval '31 days')
-             then '{overlapping}'::text[] else '{}' end as judged,
+           private.own_flags(s.flags) || coalesce(o.flags, '{}') as judged,
+           -- what came after the lock, and was withdrawn since, was never booked
+           not 'withdrawn' = any (s.flags) or exists (
+             select from core.replaced_charging_sessions r
+              where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
@@ -84,14 +102,32 @@ begin
       from unnest(candidates) s
       join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
       left join unnest(changes) c on (c.after).id = s.id
+      left join lateral (
+        select case when bool_or(e.same) then '{duplicate}'::text[] when count(*) > 0 then '{overlapping}' else '{}' end as flags
+          from core.charging_sessions o
+         cross join lateral (
+           select abs(extract(epoch from o.started_at - s.started_at)) <= 300 and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
+                  and abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) as same) e
+         where s.ended_at is not null
+           and o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
+           and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
+           and o.started_at <= s.ended_at + interval '5 minutes' and o.ended_at >= s.started_at - interval '5 minutes'
+           and o.started_at > s.started_at - interval '31 days'
+           and (e.same or o.started_at < s.ended_at and o.ended_at > s.started_at)) o on true
   ), verdict as materialized (
-    select l.*, l.judged || case when 'after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}')
+    select l.*, l.judged || case when l.booked and ('after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}'))
                                  then '{after_lock}'::text[] else '{}' end as new_flags
       from looked_at l
   ), flagged as (
     update core.charging_sessions s set flags = v.new_flags
       from verdict v
      where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.charger_id = v.charger_id and s.id = v.id
+  ), noted as (
+    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+    select h.partner_id, h.owner_id, h.id, v.id
+      from verdict v join core.chargers h on h.partner_id = private.partner_id() and h.id = v.charger_id and h.user_id is null
+     where v.changed or v.flags <> v.new_flags
+     order by v.id
   )
   select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
     from (select charger_id, connection_id, month from verdict
@@ -99,12 +135,10 @@ begin
   return touched;
 end $$;
 comment on function private.judge_charging_sessions(private.charging_session_change[]) is
-  'Flags changed sessions, and those they overlap or used to, and returns the months that may differ now. Of two overlapping sessions of a connector the first to come stands, even if it overlaps another itself.';
-grant execute on function private.judge_charging_sessions(private.charging_session_change[]) to api_owner;
+  'Flags changed sessions, and those they overlap or used to, notes both for the client''s cursor, and returns the months that may differ now. Of two overlapping sessions of an EVSE the first to come stands, even if it overlaps another itself. duplicate: begin and end are within five minutes, and the energy within 1 % or 0.1 kWh.';
 
 create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
-set search_path = ''
 as $$
 begin
   -- one total, signature or booking at a time on a connection
@@ -129,11 +163,10 @@ begin
 end $$;
 comment on function private.deliver_charging_sessions(uuid[], date[]) is
   'Writes the delivered months of connections from the counted sessions of their MID chargers. As in a client''s delivery, locked months stay.';
-grant execute on function private.deliver_charging_sessions(uuid[], date[]) to api_owner;
 
 create function private.total_charging_sessions(touched private.touched_month[]) returns void
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   connections uuid[];
@@ -159,11 +192,9 @@ begin
 end $$;
 comment on function private.total_charging_sessions(private.touched_month[]) is
   'Adds up the months of chargers and of their connections again. They are computed from the sessions each time, so they are always the sum.';
-grant execute on function private.total_charging_sessions(private.touched_month[]) to api_owner;
 
 create function private.see_chargers(items private.charging_session_item[]) returns void
 language sql
-set search_path = ''
 as $$
   update core.chargers h
      set last_seen_at = greatest(h.last_seen_at, seen.at),
@@ -177,11 +208,10 @@ as $$
 $$;
 comment on function private.see_chargers(private.charging_session_item[]) is
   'Notes when a charger was last heard of. Notes its meter reading too, at the end of a charge or during one.';
-grant execute on function private.see_chargers(private.charging_session_item[]) to api_owner;
 
 create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
 language plpgsql
-set search_path = '' set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   sent    constant private.charging_session_item[] := array(select r from private.read_charging_sessions(sessions) r);
@@ -222,12 +252,10 @@ begin
       left join unnest(changes) c on (c.after).id = s.id);
 end $$;
 comment on function private.ingest_charging_sessions(jsonb) is
-  'Stores all charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?}] to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id.';
-grant execute on function private.ingest_charging_sessions(jsonb) to api_owner;
+  'Stores all charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?: [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?, request_id?}] to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id. A telling with a document that changes something is kept in core.charging_evidence.';
 
 create function private.tenants_of_chargers(chargers uuid[]) returns table (partner_id uuid, charger_id uuid)
 language sql stable security definer
-set search_path = ''
 as $$
   select h.partner_id, h.id from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
@@ -238,7 +266,6 @@ grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
 
 create function api.ingest_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   tenant  record;

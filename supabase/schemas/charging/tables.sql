@@ -25,6 +25,9 @@ create table core.charging_sessions (
   received_at   timestamptz not null,
   month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
   counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
+  meter_id       text,
+  meter_start_wh bigint,
+  meter_end_wh   bigint,
   constraint charging_sessions_pkey primary key (partner_id, id, charger_id),
   constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
@@ -32,15 +35,20 @@ create table core.charging_sessions (
   constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
   constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
   constraint charging_sessions_flags_known check (
-    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock}')
+    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock,withdrawn,duplicate,no_end,meter_disagrees,abroad}')
 );
 comment on table core.charging_sessions is
   'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and no total counts them. Personal data; kept seven years.';
 comment on column core.charging_sessions.arrival is 'The order in which sessions came in: the first of two that overlap stands.';
+comment on column core.charging_sessions.external_id is
+  'The source''s own id of the session, unique for a charger and source. A file without ids is known by EVSE and start: 1@2026-03-10T18:00:00Z.';
+comment on column core.charging_sessions.connector is 'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
+comment on column core.charging_sessions.meter_start_wh is
+  'The reading of the meter (meter_id, if the source names it) at the start, meter_end_wh at the end. Null if the source did not say.';
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.flags is
-  'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every other flag keeps it out of all totals.';
+  'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the same charge first.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
@@ -108,7 +116,19 @@ create type private.charging_session_item as (
   wh          bigint,
   status      text,
   meter_wh    bigint,
-  reason      text);
+  reason      text,
+  meter_id       text,
+  meter_start_wh bigint,
+  meter_end_wh   bigint,
+  power_type     text,
+  told_flags     text[],
+  end_from       text,
+  document       jsonb,
+  sent_sha256    bytea,
+  signed         text[],
+  client_id      uuid,
+  upload_id      uuid,
+  request_id     text);
 
 -- What happened to a stored session: before is null if it is new.
 create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);

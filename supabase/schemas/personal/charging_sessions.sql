@@ -33,7 +33,7 @@ begin
   return (
     with page as materialized (
       select s.* from core.charging_sessions s
-       where s.owner_id = private.user_id() and (charger is null or s.charger_id = charger)
+       where s.owner_id = private.user_id() and not 'withdrawn' = any (s.flags) and (charger is null or s.charger_id = charger)
          and s.started_at >= since and s.started_at < until
        order by s.started_at desc, s.id desc
        limit page_limit + 1 offset page_offset

@@ -199,6 +199,10 @@ declare
 begin
   delete from core.replaced_charging_sessions r using unnest(gone) s
    where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id;
+  delete from core.charging_evidence e using unnest(gone) s
+   where e.partner_id = s.partner_id and e.charger_id = s.charger_id and e.session_id = s.id;
+  -- words that belong to no session
+  delete from core.charging_evidence e where e.session_id is null and e.received_at < private.dutch_midnight(border);
   delete from core.charging_sessions d using unnest(gone) s where d.partner_id = s.partner_id and d.charger_id = s.charger_id and d.id = s.id;
   get diagnostics deleted = row_count;
   delete from core.charger_months m
@@ -246,8 +250,10 @@ begin
                  or exists (select from core.deliveries d where d.partner_id = c.partner_id and d.connection_id = c.id)
                  or exists (select from core.charging_sessions s where s.partner_id = c.partner_id and s.connection_id = c.id)))
        and not exists (
-         select from core.chargers h join core.charging_sessions s on s.partner_id = h.partner_id and s.charger_id = h.id
-          where h.partner_id = a.partner_id and h.account_id = a.id)
+         select from core.chargers h
+          where h.partner_id = a.partner_id and h.account_id = a.id
+            and (exists (select from core.charging_sessions s where s.partner_id = h.partner_id and s.charger_id = h.id)
+                 or exists (select from core.charging_evidence e where e.partner_id = h.partner_id and e.charger_id = h.id)))
        and private.balance(a.partner_id, 'EUR', 'customer', a.id) = 0
      order by a.partner_id, a.id limit size for update of a);
   connections := array(select c from core.connections c join unnest(gone) a on c.partner_id = a.partner_id and c.account_id = a.id);
@@ -257,6 +263,8 @@ begin
    where v.partner_id = h.partner_id and v.charger_id = h.id;
   delete from core.charger_months m using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id and h.account_id = a.id
    where m.partner_id = h.partner_id and m.charger_id = h.id;
+  delete from core.charger_names n using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id and h.account_id = a.id
+   where n.partner_id = h.partner_id and n.charger_id = h.id;
   delete from core.chargers h using unnest(gone) a where h.partner_id = a.partner_id and h.account_id = a.id;
   delete from core.ean_checks e using unnest(connections) c where e.partner_id = c.partner_id and e.connection_id = c.id;
   delete from core.mandate_links l using unnest(connections) c where l.partner_id = c.partner_id and l.connection_id = c.id;
@@ -369,5 +377,5 @@ comment on function private.retention_step(text, int) is
 
 create function private.retention_kinds() returns text[]
 language sql immutable
-as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,mandates,accounts,audit_log,ledger}'::text[] $$;
+as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,uploads,mandates,accounts,audit_log,ledger}'::text[] $$;
 comment on function private.retention_kinds() is 'The kinds in order of deletion: a kind goes before what it refers to.';

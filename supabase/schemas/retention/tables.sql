@@ -26,6 +26,8 @@ select * from (values
   (14, 'job_runs', 'job_runs', $$d.finished_at < private.now() - interval '7 days' or d.id <= (select max(n.id) from core.job_runs n) - 100000$$),
   (15, 'mail_counts', 'mail_counts', 'd.day < private.today()'),
   -- a full bucket: same as never used
-  (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()')) as deletion (step, kind, of_table, due);
+  (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()'),
+  (17, 'uploads', 'uploads', 'd.created_at < private.dutch_midnight(:border)'),
+  (18, 'parked', 'parked_charging', $$d.received_at < private.now() - interval '400 days' order by d.received_at$$)) as deletion (step, kind, of_table, due);
 comment on view core.deletions is
   'What is deleted row by row when it is due. due is a condition on rows d of a table of core. :border in it is the day before which nothing need be kept. A kind is deleted step by step.';

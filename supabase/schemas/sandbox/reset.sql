@@ -11,6 +11,7 @@ begin
   perform private.erase_bookings(house, accounts);
   delete from core.replaced_charging_sessions r where r.partner_id = house and r.charger_id = any (chargers);
   delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
+  delete from core.charging_evidence e where e.partner_id = house and e.charger_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
   delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
   delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
@@ -112,11 +113,14 @@ begin
   perform private.lock_imports(private.partner_id());
   select * into erased from private.erase_customers(private.partner_id(), null, input ->> 'key');
   perform private.erase_books(private.partner_id());
+  delete from core.charger_names n where n.partner_id = private.partner_id();
+  delete from core.parked_charging p where p.partner_id = private.partner_id();
+  delete from core.uploads u where u.partner_id = private.partner_id();
   perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
 end $$;
 comment on function api.reset_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/reset: {key}. Deletes the partner''s customers and drafts, and what was booked and sold of its CPO accounts, in one transaction. These accounts and their months, keys and settings stay.';
+  'POST /sandbox/v1/reset: {key}. Deletes the partner''s customers and drafts, what was booked and sold of its CPO accounts, the names of its chargers, parked sessions and uploads, in one transaction. These accounts and their chargers, sessions, months, keys and settings stay.';
 grant execute on function api.reset_sandbox(jsonb, jsonb) to edge_slow;
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json

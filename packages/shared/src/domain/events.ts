@@ -136,6 +136,24 @@ const table = {
   "draft.expired": ofDraft("Nobody claimed the draft in time", "expired"),
   "draft.conflict": ofDraft("The draft's address or EAN is already registered in another way", "conflict"),
   "customer.sharing_ended": { about: "A customer is no longer yours", client: null, partner: customer },
+  "charging.parked": {
+    about: "Charging sessions named chargers that we do not know; they wait until you give these names to chargers",
+    client: {
+      names: z
+        .array(
+          z.object({
+            kind: z.string().meta({
+              description: "external_ref, serial_number, evse_uid, evse_id or meter_id",
+              example: "evse_id",
+            }),
+            value: z.string().meta({ description: "The name, as it is compared", example: "NLTNME77" }),
+          }),
+        )
+        .meta({ description: "Up to 20 names that no parked session had before" }),
+      name_count: z.int().meta({ description: "Number of such names", example: 1 }),
+    },
+    partner: null,
+  },
   "account.months_locked": months("Months were booked, and are locked", "submitted"),
   "account.months_registered": months("The register credited months", "registered"),
   "account.months_rejected": months("The register rejected months, which can be delivered again", "rejected"),

@@ -162,6 +162,16 @@ const table = {
     fields: ["ocpp_identity"],
   },
   token_limit_reached: { status: 409, detail: "You have 50 tokens; revoke one first." },
+  name_taken: {
+    status: 409,
+    detail: "Another charger of yours has this name (kind says which); remove it there first. Nothing was changed.",
+    fields: ["kind"],
+  },
+  parked_limit: {
+    status: 409,
+    detail:
+      "200,000 of your sessions wait for their charger. Give their names to chargers first; see GET /v1/charging-sessions/parked. Nothing was stored.",
+  },
   ean_in_use: { status: 409, detail: "Another active connection holds this EAN.", fields: ["step"] },
   no_connection: { status: 409, detail: "The account has no active connection.", fields: ["step"] },
   ambiguous_connection: { status: 409, detail: "The account has several active connections; send connection_id." },

@@ -1,0 +1,189 @@
+-- Sessions that name their charger: they are stored where we know it, and parked where we do not.
+
+create function private.names_parked(owner uuid, told text[]) returns text[]
+language plpgsql stable security definer
+as $$
+begin
+  return array(
+    select t from unnest(told) t
+     where exists (select from core.parked_charging p where p.names @> array[t] and p.partner_id = private.partner_id() and p.owner_id = owner));
+end $$;
+comment on function private.names_parked(uuid, text[]) is
+  'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names from being used.';
+grant execute on function private.names_parked(uuid, text[]) to api_owner;
+
+create function private.parked_by_name(owner uuid, told text[], size int) returns uuid[]
+language plpgsql stable security definer
+as $$
+begin
+  return array(
+    select p.id from core.parked_charging p
+     where p.names && told and p.partner_id = private.partner_id() and p.owner_id = owner
+     order by p.received_at, p.id limit size);
+end $$;
+comment on function private.parked_by_name(uuid, text[], int) is
+  'The parked sessions of a client with one of these names, oldest first. Definer, because row-level security keeps the index on names from being used.';
+grant execute on function private.parked_by_name(uuid, text[], int) to api_owner;
+
+create function private.park_charging(owner uuid, parked core.parked_charging[]) returns void
+language plpgsql
+set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  told text[] := array(select distinct n from unnest(parked) p cross join lateral unnest(p.names) n);
+  news text[];
+begin
+  if cardinality(parked) = 0 then
+    return;
+  elsif (select count(*) from (
+           select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner limit 200000) p) + cardinality(parked) > 200000 then
+    perform private.refuse('parked_limit');
+  end if;
+  news := array(select n from unnest(told) n except select unnest(private.names_parked(owner, told)) order by 1);
+  insert into core.parked_charging as p (partner_id, owner_id, source, told_as, external_id, party, names, item, reason, judge_at)
+  -- looked at once more by the worker: a name may be given at this very moment
+  select private.partner_id(), owner, n.source, n.told_as, n.external_id, n.party, n.names, n.item, n.reason, private.now() + interval '1 minute'
+    from unnest(parked) n order by n.told_as, n.source
+  on conflict on constraint parked_charging_told_key do update
+     set names = excluded.names, item = excluded.item, reason = excluded.reason, received_at = excluded.received_at, judge_at = excluded.judge_at
+   where (p.names, p.item, p.reason) is distinct from (excluded.names, excluded.item, excluded.reason);
+  if news <> '{}' then
+    perform private.tell(private.partner_id(), owner, 'charging.parked', null, jsonb_build_object(
+      'names', (select jsonb_agg(jsonb_build_object('kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))) from unnest(news[:20]) n),
+      'name_count', cardinality(news)));
+  end if;
+end $$;
+comment on function private.park_charging(uuid, core.parked_charging[]) is
+  'Parks sessions of a client, one each told_as and source, and tells its log of names that were not parked before. At most 200,000 a client: parked_limit.';
+
+create function private.deliver_named_sessions(owner uuid, sessions jsonb) returns jsonb
+language plpgsql
+set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  wanted  private.named_charger[];
+  found   private.found_charger[];
+  ready   jsonb;
+  waiting core.parked_charging[];
+  results jsonb;
+begin
+  wanted := array(
+    select row(i.place, i.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id)::private.named_charger
+      from jsonb_to_recordset(sessions) as i (place int, party text, started_at timestamptz, charger_id uuid, external_ref text, serial_number text,
+                                              evse_uid text, evse_id text, meter_id text));
+  found := array(select f from private.find_chargers(owner, wanted) f);
+  select coalesce(jsonb_agg(s.item || jsonb_build_object(
+           'charger_id', f.charger_id, 'connector', c.evse_no,
+           'external_id', coalesce(s.item ->> 'external_id', c.evse_no || '@' || (s.item ->> 'started_at')))), '[]') into ready
+    from jsonb_array_elements(sessions) s (item)
+    join unnest(found) f on f.place = (s.item ->> 'place')::int
+   cross join lateral (select coalesce(f.evse_no, (s.item ->> 'evse_no')::int, 1) as evse_no) c
+   where f.charger_id is not null;
+  results := private.ingest_charging_sessions(ready);
+
+  -- two that are told alike are one: the later word counts
+  waiting := array(
+    select distinct on (p.source, p.told_as)
+           row(null, null, owner, p.source, p.told_as, p.external_id, p.party, p.names, p.item, p.reason, null, null)::core.parked_charging
+      from (select w.place, s.item ->> 'source' as source, s.item ->> 'external_id' as external_id, coalesce(w.party, '') as party, n.names, f.reason,
+                   coalesce(s.item ->> 'external_id', concat_ws(' ', array_to_string(n.names, ' '), s.item ->> 'evse_no', s.item ->> 'started_at')) as told_as,
+                   (s.item - 'place') || jsonb_strip_nulls(jsonb_build_object('client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))) as item
+              from unnest(found) f
+              join unnest(wanted) w on w.place = f.place
+              join jsonb_array_elements(sessions) s (item) on (s.item ->> 'place')::int = f.place
+             cross join lateral (select array_agg(n.kind || ':' || n.value order by n.rank) as names from private.names_told(w) n) n
+             where f.reason in ('unknown_charger', 'charger_removed') and n.names is distinct from array['charger_id:' || upper(w.charger_id::text)]) p
+     order by p.source, p.told_as, p.place desc);
+  perform private.park_charging(owner, waiting);
+  -- what was parked under the same id is not any more
+  delete from core.parked_charging p
+   using jsonb_array_elements(ready) r (item)
+   where p.partner_id = private.partner_id() and p.owner_id = owner and p.source = r.item ->> 'source' and p.told_as = r.item ->> 'external_id';
+  return results || coalesce((
+    select jsonb_agg(case when f.reason = 'ambiguous_charger' then jsonb_build_object('place', f.place, 'status', 'rejected', 'reason', 'ambiguous_charger')
+                          when w.external_ref is null and w.serial_number is null and w.evse_uid is null and w.evse_id is null and w.meter_id is null
+                          then jsonb_build_object('place', f.place, 'status', 'rejected', 'reason', f.reason)
+                          else jsonb_build_object('place', f.place, 'status', 'parked', 'reason', f.reason) end)
+      from unnest(found) f join unnest(wanted) w on w.place = f.place where f.reason is not null), '[]');
+end $$;
+comment on function private.deliver_named_sessions(uuid, jsonb) is
+  'Stores sessions of a client''s chargers, of any source: items as private.ingest_charging_sessions takes them, with place, names (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and connector, and external_id null where EVSE and start identify it. To its results, with status parked too.';
+
+create function private.judge_parked(owner uuid, chosen uuid[]) returns int
+language plpgsql
+set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  parked core.parked_charging[];
+  found  private.found_charger[];
+  ready  jsonb;
+  gone   int[];
+begin
+  parked := array(
+    select p from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner and p.id = any (chosen)
+     order by p.id for update skip locked);
+  found := array(
+    select f from private.find_chargers(owner, array(
+      select row(p.place, p.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id)::private.named_charger
+        from (select g.place, (parked[g.place]).* from generate_subscripts(parked, 1) g (place)) p
+       cross join lateral jsonb_to_record(p.item) as i (started_at timestamptz, charger_id uuid, external_ref text, serial_number text, evse_uid text,
+                                                        evse_id text, meter_id text))) f);
+  select coalesce(jsonb_agg(p.item || jsonb_build_object(
+           'place', f.place, 'charger_id', f.charger_id, 'connector', c.evse_no,
+           'external_id', coalesce(p.external_id, c.evse_no || '@' || (p.item ->> 'started_at')))), '[]') into ready
+    from unnest(found) f
+   cross join lateral (select (parked[f.place]).*) p
+   cross join lateral (select coalesce(f.evse_no, (p.item ->> 'evse_no')::int, 1) as evse_no) c
+   where f.charger_id is not null;
+  gone := array(select (r ->> 'place')::int from jsonb_array_elements(private.ingest_charging_sessions(ready)) r where r ->> 'status' <> 'rejected');
+  delete from core.parked_charging p where p.partner_id = private.partner_id() and p.id = any (array(select (parked[g]).id from unnest(gone) g));
+  update core.parked_charging p set judge_at = null, reason = coalesce(f.reason, p.reason)
+    from unnest(found) f
+   where p.partner_id = private.partner_id() and p.id = (parked[f.place]).id and f.place <> all (gone);
+  return cardinality(gone);
+end $$;
+comment on function private.judge_parked(uuid, uuid[]) is
+  'Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.';
+
+create function private.free_parked(owner uuid, names text[]) returns int
+language plpgsql
+as $$
+declare
+  chosen uuid[];
+begin
+  chosen := private.parked_by_name(owner, names, 1001);
+  if cardinality(chosen) > 1000 then
+    update core.parked_charging p set judge_at = private.now()
+     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, names, 200000));
+  end if;
+  return private.judge_parked(owner, chosen[:1000]);
+end $$;
+comment on function private.free_parked(uuid, text[]) is
+  'Judges the parked sessions with one of these names, kind:value, again: a thousand now, the rest by the worker.';
+
+create function private.judge_due_parked() returns bigint
+language plpgsql
+as $$
+declare
+  due    record;
+  stored bigint := 0;
+begin
+  for due in
+    select d.partner_id, d.owner_id, array_agg(d.id) as chosen from private.due_parked(1000) d group by d.partner_id, d.owner_id order by 1, 2
+  loop
+    perform private.act_for_tenant(due.partner_id);
+    stored := stored + private.judge_parked(due.owner_id, due.chosen);
+  end loop;
+  perform private.act_for_partner(null);
+  return stored;
+end $$;
+comment on function private.judge_due_parked() is 'The worker judges parked sessions again that are due, a thousand in a run. Returns how many it stored.';
+
+create function private.due_parked(size int) returns setof core.parked_charging
+language plpgsql stable security definer
+as $$
+begin
+  return query select * from core.parked_charging p where p.judge_at <= private.now() order by p.judge_at limit size;
+end $$;
+comment on function private.due_parked(int) is 'Parked sessions that the worker looks at, longest due first. Definer: every tenant at once.';
+grant execute on function private.due_parked(int) to api_owner;

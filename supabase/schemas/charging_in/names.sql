@@ -1,0 +1,111 @@
+-- Names of chargers: how a source means a charger of its client.
+
+create function private.charger_name_value(kind text, value text) returns text
+language sql immutable
+as $$ select left(upper(case kind when 'evse_id' then regexp_replace(value, '[*[:space:]-]', '', 'g') else btrim(value) end), 120) $$;
+comment on function private.charger_name_value(text, text) is
+  'A name as it is compared: upper-case and trimmed; an EVSE id also without stars, dashes and spaces.';
+
+create function private.names_told(wanted private.named_charger) returns table (rank int, kind text, value text)
+language sql immutable
+as $$
+  select n.rank, n.kind, private.charger_name_value(n.kind, n.value)
+    from (values (0, 'charger_id', wanted.charger_id::text), (1, 'external_ref', wanted.external_ref), (2, 'serial_number', wanted.serial_number),
+                 (3, 'evse_uid', wanted.evse_uid), (4, 'evse_id', wanted.evse_id), (5, 'meter_id', wanted.meter_id)) n (rank, kind, value)
+   where n.value is not null
+$$;
+comment on function private.names_told(private.named_charger) is 'The names of an item, each with its kind, as they are compared.';
+
+create function private.find_chargers(owner uuid, wanted private.named_charger[]) returns setof private.found_charger
+language plpgsql stable
+set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with told as materialized (
+    select w.place, coalesce(w.party, '') as party, w.started_at, n.rank, n.kind, n.value
+      from unnest(wanted) w cross join lateral private.names_told(w) n
+  ), named as materialized (
+    select distinct t.kind, t.value from told t
+  ), meant as materialized (
+    select n.kind, n.value, c.party, c.charger_id, c.evse_no, c.ended_at
+      from named n
+      join core.charger_names c on c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = n.kind and c.value = n.value
+    union all
+    select n.kind, n.value, '', h.id, null, h.removed_at
+      from named n join core.chargers h on h.partner_id = private.partner_id() and h.serial_number = n.value and h.owner_id = owner
+     where n.kind = 'serial_number' and h.user_id is null
+    union all
+    select n.kind, n.value, '', h.id, null, h.removed_at
+      from named n join core.chargers h on h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid and h.owner_id = owner
+     where n.kind = 'charger_id' and h.user_id is null
+  ), hit as (
+    select t.place, t.rank, m.charger_id, m.evse_no, m.stood,
+           -- a name of the party before one for all; of those who had the name then, the first to lose it
+           rank() over (partition by t.place, t.rank order by m.stood desc, m.party desc, coalesce(m.ended_at, 'infinity')) as nearness
+      from told t
+     cross join lateral (
+       select m.*, m.ended_at is null or t.started_at < m.ended_at as stood
+         from meant m where m.kind = t.kind and m.value = t.value and m.party in (t.party, '')) m
+  ), verdict as (
+    select h.place, array_agg(distinct h.charger_id) filter (where h.stood) as chargers,
+           (array_agg(h.evse_no order by h.rank) filter (where h.stood and h.evse_no is not null))[1] as evse_no
+      from hit h where h.nearness = 1 group by h.place
+  )
+  select w.place, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no,
+         case when v.place is null then 'unknown_charger'
+              when v.chargers is null then 'charger_removed'
+              when cardinality(v.chargers) > 1 then 'ambiguous_charger' end
+    from unnest(wanted) w left join verdict v on v.place = w.place;
+end $$;
+comment on function private.find_chargers(uuid, private.named_charger[]) is
+  'The chargers of a client that sessions name, with the EVSE. Unknown names do not matter as long as one is known; a removed charger is meant by what began before.';
+
+create function private.drop_charger_names(chargers uuid[]) returns void
+language sql
+as $$
+  update core.charger_names n set ended_at = private.now()
+   where n.partner_id = private.partner_id() and n.charger_id = any (chargers) and n.ended_at is null
+$$;
+comment on function private.drop_charger_names(uuid[]) is
+  'Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.';
+
+create function private.name_charger(charger core.chargers, input jsonb) returns text[]
+language plpgsql
+as $$
+declare
+  given core.charger_names[];
+  taken text;
+begin
+  given := array(
+    select distinct on (n.kind, n.value, n.party)
+           row(charger.partner_id, charger.owner_id, n.party, n.kind, private.charger_name_value(n.kind, n.value), charger.id, n.evse_no, null)::core.charger_names
+      from (select '' as party, 'external_ref' as kind, input ->> 'external_ref' as value, null::int as evse_no
+            union all
+            select coalesce(upper(e.evse ->> 'party'), ''), k.kind, e.evse ->> k.kind, e.place::int
+              from jsonb_array_elements(coalesce(nullif(input -> 'evses', 'null'), '[]')) with ordinality e (evse, place)
+             cross join (values ('evse_uid'), ('evse_id'), ('meter_id')) k (kind)) n
+     where n.value is not null and private.charger_name_value(n.kind, n.value) <> ''
+     order by n.kind, n.value, n.party, n.evse_no);
+  -- what is given replaces what was there; what is left out stays
+  delete from core.charger_names n
+   where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.ended_at is null
+     and (n.kind = 'external_ref' and input ? 'external_ref' or n.kind <> 'external_ref' and jsonb_typeof(input -> 'evses') = 'array');
+  insert into core.charger_names (partner_id, owner_id, party, kind, value, charger_id, evse_no)
+  select g.partner_id, g.owner_id, g.party, g.kind, g.value, g.charger_id, g.evse_no from unnest(given) g
+   order by g.kind, g.value, g.party
+  on conflict do nothing;
+  select g.kind into taken from unnest(given) g
+   where not exists (
+     select from core.charger_names n
+      where n.partner_id = g.partner_id and n.owner_id = g.owner_id and n.kind = g.kind and n.value = g.value and n.party = g.party
+        and n.charger_id = charger.id and n.ended_at is null)
+   order by g.kind limit 1;
+  if taken is not null then
+    perform private.refuse('name_taken', json_build_object('kind', taken));
+  end if;
+  return array(select g.kind || ':' || g.value from unnest(given) g
+               union select 'serial_number:' || charger.serial_number where charger.serial_number is not null);
+end $$;
+comment on function private.name_charger(core.chargers, jsonb) is
+  'Gives a charger of a client its names: {external_ref?, evses?: [{party?, evse_uid?, evse_id?, meter_id?}]}; the first is EVSE 1. Returns what may free parked sessions. Refuses with name_taken a name of another charger of the client.';

@@ -1,0 +1,177 @@
+-- The tables of charging data that comes in: names of chargers, evidence, what is parked, changes for the cursor, uploads.
+
+create table core.charger_names (
+  partner_id uuid        not null,
+  owner_id   uuid        not null default private.owner_id(),
+  party      text        not null default '',
+  kind       text        not null,
+  value      text        not null,
+  charger_id uuid        not null,
+  evse_no    int,
+  ended_at   timestamptz,
+  constraint charger_names_pkey primary key (partner_id, owner_id, kind, value, party, charger_id),
+  constraint charger_names_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
+  constraint charger_names_kind_known check (kind in ('external_ref', 'evse_uid', 'evse_id', 'meter_id')),
+  constraint charger_names_value_length check (length(value) between 1 and 120),
+  constraint charger_names_party_length check (length(party) <= 40),
+  constraint charger_names_evse_no_range check (evse_no between 1 and 100)
+);
+comment on table core.charger_names is
+  'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1). value is as private.charger_name_value writes it. Kept as long as the charger.';
+comment on column core.charger_names.party is 'The party of a hub that uses the name, NL-TNM; empty for all.';
+comment on column core.charger_names.ended_at is
+  'When the charger was removed: the name still means it for sessions that began earlier. Null while it stands.';
+-- serves: name_taken
+create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party) where ended_at is null;
+-- serves: the names of a charger
+create index charger_names_charger on core.charger_names (partner_id, charger_id);
+select private.isolate('core.charger_names', 'select, insert, update, delete');
+select private.keep_to_owner('core.charger_names');
+
+create table core.charging_evidence (
+  partner_id      uuid        not null,
+  charger_id      uuid        not null,
+  id              bigint      generated always as identity,
+  session_id      uuid,
+  owner_id        uuid        not null default private.owner_id(),
+  source          text        not null,
+  external_id     text        not null,
+  client_id       uuid,
+  upload_id       uuid,
+  request_id      text,
+  document        jsonb       not null,
+  document_sha256 bytea       not null,
+  sent_sha256     bytea,
+  signed          text[]      not null default '{}',
+  signature       text,
+  meter_id        text,
+  meter_start_wh  bigint,
+  meter_end_wh    bigint,
+  end_from        text,
+  received_at     timestamptz not null default private.now(),
+  constraint charging_evidence_pkey primary key (partner_id, charger_id, id),
+  constraint charging_evidence_session_fkey foreign key (partner_id, charger_id, session_id) references core.charging_sessions (partner_id, charger_id, id),
+  constraint charging_evidence_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
+  constraint charging_evidence_signature_known check (signature in ('unchecked', 'verified', 'failed', 'unreadable')),
+  constraint charging_evidence_signature_whole check ((signature is null) = (signed = '{}'))
+);
+comment on table core.charging_evidence is
+  'What a source said about a charging session, one row a telling that changed something. Append-only, kept seven years. Personal data: signed texts may name the card.';
+comment on column core.charging_evidence.session_id is 'Null for words that belong to no session.';
+comment on column core.charging_evidence.client_id is 'Who told it; null for a charger itself.';
+comment on column core.charging_evidence.document is 'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it.';
+comment on column core.charging_evidence.sent_sha256 is 'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
+comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
+-- serves: the tellings of a session
+create index charging_evidence_session on core.charging_evidence (partner_id, charger_id, session_id);
+select private.isolate('core.charging_evidence', 'select, insert');
+select private.keep_to_owner('core.charging_evidence');
+
+create table core.parked_charging (
+  partner_id  uuid        not null,
+  id          uuid        not null default gen_random_uuid(),
+  owner_id    uuid        not null default private.owner_id(),
+  source      text        not null,
+  told_as     text        not null,
+  external_id text,
+  party       text        not null default '',
+  names       text[]      not null,
+  item        jsonb       not null,
+  reason      text        not null,
+  received_at timestamptz not null default private.now(),
+  judge_at    timestamptz,
+  constraint parked_charging_pkey primary key (partner_id, id),
+  constraint parked_charging_told_key unique (partner_id, owner_id, told_as, source),
+  constraint parked_charging_client_fkey foreign key (partner_id, owner_id) references core.oauth_clients (partner_id, id),
+  constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger', 'charger_removed', 'no_times'))
+);
+comment on table core.parked_charging is
+  'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal data.';
+comment on column core.parked_charging.told_as is 'By what the source knows it: its id, or its names and start.';
+comment on column core.parked_charging.names is 'The names that it was told by, each as kind:value.';
+comment on column core.parked_charging.item is 'The session for private.ingest_charging_sessions, without a charger. With the words of the source.';
+comment on column core.parked_charging.judge_at is 'When the worker looks for its charger again; null until one of its names appears.';
+-- serves: what a new name frees
+create index parked_charging_names on core.parked_charging using gin (names);
+-- serves: the worker
+create index parked_charging_due on core.parked_charging (judge_at) where judge_at is not null;
+-- serves: the client's list, and the sweep
+create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
+select private.isolate('core.parked_charging', 'select, insert, update, delete');
+select private.keep_to_owner('core.parked_charging');
+
+create table core.charging_changes (
+  partner_id uuid        not null,
+  owner_id   uuid        not null,
+  arrival    bigint      not null generated always as identity,
+  position   bigint,
+  charger_id uuid        not null,
+  session_id uuid        not null,
+  at         timestamptz not null default private.now(),
+  constraint charging_changes_pkey primary key (partner_id, owner_id, arrival)
+);
+comment on table core.charging_changes is
+  'A change of a session of a CPO client, or of its flags, for the cursor of GET /v1/charging-sessions. Kept 90 days. No personal data.';
+comment on column core.charging_changes.position is 'Its place in the client''s list, numbered after it was committed, as events are.';
+-- serves: numbering
+create index charging_changes_unnumbered on core.charging_changes (partner_id, owner_id, arrival) where position is null;
+-- serves: reading on from a cursor
+create unique index charging_changes_position on core.charging_changes (partner_id, owner_id, position) where position is not null;
+-- serves: the sweep
+create index charging_changes_age on core.charging_changes (at);
+select private.isolate('core.charging_changes', 'select, insert');
+select private.keep_to_owner('core.charging_changes');
+
+create table core.charging_heads (
+  partner_id uuid   not null,
+  owner_id   uuid   not null,
+  position   bigint not null default 0,
+  swept      bigint not null default 0,
+  constraint charging_heads_pkey primary key (partner_id, owner_id)
+);
+comment on table core.charging_heads is 'Up to where the changes of a client are numbered, and up to where they were deleted.';
+select private.isolate('core.charging_heads', 'select');
+select private.keep_to_owner('core.charging_heads');
+
+create table core.uploads (
+  partner_id uuid        not null,
+  id         uuid        not null default gen_random_uuid(),
+  owner_id   uuid        not null default private.owner_id(),
+  user_id    uuid,
+  file_name  text,
+  sha256     bytea       not null,
+  decimal    text,
+  kind       text        not null,
+  rows       int         not null,
+  counts     jsonb       not null,
+  results    jsonb       not null,
+  created_at timestamptz not null default private.now(),
+  constraint uploads_pkey primary key (partner_id, id),
+  constraint uploads_client_fkey foreign key (partner_id, owner_id) references core.oauth_clients (partner_id, id),
+  constraint uploads_kind_known check (kind in ('months', 'sessions')),
+  constraint uploads_file_name_length check (length(file_name) <= 200)
+);
+comment on table core.uploads is
+  'A file of months or sessions of a CPO client: its hash and the result of each row, not the file. Kept seven years.';
+comment on column core.uploads.owner_id is 'The client whose customers and chargers the file is about.';
+comment on column core.uploads.user_id is 'The person who sent it in the portal; null for the API.';
+comment on column core.uploads.decimal is 'The decimal sign that the sender named; null if the columns told it.';
+-- serves: whether a file is the newest upload of its client
+create index uploads_newest on core.uploads (partner_id, owner_id, created_at);
+select private.isolate('core.uploads', 'select, insert, delete');
+select private.keep_to_owner('core.uploads');
+
+create type private.named_charger as (
+  place         int,
+  party         text,
+  started_at    timestamptz,
+  charger_id    uuid,
+  external_ref  text,
+  serial_number text,
+  evse_uid      text,
+  evse_id       text,
+  meter_id      text);
+comment on type private.named_charger is 'The names by which a source means the charger of the item at this place.';
+
+create type private.found_charger as (place int, charger_id uuid, evse_no int, reason text);
+comment on type private.found_charger is 'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed.';

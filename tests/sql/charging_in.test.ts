@@ -1,0 +1,408 @@
+// Charging data of a CPO client: names of chargers, evidence, what is parked, what is taken back. Asked as the api functions run.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
+
+let world: World;
+let account: { account_id: string; connection_id: string };
+let charger: string;
+let owner: string;
+let count = 0;
+beforeAll(async () => {
+  world = await createWorld({ now: "2027-02-01T12:00:00Z" });
+  owner = world.partnerA.client.id;
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  account = await createAccount(world);
+  charger = await addCharger();
+});
+
+async function addCharger(account_id = account.account_id): Promise<string> {
+  count += 1;
+  const body = { account_id, ...MID_CHARGER, serial_number: `S${count}` };
+  const answer = await world.post("/v1/chargers", body, await world.partnerA.client.token());
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return answer.body.charger_id;
+}
+
+/** Runs a statement as partner A's client, as the owner of the api functions. */
+async function acting<Row = { answer: unknown }>(statement: string, ...values: unknown[]): Promise<Row[]> {
+  const session = await world.database.admin.connect();
+  try {
+    await session.query("begin; set local role api_owner");
+    const caller = { kind: "cpo", partner_id: world.partnerA.id, client_id: owner, host: "sandbox", request_id: "r1" };
+    await session.query("select private.act_as($1, 'cpo')", [caller]);
+    const { rows } = await session.query(statement, values);
+    await session.query("commit");
+    return rows;
+  } catch (error) {
+    await session.query("rollback");
+    throw error;
+  } finally {
+    session.release();
+  }
+}
+
+const SENT = "ab".repeat(32);
+const session = (fields: object = {}) => ({
+  place: 1,
+  source: "api",
+  external_id: "s1",
+  charger_id: charger,
+  started_at: "2026-03-10T18:00:00Z",
+  ended_at: "2026-03-10T19:00:00Z",
+  wh: 5000,
+  sent_sha256: SENT,
+  document: { kwh: 5 },
+  ...fields,
+});
+type Result = { place: number; status: string; reason?: string; session_id?: string; flags?: string[] };
+async function deliver(...sessions: object[]): Promise<Result[]> {
+  const [row] = await acting<{ answer: Result[] }>(
+    "select private.deliver_named_sessions($1, $2) as answer",
+    owner,
+    JSON.stringify(sessions.map((each, at) => ({ ...each, place: at + 1 }))),
+  );
+  return (row?.answer ?? []).sort((a, b) => a.place - b.place);
+}
+const name = (charger_id: string, names: object) =>
+  acting<{ told: string[] }>(
+    "select private.name_charger(h, $2) as told from core.chargers h where id = $1",
+    charger_id,
+    names,
+  );
+const rows = async (statement: string, ...values: unknown[]) =>
+  (await world.database.admin.query(statement, values)).rows;
+const evidence = () => rows("select * from core.charging_evidence where charger_id = $1 order by id", charger);
+const totals = async () =>
+  (
+    await rows(
+      "select to_char(period, 'YYYY-MM') || ' ' || total_kwh::float8 as month from core.delivered_months where connection_id = $1 order by period",
+      account.connection_id,
+    )
+  ).map(({ month }) => month);
+
+describe("§1 evidence is kept in the transaction that stores the session", () => {
+  test("a new session and a correction leave what was said; a repeat leaves nothing", async () => {
+    const first = session({ meter_start_wh: 100_000, meter_end_wh: 105_000, meter_id: "M1", signed: ["OCMF|x"] });
+    const [created] = await deliver(first);
+    expect(created).toMatchObject({ status: "created", flags: [] });
+    expect(await deliver(first)).toMatchObject([{ status: "unchanged" }]);
+    await deliver({ ...first, meter_end_wh: 105_100, wh: 5100, document: { kwh: 5.1 } });
+    expect(await evidence()).toMatchObject([
+      {
+        session_id: created?.session_id,
+        owner_id: owner,
+        client_id: owner,
+        source: "api",
+        external_id: "s1",
+        request_id: "r1",
+        document: { kwh: 5 },
+        sent_sha256: Buffer.from(SENT, "hex"),
+        signed: ["OCMF|x"],
+        signature: "unchecked",
+        meter_id: "M1",
+        meter_start_wh: "100000",
+        meter_end_wh: "105000",
+      },
+      { document: { kwh: 5.1 }, meter_end_wh: "105100" },
+    ]);
+    const [{ same }] = await rows(
+      "select bool_and(document_sha256 = sha256(convert_to(document::text, 'UTF8'))) as same from core.charging_evidence where charger_id = $1",
+      charger,
+    );
+    expect(same).toBe(true);
+  });
+
+  test("readings that come later are a change of their own", async () => {
+    await deliver(session());
+    expect(await deliver(session({ meter_start_wh: 1000, meter_end_wh: 6000 }))).toMatchObject([{ status: "updated" }]);
+    expect(await evidence()).toHaveLength(2);
+  });
+
+  test("nobody changes or deletes it", async () => {
+    await deliver(session());
+    await expect(acting("update core.charging_evidence set source = 'x'")).rejects.toMatchObject({ code: "42501" });
+    await expect(acting("delete from core.charging_evidence")).rejects.toMatchObject({ code: "42501" });
+  });
+});
+
+describe("§1 what its own words contradict is stored, flagged and not counted", () => {
+  test.each([
+    [
+      "readings that disagree by more than 1 % and 0.1 kWh",
+      { meter_start_wh: 0, meter_end_wh: 5200 },
+      ["meter_disagrees"],
+    ],
+    ["readings that disagree by 0.1 kWh", { meter_start_wh: 0, meter_end_wh: 5100 }, []],
+    ["readings that disagree by 1 %", { meter_start_wh: 0, meter_end_wh: 49_500, wh: 50_000 }, []],
+    ["a meter that ran backward", { meter_start_wh: 9000, meter_end_wh: 4000 }, ["meter_disagrees"]],
+    ["another country", { flags: ["abroad"] }, ["abroad"]],
+    ["no end", { flags: ["no_end"], ended_at: null }, ["no_end"]],
+    ["a flag that no source may say", { flags: ["overlapping", "withdrawn"] }, []],
+    ["a fast charger's hour", { wh: 150_000, power_type: "DC" }, []],
+    ["the same of AC", { wh: 150_000, power_type: "AC" }, ["beyond_power"]],
+  ])("%s", async (_, fields, flags) => {
+    expect(await deliver(session(fields))).toMatchObject([{ status: "created", flags }]);
+  });
+});
+
+describe("§1 two tellings of one charge", () => {
+  test("nearly the same begin, end and energy is a duplicate, else they overlap; the first to come stands", async () => {
+    const [, twin, other] = await deliver(
+      session(),
+      session({ external_id: "s2", started_at: "2026-03-10T18:04:00Z", ended_at: "2026-03-10T19:05:00Z", wh: 5090 }),
+      session({ external_id: "s3", started_at: "2026-03-10T18:10:00Z", ended_at: "2026-03-10T19:05:00Z" }),
+    );
+    expect([twin?.flags, other?.flags]).toEqual([["duplicate"], ["overlapping"]]);
+    expect(await totals()).toEqual(["2026-03 5"]);
+  });
+
+  test("by two sources too; where the first is taken back, the second counts", async () => {
+    const [first] = await deliver(session());
+    const [second] = await deliver(session({ source: "ocpi", external_id: "NL-TNM:1" }));
+    expect(second?.flags).toEqual(["duplicate"]);
+    const withdraw = () =>
+      acting<{ gone: string[] }>(
+        "select private.withdraw_charging_sessions(array[$1::uuid], '{\"withdraw\": true}', '\\xabcd') as gone",
+        first?.session_id,
+      );
+    expect(await withdraw()).toEqual([{ gone: [first?.session_id] }]);
+    expect(
+      await rows("select source, flags from core.charging_sessions where charger_id = $1 order by source", charger),
+    ).toEqual([
+      { source: "api", flags: ["withdrawn"] },
+      { source: "ocpi", flags: [] },
+    ]);
+    expect(await totals()).toEqual(["2026-03 5"]);
+    expect(await withdraw()).toEqual([{ gone: [] }]);
+    expect((await evidence()).map(({ document }) => document)).toEqual([{ kwh: 5 }, { kwh: 5 }, { withdraw: true }]);
+    // told again by the client itself it stands again, after the other
+    expect(await deliver(session())).toMatchObject([{ status: "updated", flags: [] }]);
+    expect(
+      await rows("select source, flags from core.charging_sessions where charger_id = $1 order by source", charger),
+    ).toEqual([
+      { source: "api", flags: [] },
+      { source: "ocpi", flags: ["duplicate"] },
+    ]);
+  });
+
+  test("a credited CDR stays credited, however often it is read", async () => {
+    const cdr = session({ source: "ocpi", external_id: "NL-TNM:2" });
+    const [stored] = await deliver(cdr);
+    await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', null)", stored?.session_id);
+    expect(await deliver(cdr)).toMatchObject([{ status: "unchanged", flags: ["withdrawn"] }]);
+    expect(await deliver({ ...cdr, wh: 4000 })).toMatchObject([{ status: "updated", flags: ["withdrawn"] }]);
+    expect(await totals()).toEqual(["2026-03 0"]);
+  });
+});
+
+describe("§1 names of chargers", () => {
+  test("each kind means the charger and its EVSE, however it is written", async () => {
+    await name(charger, {
+      external_ref: "Paal 7",
+      evses: [{}, { evse_uid: "uid-2", evse_id: "NL*TNM*E77*2", meter_id: "m2" }],
+    });
+    const by = async (names: object) => {
+      const [result] = await deliver({
+        ...session({ external_id: JSON.stringify(names) }),
+        charger_id: undefined,
+        ...names,
+      });
+      const [{ connector }] = await rows(
+        "select connector from core.charging_sessions where id = $1",
+        result?.session_id,
+      );
+      return connector;
+    };
+    expect(await by({ external_ref: " paal 7 " })).toBe(1);
+    expect(await by({ external_ref: "PAAL 7", evse_no: 3 })).toBe(3);
+    expect(await by({ evse_uid: "UID-2" })).toBe(2);
+    expect(await by({ evse_id: "nltnme772" })).toBe(2);
+    expect(await by({ meter_id: "M2" })).toBe(2);
+    expect(await by({ serial_number: `s${count}` })).toBe(1);
+    // one that nobody knows does not matter beside one that is known
+    expect(await by({ external_ref: "paal 7", meter_id: "other" })).toBe(1);
+  });
+
+  test("a name of another charger is taken, and nothing changes; the same again is none", async () => {
+    const other = await addCharger();
+    await name(charger, { external_ref: "one", evses: [{ evse_uid: "u1" }] });
+    await name(charger, { external_ref: "one", evses: [{ evse_uid: "u1" }] });
+    await expect(name(other, { external_ref: "two", evses: [{ evse_uid: "U1" }] })).rejects.toMatchObject({
+      message: "name_taken",
+      detail: '{"kind" : "evse_uid"}',
+    });
+    expect(await rows("select from core.charger_names where charger_id = $1", other)).toEqual([]);
+    // an empty list clears, what is left out stays
+    await name(charger, { evses: [] });
+    expect(await rows("select kind, value from core.charger_names where charger_id = $1", charger)).toEqual([
+      { kind: "external_ref", value: "ONE" },
+    ]);
+    await name(other, { external_ref: "two", evses: [{ evse_uid: "u1" }] });
+    await name(charger, { external_ref: null });
+    await name(other, { external_ref: "one" });
+  });
+
+  test("ten chargers at once want one name: one gets it", async () => {
+    const chargers = [charger, await addCharger(), await addCharger()];
+    const tries = await Promise.allSettled(chargers.map((each) => name(each, { external_ref: "wanted" })));
+    expect(tries.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  test("names that mean two chargers are refused; a party's own name comes before one for all", async () => {
+    const other = await addCharger();
+    await name(charger, { external_ref: "x1", evses: [{ evse_uid: "same", party: "NL-AAA" }] });
+    await name(other, { external_ref: "x2", evses: [{ evse_uid: "same", party: "NL-BBB" }] });
+    const bare = { ...session(), charger_id: undefined };
+    expect(await deliver({ ...bare, external_ref: "x1", evse_uid: "same", party: "NL-BBB" })).toMatchObject([
+      { status: "rejected", reason: "ambiguous_charger" },
+    ]);
+    await deliver({ ...bare, evse_uid: "same", party: "NL-BBB" });
+    expect(await rows("select from core.charging_sessions where charger_id = $1", other)).toHaveLength(1);
+    expect(await deliver({ ...bare, evse_uid: "same", external_id: "s9" })).toMatchObject([{ status: "parked" }]);
+  });
+
+  test("of a removed charger they mean what began before; then they are free for another", async () => {
+    await name(charger, { external_ref: "moved" });
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = '2026-06-01T00:00:00Z' where id = $1",
+      charger,
+    );
+    await world.row("update core.charger_names set ended_at = '2026-06-01T00:00:00Z' where charger_id = $1", charger);
+    const bare = { ...session(), charger_id: undefined, external_ref: "moved" };
+    const later = { started_at: "2026-07-01T10:00:00Z", ended_at: "2026-07-01T11:00:00Z", external_id: "late" };
+    expect(await deliver(bare, { ...bare, ...later })).toMatchObject([
+      { status: "created" },
+      { status: "parked", reason: "charger_removed" },
+    ]);
+    const next = await addCharger();
+    const [given] = await name(next, { external_ref: "moved" });
+    await acting("select private.free_parked($1, $2)", owner, given?.told);
+    expect(await deliver(bare)).toMatchObject([{ status: "unchanged" }]);
+    expect(await rows("select external_id from core.charging_sessions where charger_id = $1", next)).toEqual([
+      { external_id: "late" },
+    ]);
+  });
+
+  test("another client's name or charger is nobody's", async () => {
+    const b = await createAccount(world, world.partnerB);
+    const { body } = await world.post(
+      "/v1/chargers",
+      { account_id: b.account_id, ...MID_CHARGER, serial_number: "B1" },
+      await world.partnerB.client.token(),
+    );
+    const bare = { ...session(), charger_id: undefined };
+    expect(
+      await deliver({ ...bare, charger_id: body.charger_id }, { ...bare, external_id: "b", serial_number: "B1" }),
+    ).toMatchObject([
+      { status: "rejected", reason: "unknown_charger" },
+      { status: "parked", reason: "unknown_charger" },
+    ]);
+  });
+});
+
+describe("§1 a session whose charger nobody knows", () => {
+  const parked = () =>
+    rows("select * from core.parked_charging where owner_id = $1 and 'external_ref:LATER' = any (names)", owner);
+  const unknown = (fields: object = {}) => ({ ...session(), charger_id: undefined, external_ref: "later", ...fields });
+
+  test("is parked once, told of once, and stored with its evidence when the name appears", async () => {
+    const told = () =>
+      rows("select data from core.events where type = 'charging.parked' and data ->> 'names' like '%LATER%'");
+    expect(
+      await deliver(
+        unknown(),
+        unknown({ external_id: "s2", started_at: "2026-03-11T18:00:00Z", ended_at: "2026-03-11T19:00:00Z" }),
+      ),
+    ).toMatchObject([{ status: "parked", reason: "unknown_charger" }, { status: "parked" }]);
+    await deliver(unknown({ wh: 6000, document: { kwh: 6 } }));
+    expect(await parked()).toHaveLength(2);
+    expect((await told()).map(({ data }) => data)).toEqual([
+      { names: [{ kind: "external_ref", value: "LATER" }], name_count: 1 },
+    ]);
+    const [given] = await name(charger, { external_ref: "later" });
+    const freed = () => acting<{ n: number }>("select private.free_parked($1, $2) as n", owner, given?.told);
+    expect(await freed()).toEqual([{ n: 2 }]);
+    expect(await freed()).toEqual([{ n: 0 }]);
+    expect(await parked()).toEqual([]);
+    expect(await totals()).toEqual(["2026-03 11"]);
+    expect(await evidence()).toMatchObject([
+      { document: { kwh: 6 }, client_id: owner, request_id: "r1" },
+      { document: { kwh: 5 } },
+    ]);
+    await name(charger, { external_ref: null });
+  });
+
+  test("stored under its id by another name, it is parked no more", async () => {
+    await deliver(unknown());
+    await deliver(session());
+    expect(await parked()).toEqual([]);
+  });
+
+  test("without an id it is known by its names, EVSE and start", async () => {
+    const row = unknown({ source: "file", external_id: null });
+    await deliver(row);
+    await deliver({ ...row, wh: 4000, document: { kwh: 4 } });
+    expect(await parked()).toHaveLength(1);
+    await name(charger, { external_ref: "later" });
+    expect(await deliver({ ...row, wh: 4500, document: { kwh: 4.5 } })).toMatchObject([{ status: "created" }]);
+    // the worker, which looks once more where a name was given at the same moment
+    await world.row("update core.parked_charging set judge_at = private.now()");
+    await acting("select private.act_as('{\"kind\": \"worker\"}', 'worker'), private.judge_due_parked()");
+    expect(await parked()).toEqual([]);
+    expect(await rows("select external_id, source from core.charging_sessions where charger_id = $1", charger)).toEqual(
+      [{ external_id: "1@2026-03-10T18:00:00Z", source: "file" }],
+    );
+    await name(charger, { external_ref: null });
+  });
+});
+
+describe("§1 taken back after its month was booked", () => {
+  const lock = () =>
+    world.row("update core.delivered_months set status = 'submitted' where connection_id = $1", account.connection_id);
+  const flagsOf = async (id = "s1") =>
+    (await rows("select flags from core.charging_sessions where charger_id = $1 and external_id = $2", charger, id))[0]
+      .flags;
+  const withdraw = (id?: string) =>
+    acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', null)", id);
+  const late = { external_id: "late", started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" };
+
+  test("the booked month stays, and the session says so; one that was never booked does not", async () => {
+    await signMandate(world, account.account_id);
+    const [booked] = await deliver(session());
+    await lock();
+    const [after] = await deliver(session(late));
+    expect(after?.flags).toEqual(["after_lock"]);
+    await withdraw(booked?.session_id);
+    await withdraw(after?.session_id);
+    expect(await flagsOf()).toEqual(["withdrawn", "after_lock"]);
+    expect(await flagsOf("late")).toEqual(["withdrawn"]);
+    expect(await totals()).toEqual(["2026-03 5"]);
+  });
+});
+
+test("§1 each change of a session, or of its flags, is one row for the client's cursor, numbered once committed", async () => {
+  const changes = () =>
+    rows("select position from core.charging_changes where charger_id = $1 order by arrival", charger);
+  await deliver(session());
+  await deliver(session());
+  await deliver(session({ external_id: "s2", wh: 4000 }));
+  await deliver(session({ ended_at: "2026-03-10T18:00:00Z", wh: 0 }));
+  expect(await changes()).toEqual(Array(4).fill({ position: null }));
+  await acting("select private.sequence_charging(private.partner_id(), private.client_id())");
+  const numbers = (await changes()).map(({ position }) => Number(position));
+  expect(numbers.map((each) => each - (numbers[0] ?? 0))).toEqual([0, 1, 2, 3]);
+  await world.row(
+    "update core.charging_changes set at = private.now() - interval '91 days' where charger_id = $1",
+    charger,
+  );
+  await rows("select private.sweep_charging_changes()");
+  expect(await changes()).toEqual([]);
+  const [{ swept }] = await rows("select swept::int from core.charging_heads where owner_id = $1", owner);
+  expect(swept).toBe(numbers[3]);
+});
