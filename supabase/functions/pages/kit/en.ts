@@ -58,6 +58,9 @@ export const en: KitWords = {
     },
     code: {
       title: "Enter the code",
+      again: (email) =>
+        `For this step we want to be sure that it is you. We mailed a code to ${email}. Then you go on where you were.`,
+      confirm: "Confirm with this code",
       sent: (email) => `Do we know ${email}? Then a mail with a code of 6 digits is on its way to you now.`,
       hint: "The code works for 10 minutes, in this browser only.",
       back: "Sign in another way",

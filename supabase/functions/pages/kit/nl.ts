@@ -58,6 +58,9 @@ export const nl = {
     },
     code: {
       title: "Vul de code in",
+      again: (email: string) =>
+        `Voor deze stap willen wij zeker weten dat u het bent. Wij hebben een code gemaild naar ${email}. Daarna gaat u verder waar u was.`,
+      confirm: "Bevestig met deze code",
       sent: (email: string) => `Kennen wij ${email}? Dan krijgt u daar nu een mail met een code van 6 cijfers.`,
       hint: "De code werkt 10 minuten, alleen in deze browser.",
       back: "Log anders in",

@@ -59,6 +59,11 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   /** Keeps a session that has just begun; `signatory` is the secret of a signatory's, which it takes the place of. */
   protected abstract keepSession(session: SignedIn, signatory: string | null): void | Promise<void>;
 
+  /** Why a code is asked of somebody who is signed in, and where they were; null of anybody else. */
+  protected get askedAgain(): { why: string; back: string } | null {
+    return null;
+  }
+
   /**
    * Seconds to keep the cookie of a signatory of a CPO's customer, who signs in by a code without a login. Null if
    * these pages are not for them.
@@ -143,7 +148,14 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 
   #codeShown(address: string, error?: string): CodeShown {
-    return { form_token: this.formToken(), email: address, error, back: this.frame.to(this.signInPath) };
+    const again = this.askedAgain;
+    return {
+      form_token: this.formToken(),
+      email: address,
+      error,
+      back: again?.back ?? this.frame.to(this.signInPath),
+      why: again?.why ?? null,
+    };
   }
 
   /** A form that signs in, but is no form of a page this browser was shown. */
@@ -235,10 +247,13 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
 
   /** Mails a code, if it opens anything. Nothing that is answered says whether it does. */
   async mailCode(): Promise<Response> {
-    const { frame, environment, app } = this;
     const address = this.#address();
-    if (!address) return this.refuseSignIn({ email: frame.words.sign_in.errors.email });
+    return address ? this.mailCodeTo(address) : this.refuseSignIn({ email: this.frame.words.sign_in.errors.email });
+  }
 
+  /** As mailCode(), to an address that is known; `query` says where the code leads, and why it is asked. */
+  protected async mailCodeTo(address: string, query: Record<string, string> = {}): Promise<Response> {
+    const { frame, environment, app } = this;
     secretKey(environment); // without one the code would be mailed in vain
     const { locale } = frame;
     const [token, code] = [newSecret(), newCode()];
@@ -251,10 +266,10 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
       strangers: this.strangers,
     });
     const { refused } = await this.attempt(sending, ["too_many_codes"]);
-    if (refused) return this.tooManyCodes(refused, frame.to("/code"));
+    if (refused) return this.tooManyCodes(refused, frame.to("/code", query));
     this.logOutcome("sent");
     this.keep("code", `${token} ${address}`, CODE_COOKIE_SECONDS);
-    return this.go("/code");
+    return this.go("/code", query);
   }
 
   showCode(): PageAnswer {

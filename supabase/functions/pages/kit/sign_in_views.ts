@@ -70,23 +70,30 @@ function addressInput(
   });
 }
 
-export type CodeShown = { form_token: string; email: string; error: string | undefined; back: string };
+/** `why`: the reader is signed in, and told why a code is asked all the same. */
+export type CodeShown = {
+  form_token: string;
+  email: string;
+  error: string | undefined;
+  back: string;
+  why: string | null;
+};
 
 /** The same for every address: whether there is a login behind it is nobody's to know. */
-export function codePage(frame: Frame, { form_token, email, error, back }: CodeShown): Html {
+export function codePage(frame: Frame, { form_token, email, error, back, why }: CodeShown): Html {
   const { to } = frame;
   const { code, sign_in } = frame.words;
   const words = sign_in.code;
   return layout(frame, {
     title: words.title,
     errors: { code: error },
-    body: html`<p>${words.sent(email)}</p>
+    body: html`${why ? html`<p>${why}</p>` : html`<p>${words.sent(email)}</p>`}
 <form method="post" action="${to("/code")}" novalidate>
 ${formToken(form_token)}
 ${codeInput({ label: code.label, hint: words.hint, error })}
 <div class="actions">
-<button class="button">${sign_in.submit}</button>
-<a class="link" href="${back}">${words.back}</a>
+<button class="button">${why ? words.confirm : sign_in.submit}</button>
+<a class="link" href="${back}">${why ? frame.words.back : words.back}</a>
 </div>
 </form>
 <form class="sheet" method="post" action="${to("/mail-code")}">

@@ -25,6 +25,8 @@ export type Area<Section extends string, Name extends string> = {
   /** Under the pages' root. */
   path: string;
   sections: readonly Section[];
+  /** Other pages to which a code leads back that only they ask for. */
+  confirmed?: readonly string[];
   caller: CallerRule;
   sql: readonly Name[];
   next?: Fetchers;
@@ -87,8 +89,18 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   }
 
   /** Where signing in leads on to, as the address says. */
-  get #wanted(): Section | undefined {
-    return this.area.sections.find((section) => section !== "" && section === this.c.req.query("to"));
+  get #wanted(): string | undefined {
+    const { sections, confirmed = [] } = this.area;
+    return [...sections, ...confirmed].find((page) => page !== "" && page === this.c.req.query("to"));
+  }
+
+  /** On the way to a page, and signed in already. */
+  protected override get askedAgain(): { why: string; back: string } | null {
+    const waiting = this.waiting();
+    const page = this.#wanted;
+    if (!page || !waiting || !this.cookie("session")) return null;
+    const why = this.frame.words.sign_in.code.again(waiting.email);
+    return { why, back: `${this.frame.root}${this.home}${page}?${new URLSearchParams({ lang: this.locale })}` };
   }
 
   protected get app(): null {
@@ -202,6 +214,12 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
   /** What was typed in their form: whole, or not at all, for nothing says that a text was cut off. */
   #sent(): Returned {
     return { typed: fieldsToKeep(this.form, {}, Number.POSITIVE_INFINITY), errors: {} };
+  }
+
+  /** As signInFirst(), for somebody whose address is known: a code is mailed to it at once. */
+  codeFirst(page: string, email: string): Promise<Response> {
+    this.leave(`${this.frame.root}${this.home}${page}`, this.#sent(), SIGN_IN_SECONDS);
+    return this.mailCodeTo(email, { to: page });
   }
 
   #signInBefore(page: Section, returned: Returned): Response {

@@ -109,6 +109,10 @@ export function barsOfMonths(
 export const newsOf = (text: string | undefined): Html =>
   text ? html`<p class="panel" role="status">${text}</p>` : html``;
 
+/** What a form has just done, and what happens next: as newsOf, with a tick. */
+export const doneOf = (text: string | undefined): Html =>
+  text ? html`<div class="status done" role="status"><p>${text}</p></div>` : html``;
+
 /** A secret that was just made, and is not shown again. */
 export function shownOnce(title: string, once: string, secret: string | null): Html | "" {
   return secret

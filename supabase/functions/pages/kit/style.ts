@@ -49,7 +49,7 @@ body {
 /* what is read keeps its measure, what is compared uses the width */
 .area { --width: 60rem; }
 .wide { --width: 76rem; }
-.area main :is(h1, h2, h3, p, ul, ol, dl, details, .panel, .field, .pair, fieldset, .errors, .document, .bars), .area [role="search"], .area .sheet:not(:has(.scroll)) { max-width: 42rem; }
+.area main :is(h1, h2, h3, p, ul, ol, dl, details, .panel, .status, .field, .pair, fieldset, .errors, .document, .bars), .area [role="search"], .area .sheet:not(:has(.scroll)) { max-width: 42rem; }
 .area main .figures { max-width: none; }
 header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
 header { display: flex; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }

@@ -4,7 +4,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import type { Returned } from "../kit/returned.ts";
 import { formToken } from "../kit/sign_in_views.ts";
-import { inNumbers, newsOf, onceField } from "../kit/signed_in_views.ts";
+import { doneOf, inNumbers, onceField } from "../kit/signed_in_views.ts";
 import { askTwice, claimButton, ownPage } from "./frame.ts";
 import type { Charger, Chargers } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -23,7 +23,7 @@ export function chargersPage(
   return ownPage(frame, "/chargers", email, {
     title: words.title,
     errors,
-    body: html`${newsOf(typed.get("news") === "removed" ? words.removed : undefined)}
+    body: html`${doneOf(typed.get("news") === "removed" ? words.removed : undefined)}
 ${
   password
     ? html`<div class="panel" role="status"><h2 class="first">${words.new_title}</h2><p>${words.new_once}</p>

@@ -4,7 +4,7 @@ import { toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { doButton, inNumbers, newsOf } from "../kit/signed_in_views.ts";
+import { doButton, inNumbers } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import { addressOf } from "./mandates.ts";
 import type { End, Ending, OwnData } from "./model.ts";
@@ -26,15 +26,12 @@ export function dataPage(frame: MijnFrame, { email }: Ending): Html {
   });
 }
 
-/** Why the account was not ended. */
-type EndRefusal = "recent" | "iban";
-
-/** Before the account ends: what ends with it, what is still paid, and what must be kept until when. */
-export function endPage(frame: MijnFrame, { email, end }: Ending, refused: EndRefusal | null): Html {
+/** Before the account ends: what ends with it, what is still paid, and what must be kept until when. `lacksIban` refused it. */
+export function endPage(frame: MijnFrame, { email, end }: Ending, lacksIban: boolean): Html {
   const words = WORDS[frame.locale].data;
   return ownPage(frame, "/data", email, {
     title: words.ask_title,
-    body: html`${newsOf(refused ? words[refused] : undefined)}
+    body: html`${lacksIban ? html`<p class="panel waits" role="alert">${words.iban}</p>` : ""}
 <ul>${meaning(frame, end).map((line) => html`<li>${line}</li>`)}</ul>
 <p>${words.first_download}<br><a href="${frame.to("/data.csv")}">${words.download_table}</a><br><a href="${frame.to("/data.json")}">${words.download}</a></p>
 ${doButton(frame, "/data/end", {}, words.yes)}

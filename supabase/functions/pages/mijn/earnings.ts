@@ -3,7 +3,7 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { inNumbers, newsOf, table } from "../kit/signed_in_views.ts";
+import { doneOf, inNumbers, table } from "../kit/signed_in_views.ts";
 import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
 import { addressOf } from "./mandates.ts";
@@ -25,7 +25,7 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
     .reverse();
   return ownPage(frame, "/earnings", earnings.email, {
     title: words.title(year),
-    body: html`${newsOf(news === "account_changed" && held ? words.changed(longMoment(held, frame.words)) : undefined)}
+    body: html`${doneOf(news === "account_changed" && held ? words.changed(longMoment(held, frame.words)) : undefined)}
 ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
 <h2 class="first">${words.quarters}</h2>
 ${quarterTable(frame, earnings, cpo !== null)}

@@ -228,7 +228,8 @@ const createToken = withLogin(async (visit) => {
     last4: secret.slice(-4),
   });
   const { refused } = await visit.attempt(creating, ["token_limit_reached", "recent_sign_in_required"]);
-  if (refused?.code === "recent_sign_in_required") return visit.signInFirst("/tokens");
+  if (refused?.code === "recent_sign_in_required")
+    return visit.codeFirst("/tokens", (await visit.own<Tokens>("read_own_tokens")).email);
   if (refused) return visit.refuse("/tokens", { name: words.limit });
   return visit.told("/tokens", "created", { secret });
 });
@@ -257,8 +258,7 @@ const downloadTable = withLogin(async (visit) =>
 
 const askEnd = withLogin(async (visit) => {
   const news = visit.news().typed.get("news");
-  const refused = news === "recent" || news === "iban" ? news : null;
-  return visit.page(endPage(visit.frame, await visit.own<Ending>("read_own_end"), refused));
+  return visit.page(endPage(visit.frame, await visit.own<Ending>("read_own_end"), news === "iban"));
 });
 
 const endAccount = withLogin(async (visit) => {
@@ -269,7 +269,7 @@ const endAccount = withLogin(async (visit) => {
     mail: aboutMail(environment.config, "account_closed", locale, {}),
   });
   const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
-  if (refused) return visit.told("/data/end", "recent");
+  if (refused) return visit.codeFirst("/data/end", (await visit.own<Ending>("read_own_end")).email);
   if (!answer.closed) return visit.told("/data/end", "iban");
   visit.logOutcome("closed");
   visit.forget("session");

@@ -3,7 +3,7 @@ import { showDocument } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { languageOf, showSignature } from "../kit/signature.ts";
-import { newsOf } from "../kit/signed_in_views.ts";
+import { doneOf } from "../kit/signed_in_views.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Connection, Mandates } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -17,7 +17,7 @@ export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Ma
   );
   return ownPage(frame, "/mandate", email, {
     title: words.title,
-    body: html`${newsOf(news === "withdrawn" ? words.withdrawn : undefined)}
+    body: html`${doneOf(news === "withdrawn" ? words.withdrawn : undefined)}
 ${accounts.map((account) => connectionsOf(frame, account))}
 ${mandates.length === 0 ? html`<p>${words.none}</p>` : html`<h2>${words.documents}</h2>`}
 ${mandates.map((signed) => {

@@ -2,7 +2,7 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { doButton, newsOf } from "../kit/signed_in_views.ts";
+import { doButton, doneOf } from "../kit/signed_in_views.ts";
 import { askTwice, ownPage } from "./frame.ts";
 import type { Application, Sharing } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -21,7 +21,7 @@ export function sharingPage(
   const said = { stopped: words.stopped, ended: words.ended }[news ?? ""];
   return ownPage(frame, "/sharing", email, {
     title: words.title,
-    body: html`${newsOf(said)}
+    body: html`${doneOf(said)}
 ${cpos.map((cpo) => customerOf(frame, cpo))}
 ${frame.is_signatory ? whomToAsk(frame, cpos) : shared(frame, partner, applications)}`,
   });

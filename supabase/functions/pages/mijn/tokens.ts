@@ -5,7 +5,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import type { Returned } from "../kit/returned.ts";
 import { formToken } from "../kit/sign_in_views.ts";
-import { doButton, newsOf, onceField, shownOnce } from "../kit/signed_in_views.ts";
+import { doButton, doneOf, onceField, shownOnce } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Token, Tokens } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -21,7 +21,7 @@ export function tokensPage(frame: MijnFrame, { email, tokens }: Tokens, { typed,
   return ownPage(frame, "/tokens", email, {
     title: words.title,
     errors,
-    body: html`${newsOf(typed.get("news") === "revoked" ? words.revoked : undefined)}
+    body: html`${doneOf(typed.get("news") === "revoked" ? words.revoked : undefined)}
 ${shownOnce(words.new_title, words.new_once, secret)}
 <p>${words.what}</p>
 <h2>${words.yours}</h2>

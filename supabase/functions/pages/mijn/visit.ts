@@ -15,6 +15,7 @@ const AREA: Area<Section, Name> = {
   id: "the pages of a person",
   path: PATH,
   sections: SECTIONS,
+  confirmed: ["/data/end"],
   caller: { kind: "session" },
   sql: OWN_SQL,
 };
