@@ -50,7 +50,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
       paid.account_id,
     );
     expect(page).toMatch(new RegExp(`class="amount"><strong>€.${amount.replace(".", ",")}</strong> kreeg u in 2026`));
-    expect(text).toMatch(/Nog verwacht ± € [\d,]+ € [\d,]+ geschat Geladen in 2026/);
+    expect(text).toMatch(/Nog verwacht ± € [\d,]+ een schatting Geladen in 2026/);
     const euros = (pattern: RegExp) =>
       [...text.matchAll(pattern)].reduce((total, [, euro = ""]) => total + Number(euro.replace(",", ".")), 0);
     const expected = euros(/Nog verwacht ± € ([\d,]+)/g);
@@ -83,11 +83,22 @@ describe("contract §6 the first page says what a customer got, and what is stil
     expect(main(before ?? "")).toContain("op 30 december 2025: overzicht als pdf");
   });
 
+  test("nobody is shown a large zero: what is to come is large until something was paid", async () => {
+    await publish("0.42");
+    await world.row(
+      "update core.payout_lines set status = 'cancelled' where account_id = $1 returning 1",
+      paid.account_id,
+    );
+    const page = await overviewOf(paid);
+    await world.row("update core.payout_lines set status = 'paid' where account_id = $1 returning 1", paid.account_id);
+    expect(main(page)).toMatch(/± € [\d,]+ krijgt u nog, voor wat u tot nu toe laadde Betaald tot nu toe € 0,00/);
+  });
+
   test("where no price is known there is no amount, and that is said", async () => {
     await publish(null);
     const text = main(await overviewOf(paid));
     expect(text).toContain("Nog verwacht nog niet bekend");
-    expect(text).not.toContain("geschat Geladen");
+    expect(text).not.toContain("schatting Geladen");
   });
 
   test("where the CPO settles it says so: paid to them, on the bars too", async () => {

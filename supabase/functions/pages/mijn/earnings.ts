@@ -71,9 +71,9 @@ function quarterTable(frame: MijnFrame, { position }: Earnings, via: boolean): H
     words.quarters,
     [words.quarter, words.kwh, words.ere, via ? words.net : words.you].map((name) => ({ name })),
     position.quarters.map(({ quarter, kwh, ere_credits, price_per_ere, revenue_eur, status }) => {
-      const [year = "", number = ""] = quarter.split("-Q");
+      const [, number = ""] = quarter.split("-Q");
       return [
-        html`${words.quarter_name(number, year)}<small>${words.status[status === "closed" && kwh === 0 ? "empty" : status]}</small>`,
+        html`${words.in_year(number)}<small>${words.status[status === "closed" && kwh === 0 ? "empty" : status]}</small>`,
         inNumbers(frame, kwh),
         inNumbers(frame, ere_credits, 2),
         revenue_eur === null

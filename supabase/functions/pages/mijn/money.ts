@@ -42,20 +42,29 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   const estimated = sum(parts.map((part) => part.estimated ?? 0));
   const unknown = parts.some((part) => part.estimated === null);
   const euro = (amount: number) => inEuro(amount, locale);
-  // a new year begins with what there was before
-  const [shown, since] = paid.year_eur > 0 ? [paid.year_eur, year] : [paid.all_eur, null];
   const { got, got_via } = words;
   const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
   const of = (field: "kwh" | "ere") => counted.reduce((total, each) => total + each[field], 0);
-  const waiting = [
-    waits > 0 ? words.waits(euro(waits)) : null,
-    estimated > 0 ? words.estimated(euro(estimated)) : null,
+  const toCome = waits + estimated > 0 ? `${estimated > 0 ? "± " : ""}${euro(sum([waits, estimated]))}` : null;
+  const why = [
+    waits > 0 ? words.waits(estimated > 0 ? euro(waits) : null) : null,
+    estimated > 0 ? words.estimated(waits > 0 ? euro(estimated) : null) : null,
     unknown ? words.unknown_rest : null,
   ].filter((part) => part !== null);
+  const because = toCome && why.length > 0 ? html`<small>${why.join(", ")}</small>` : "";
+  // a new year begins with what there was before
+  const [shown, since] = paid.year_eur > 0 ? [paid.year_eur, year] : [paid.all_eur, null];
+  const before = since && paid.all_eur > paid.year_eur;
+  const large =
+    paid.all_eur > 0
+      ? html`<p class="amount"><strong>${euro(shown)}</strong> ${cpo ? got_via(cpo, since) : got(since)}${before ? html`<br><span class="quiet">${words.got_ever(euro(paid.all_eur))}</span>` : ""}</p>`
+      : toCome
+        ? html`<p class="amount"><strong>${toCome}</strong> ${cpo ? words.to_come_via(cpo) : words.to_come}</p>`
+        : "";
   return html`<div class="money">
-<p class="amount"><strong>${euro(shown)}</strong> ${cpo ? got_via(cpo, since) : got(since)}${since && paid.all_eur > paid.year_eur ? html`<br><span class="quiet">${words.got_ever(euro(paid.all_eur))}</span>` : ""}</p>
+${large}
 <dl class="figures">
-<div><dt>${words.expected}</dt><dd>${waits + estimated > 0 ? `${estimated > 0 ? "± " : ""}${euro(sum([waits, estimated]))}` : unknown ? words.unknown : euro(0)}${waiting.length > 0 && waits + estimated > 0 ? html`<small>${waiting.join(", ")}</small>` : ""}</dd></div>
+${paid.all_eur > 0 || !toCome ? html`<div><dt>${words.expected}</dt><dd>${toCome ?? (unknown ? words.unknown : euro(0))}${because}</dd></div>` : html`<div><dt>${words.so_far}</dt><dd>${euro(0)}</dd></div>`}
 <div><dt>${words.charged(year)}</dt><dd>${inNumbers(frame, charged_kwh)} kWh<small>${words.counted(inNumbers(frame, of("kwh")), inNumbers(frame, of("ere"), 2))}</small></dd></div>
 </dl>
 ${computed(frame, overview)}

@@ -52,8 +52,11 @@ export const nl = {
       `is ${year ? `in ${year}` : "tot nu toe"} betaald aan uw laadpaalbeheerder ${cpo}, die met u afrekent`,
     got_ever: (amount: string) => `${amount} in alle jaren samen`,
     expected: "Nog verwacht",
-    waits: (amount: string) => `${amount} onderweg`,
-    estimated: (amount: string) => `${amount} geschat`,
+    to_come: "krijgt u nog, voor wat u tot nu toe laadde",
+    to_come_via: (cpo: string) => `komt nog via ${cpo}, voor wat u tot nu toe laadde`,
+    so_far: "Betaald tot nu toe",
+    waits: (amount: string | null) => (amount ? `${amount} onderweg` : "onderweg"),
+    estimated: (amount: string | null) => (amount ? `${amount} geschat` : "een schatting"),
     unknown: "nog niet bekend",
     unknown_rest: "de rest is nog niet bekend",
     unknown_why:
@@ -185,6 +188,7 @@ export const nl = {
     quarter: "Kwartaal",
     kwh: "kWh die meetelt",
     quarter_name: (quarter: string, year: string) => `${quarter}e kwartaal ${year}`,
+    in_year: (quarter: string) => `${quarter}e kwartaal`,
     ere: "ERE",
     you: "Voor u",
     status: {
