@@ -218,7 +218,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** As signInFirst(), for somebody whose address is known: a code is mailed to it at once. */
   codeFirst(page: string, email: string): Promise<Response> {
-    this.leave(`${this.frame.root}${this.home}${page}`, this.#sent(), SIGN_IN_SECONDS);
+    this.putFlash(`${this.frame.root}${this.home}${page}`, this.#sent(), SIGN_IN_SECONDS);
     return this.mailCodeTo(email, { to: page });
   }
 
