@@ -73,6 +73,7 @@ export const BESIDE: readonly string[] = [
   "unit/imports.test.ts",
   "unit/links.test.ts",
   "unit/ocpi_cdr.test.ts",
+  "unit/outbound.test.ts",
   "unit/packages.test.ts",
   "unit/routes.test.ts",
   "unit/schemas.test.ts",

@@ -1,8 +1,8 @@
 // Where a webhook may be sent, by the text of its URL and by the address that its name leads to.
 
 import { describe, expect, test } from "vitest";
-import { isPublicAddress } from "#shared/domain/webhooks/addresses.ts";
-import { refusedUrl } from "#shared/domain/webhooks/url.ts";
+import { isPublicAddress } from "#shared/domain/outbound/addresses.ts";
+import { refusedUrl } from "#shared/domain/outbound/url.ts";
 
 const SANDBOX = { API_HOST: "sandbox", WEBHOOK_ALLOW_LOOPBACK: "false" } as const;
 const PRODUCTION = { API_HOST: "production", WEBHOOK_ALLOW_LOOPBACK: "false" } as const;

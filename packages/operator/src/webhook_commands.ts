@@ -2,8 +2,8 @@
 
 import { Argument, Option } from "commander";
 import { EVENT_TYPES, type EventType, typesOf } from "#shared/domain/events.ts";
+import { refusedUrl } from "#shared/domain/outbound/url.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
-import { refusedUrl } from "#shared/domain/webhooks/url.ts";
 import { about, type Command, changed, type Input, list, type Machine, type Row } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
 import { readKeys } from "./payouts.ts";

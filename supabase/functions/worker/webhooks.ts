@@ -1,10 +1,11 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
+import type { LookUp } from "#shared/domain/outbound/line.ts";
 import { PING_MS } from "#shared/domain/webhooks/ping.ts";
 import { openWebhookSecrets } from "#shared/domain/webhooks/secret.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import type { Sealed } from "#shared/values/iban.ts";
-import type { LookUp, Sent } from "./send_webhook.ts";
+import type { Sent } from "./send_webhook.ts";
 
 /** Receivers that are sent to at the same time: one that hangs takes one of these places for ten seconds. */
 const AT_ONCE = 20;
@@ -90,7 +91,7 @@ async function sendTo(
   request_id: string,
   lookUp?: LookUp,
 ): Promise<Result[]> {
-  const { Line } = await import("./send_webhook.ts");
+  const { Line, sendWebhook } = await import("./send_webhook.ts");
   let clear: string[];
   try {
     clear = openWebhookSecrets(environment, webhook_id, secrets);
@@ -105,7 +106,8 @@ async function sendTo(
   const results: Result[] = [];
   try {
     for (const { body, ...post } of posts) {
-      const sent = await line.send(
+      const sent = await sendWebhook(
+        line,
         { event_id: post.event_id, body },
         clear,
         environment.now(),

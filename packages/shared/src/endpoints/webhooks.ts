@@ -4,9 +4,9 @@
  */
 
 import { EVENT_TYPES, type EventType, WebhookAttempt } from "#shared/domain/events.ts";
+import { MAX_URL, refusedUrl } from "#shared/domain/outbound/url.ts";
 import { awaitPing } from "#shared/domain/webhooks/ping.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
-import { MAX_URL, refusedUrl } from "#shared/domain/webhooks/url.ts";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { type CallerRule, endpoint } from "#shared/http/endpoint.ts";

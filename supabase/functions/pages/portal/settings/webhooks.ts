@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { type EventType, typesOf } from "#shared/domain/events.ts";
+import { refusedUrl } from "#shared/domain/outbound/url.ts";
 import { awaitPing } from "#shared/domain/webhooks/ping.ts";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
-import { refusedUrl } from "#shared/domain/webhooks/url.ts";
 import { newOnce } from "../../kit/signed_in_views.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import type { Attempt, OneWebhook, Webhooks } from "../model.ts";

@@ -1,4 +1,4 @@
-// Which network addresses are public. Loaded by the worker alone.
+// Which network addresses are public. Loaded when there is something to send.
 
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";

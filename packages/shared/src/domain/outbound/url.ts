@@ -1,4 +1,4 @@
-// Where a webhook may be sent. The URL is checked when an endpoint is made and before each request, the addresses of
+// Where we may send a request: judged by its text when a URL is stored and again before each request, by its addresses when it is sent.
 // its host at each request.
 
 import { isIP } from "node:net";
