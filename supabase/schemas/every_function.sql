@@ -1,16 +1,17 @@
 -- The last file: what a function gets by its schema, so that none is without it.
 --
---   all      an empty search_path, but for bodies that were parsed when the function was made: these name what they use by identity, and
+--   all      an empty search_path, but for bodies that were parsed when the function was made: they name what they use by identity, and
 --            the planner writes them into the query, which a setting would forbid
 --   api      api_owner owns them, so that row-level security holds inside them; edge runs them, or edge_slow where that is granted beside one
 --   ops      operator runs them
---   private  api_owner runs those that run with the rights of their caller, and so let it do nothing more. A definer is granted beside it.
+--   private  api_owner runs them. Most run with the rights of their caller and let it do nothing more. `security definer` says that api
+--            functions cross tenants with this one; a test allows it only where they, or a trigger, need it.
 do $$
 declare
   made record;
 begin
   for made in
-    select p.oid::regprocedure as signature, n.nspname as schema, p.prosecdef as definer, p.prosqlbody is not null as parsed,
+    select p.oid::regprocedure as signature, n.nspname as schema, p.prosqlbody is not null as parsed,
            has_function_privilege('edge_slow', p.oid, 'execute') as slow
       from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('api', 'ops', 'private')
@@ -24,7 +25,7 @@ begin
       execute format('alter function %s owner to api_owner', made.signature);
     elsif made.schema = 'ops' then
       execute format('grant execute on function %s to operator', made.signature);
-    elsif not made.definer then
+    else
       execute format('grant execute on function %s to api_owner', made.signature);
     end if;
   end loop;

@@ -23,7 +23,7 @@ const functions = [...sql.matchAll(/^create function ([\w.]+)(\(.*?(?:\$\$|^retu
 );
 const textOf = (name: string) => functions.flatMap((each) => (each.name === name ? [each.text] : [])).join("\n");
 const refusalsOf = (name: string) =>
-  [...textOf(name).matchAll(/private\.refus(?:e|al)\('(\w+)'/g)].map(([, code = ""]) => code);
+  [...textOf(name).matchAll(/private\.refus(?:e|e_if|al)\('(\w+)'/g)].map(([, code = ""]) => code);
 /** A function, and every helper that it calls, however deep. */
 function reachedFrom(name: string, seen = new Set<string>()): Set<string> {
   seen.add(name);
@@ -34,6 +34,30 @@ function reachedFrom(name: string, seen = new Set<string>()): Set<string> {
 
 test("every function is found", () => {
   expect(functions.length).toBe(sql.match(/^create function /gm)?.length);
+});
+
+/** What reads the sessions that a client sent: the endpoints that call it are not there yet. */
+const AHEAD = ["private.names_parked", "private.parked_by_name", "private.sequence_charging"];
+
+test("a private function runs with its owner's rights only where an api function, or a trigger, needs that", () => {
+  const definers = new Set(
+    functions.filter(({ text }) => /security definer/.test(text.split("$$")[0] ?? "")).map(({ name }) => name),
+  );
+  const seen = new Set<string>();
+  // as api_owner runs it: through helpers with the rights of their caller, up to the first definer
+  const walk = (name: string) => {
+    for (const [called] of textOf(name).matchAll(/\b(?:private|api)\.\w+/g)) {
+      if (seen.has(called)) continue;
+      seen.add(called);
+      if (!definers.has(called)) walk(called);
+    }
+  };
+  for (const { name } of functions) if (name.startsWith("api.")) walk(name);
+  const needless = functions
+    .filter(({ name, text }) => name.startsWith("private.") && definers.has(name) && !text.includes("returns trigger"))
+    .map(({ name }) => name)
+    .filter((name) => !seen.has(name) && !AHEAD.includes(name));
+  expect(needless).toEqual([]);
 });
 
 test("time is told by private.now() only", () => {

@@ -1,5 +1,6 @@
 -- Counts accounts by hour. A page far down a list of a million skips whole hours, instead of counting its way there at 70 ns an account.
 
+-- Keeps core.account_counts. Transactions that add accounts of one client wait here for each other to end.
 create function private.count_accounts() returns trigger
 language plpgsql
 as $$
@@ -13,8 +14,6 @@ begin
   on conflict on constraint account_counts_pkey do update set accounts = k.accounts + excluded.accounts;
   return null;
 end $$;
-comment on function private.count_accounts() is
-  'Keeps core.account_counts. Transactions that add accounts of one client wait here for each other to end.';
 create trigger count_added_accounts after insert on core.accounts referencing new table as changed
   for each statement execute function private.count_accounts();
 create trigger count_removed_accounts after delete on core.accounts referencing old table as changed

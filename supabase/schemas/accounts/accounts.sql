@@ -1,5 +1,6 @@
 -- Accounts: customers. Each has a signatory and one or more connections.
 
+-- Stores an encrypted IBAN: {ciphertext, key_id, last4}.
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql
 as $$
@@ -10,7 +11,6 @@ begin
   perform private.audit('account.iban_stored', account);
   perform private.advance_registration(account);
 end $$;
-comment on function private.store_iban(uuid, jsonb) is 'Stores an encrypted IBAN: {ciphertext, key_id, last4}.';
 
 create function private.known_account(cpo_external_ref text) returns uuid
 language sql stable
@@ -19,6 +19,7 @@ as $$
    where a.client_id = private.client_id() and a.cpo_external_ref = known_account.cpo_external_ref
 $$;
 
+-- The account with this id, this cpo_external_ref, or both; either may be null, not both.
 create function private.find_account(id uuid, reference text default null) returns uuid
 language plpgsql
 as $$
@@ -28,9 +29,6 @@ begin
   select a.id into account from core.accounts a
    where (find_account.id is null or a.id = find_account.id)
      and (reference is null or a.client_id = private.client_id() and a.cpo_external_ref = reference);
-  if not found then
-    perform private.refuse('account_not_found');
-  end if;
+  perform private.refuse_if('account_not_found', not found);
   return account;
 end $$;
-comment on function private.find_account(uuid, text) is 'The account with this id, this cpo_external_ref, or both; either may be null, not both.';

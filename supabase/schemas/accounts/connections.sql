@@ -11,16 +11,13 @@ as $$
 $$;
 comment on function private.ean_taken(text, uuid) is
   'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer names none.';
-grant execute on function private.ean_taken(text, uuid) to api_owner;
 
 create function private.claim_ean(ean text, for_connection uuid default null) returns boolean
 language plpgsql
 as $$
 begin
   -- the test values are everybody's at once
-  if not private.is_test_ean(ean) then
-    perform pg_advisory_xact_lock(hashtextextended('ean ' || ean, 0));
-  end if;
+  perform pg_advisory_xact_lock(hashtextextended('ean ' || ean, 0)) where not private.is_test_ean(ean);
   return not private.ean_taken(ean, for_connection);
 end $$;
 comment on function private.claim_ean(text, uuid) is
@@ -38,6 +35,7 @@ as $$
           ean, postal_code, house_number, addition, source, outcome, reason)
 $$;
 
+-- The one active connection that matches this id, account and cpo_external_ref; any may be null, not all.
 create function private.find_connection(id uuid, account uuid, reference text) returns uuid
 language plpgsql
 as $$
@@ -51,16 +49,12 @@ begin
    where (account is null or a.id = account)
      and (reference is null or a.client_id = private.client_id() and a.cpo_external_ref = reference)
      and (find_connection.id is null or c.id = find_connection.id);
-  if found_ids is null then
-    perform private.refuse('connection_not_found');
-  elsif cardinality(found_ids) > 1 then
-    perform private.refuse('ambiguous_connection');
-  end if;
+  perform private.refuse_if('connection_not_found', found_ids is null);
+  perform private.refuse_if('ambiguous_connection', cardinality(found_ids) > 1);
   return found_ids[1];
 end $$;
-comment on function private.find_connection(uuid, uuid, text) is
-  'The one active connection that matches this id, account and cpo_external_ref; any may be null, not all.';
 
+-- The active connection of an account: the wanted one, the only one, or with otherwise_first the first of several.
 create function private.pick_connection(account uuid, wanted uuid, otherwise_first boolean) returns uuid
 language plpgsql
 as $$
@@ -82,5 +76,3 @@ begin
   end if;
   return active[1];
 end $$;
-comment on function private.pick_connection(uuid, uuid, boolean) is
-  'The active connection of an account: the wanted one, the only one, or with otherwise_first the first of several.';

@@ -27,6 +27,8 @@ begin
   where a.id = account);
 end $$;
 
+-- Tells the signatory of an account that its client changed the IBAN the service pays to. On production it mails the first five changes
+-- within a day at once. One mail at the end of the Dutch day covers the others, and names the last number.
 create function private.tell_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
 as $$
@@ -50,9 +52,10 @@ begin
     on conflict on constraint notices_cause_key do nothing;
   end if;
 end $$;
-comment on function private.tell_of_iban(core.accounts, text) is
-  'Tells the signatory of an account that its client changed the IBAN the service pays to. On production it mails the first five changes within a day at once. One mail at the end of the Dutch day covers the others, and names the last number.';
 
+-- A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN if one was sent and ignores the rest (specification section 4.1). It
+-- does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, {as: ciphertext, same}, if the last four
+-- characters are equal.
 create function private.repeat_account(account uuid, input jsonb) returns json
 language plpgsql
 as $$
@@ -72,8 +75,6 @@ begin
   end if;
   return private.account_answer(account, true);
 end $$;
-comment on function private.repeat_account(uuid, jsonb) is
-  'A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN if one was sent and ignores the rest (specification section 4.1). It does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, {as: ciphertext, same}, if the last four characters are equal.';
 
 create function api.repeat_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- GET /v1/accounts.
 
+-- The client's accounts for {limit, offset, cpo_external_ref}, newest first. One more than the limit if another page follows.
 create function private.account_page(query jsonb) returns uuid[]
 language plpgsql stable
 as $$
@@ -31,9 +32,8 @@ begin
      order by a.created_at desc, a.id desc
      limit (query ->> 'limit')::int + 1 offset skip);
 end $$;
-comment on function private.account_page(jsonb) is
-  'The client''s accounts for {limit, offset, cpo_external_ref}, newest first. One more than the limit if another page follows.';
 
+-- A page as the API writes it, rows under their name. found, from private.account_page, gives the count and whether another page follows.
 create function private.page_answer(name text, rows json, found uuid[], query jsonb) returns json
 language sql stable
 return json_build_object(
@@ -43,8 +43,6 @@ return json_build_object(
   -- least() passes over null, which array_agg gives of no rows
   'count', least(coalesce(cardinality(found), 0), (query ->> 'limit')::int),
   'has_more', coalesce(cardinality(found) > (query ->> 'limit')::int, false));
-comment on function private.page_answer(text, json, uuid[], jsonb) is
-  'A page as the API writes it, rows under their name. found, from private.account_page, gives the count and whether another page follows.';
 
 create function api.list_accounts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -1,5 +1,6 @@
 -- Locations: addresses, shared by the connections whose addresses agree in every part.
 
+-- The tenant's row for an address: {postal_code, house_number, house_number_addition, street, city}.
 create function private.location_for(address jsonb) returns uuid
 language plpgsql
 as $$
@@ -14,9 +15,8 @@ begin
   returning id into location;
   return location;
 end $$;
-comment on function private.location_for(jsonb) is
-  'The tenant''s row for an address: {postal_code, house_number, house_number_addition, street, city}.';
 
+-- Deletes an address (personal data) that no connection refers to.
 create function private.drop_unused_location(location uuid) returns void
 language plpgsql
 as $$
@@ -27,4 +27,3 @@ begin
 exception when foreign_key_violation then
   null;  -- another connection began to use it at the same moment
 end $$;
-comment on function private.drop_unused_location(uuid) is 'Deletes an address (personal data) that no connection refers to.';

@@ -1,5 +1,6 @@
 -- The operator on connections: list, add, set the EAN, archive.
 
+-- Connections by connection id, account id, EAN or cpo_external_ref.
 create function private.connections_named(named text) returns setof core.connections
 language sql stable
 as $$
@@ -22,41 +23,38 @@ as $$
     join core.accounts a on a.partner_id = k.partner_id and a.client_id = k.id and a.cpo_external_ref = named
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
 $$;
-comment on function private.connections_named(text) is 'Connections by connection id, account id, EAN or cpo_external_ref.';
 
-create function private.connection_named(named text) returns core.connections
+-- private.act_as_operator, and the one active connection that private.connections_named finds by {connection}, or an archived one by its
+-- own id; locked. Its partner becomes the tenant of the transaction.
+create function private.connection_named(input jsonb) returns core.connections
 language plpgsql
 as $$
 declare
+  named      constant text := input ->> 'connection';
   candidates core.connections[] := array(
     select c from private.connections_named(named) c where c.status = 'active' or c.id = private.as_uuid(named));
   connection core.connections;
 begin
-  if cardinality(candidates) = 0 then
-    perform private.refuse('connection_not_found', json_build_object('connection', named));
-  elsif cardinality(candidates) > 1 then
-    perform private.refuse('connection_ambiguous', json_build_object('connection', named));
-  end if;
+  perform private.act_as_operator(input);
+  perform private.refuse_if('connection_not_found', cardinality(candidates) = 0, json_build_object('connection', named));
+  perform private.refuse_if('connection_ambiguous', cardinality(candidates) > 1, json_build_object('connection', named));
   perform private.act_for_partner((candidates[1]).partner_id);
   select * into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
   return connection;
 end $$;
-comment on function private.connection_named(text) is
-  'The one active connection that private.connections_named finds, or an archived one by its own id; locked. Its partner becomes the tenant of the transaction.';
 
-create function private.active_connection_named(named text) returns core.connections
+create function private.active_connection_named(input jsonb) returns core.connections
 language plpgsql
 as $$
 declare
-  connection constant core.connections := private.connection_named(named);
+  connection constant core.connections := private.connection_named(input);
 begin
-  if connection.status = 'archived' then
-    perform private.refuse('connection_archived', json_build_object('connection', connection.id));
-  end if;
+  perform private.refuse_if('connection_archived', connection.status = 'archived', json_build_object('connection', connection.id));
   return connection;
 end $$;
 
+-- A connection as the operator sees it; its checklist is null once archived.
 create function private.connection_row(partner uuid, connection uuid) returns json
 language sql stable
 as $$
@@ -86,7 +84,6 @@ as $$
   left join core.connection_gates g on g.partner_id = c.partner_id and g.connection_id = c.id
   where c.partner_id = partner and c.id = connection
 $$;
-comment on function private.connection_row(uuid, uuid) is 'A connection as the operator sees it; its checklist is null once archived.';
 
 create function private.connection_answer(connection core.connections, changed boolean) returns json
 language sql stable
@@ -104,10 +101,13 @@ $$;
 comment on function ops.connection_list(jsonb) is
   'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to {connections}.';
 
-create function private.account_named(named text) returns core.accounts
+-- private.act_as_operator, and the account that {account} names by id or cpo_external_ref. Its partner becomes the tenant of the
+-- transaction.
+create function private.account_named(input jsonb) returns core.accounts
 language plpgsql
 as $$
 declare
+  named      constant text := input ->> 'account';
   candidates core.accounts[] := array(
     select a from core.accounts a
      where a.partner_id = any (array(select p.id from core.partners p)) and a.id = private.as_uuid(named)
@@ -116,25 +116,20 @@ declare
       from core.oauth_clients k
       join core.accounts a on a.partner_id = k.partner_id and a.client_id = k.id and a.cpo_external_ref = named);
 begin
-  if cardinality(candidates) = 0 then
-    perform private.refuse('account_not_found', json_build_object('account', named));
-  elsif cardinality(candidates) > 1 then
-    perform private.refuse('account_ambiguous', json_build_object('account', named));
-  end if;
+  perform private.act_as_operator(input);
+  perform private.refuse_if('account_not_found', cardinality(candidates) = 0, json_build_object('account', named));
+  perform private.refuse_if('account_ambiguous', cardinality(candidates) > 1, json_build_object('account', named));
   perform private.act_for_partner((candidates[1]).partner_id);
   return candidates[1];
 end $$;
-comment on function private.account_named(text) is 'The account with this id or cpo_external_ref. Its partner becomes the tenant of the transaction.';
 
 create function ops.connection_add(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  account    core.accounts;
   connection core.connections;
+  account    constant core.accounts := private.account_named(input);
 begin
-  perform private.act_as_operator(input);
-  account := private.account_named(input ->> 'account');
   -- of parallel calls for one account the later ones wait here, and then find the connection
   perform from core.accounts a where a.partner_id = account.partner_id and a.id = account.id for no key update;
   select * into connection from core.connections c
@@ -142,9 +137,7 @@ begin
   if found then
     return private.connection_answer(connection, false);
   end if;
-  if not private.claim_ean(input ->> 'ean_code') then
-    perform private.refuse('ean_in_use', json_build_object('ean_code', input ->> 'ean_code'));
-  end if;
+  perform private.refuse_if('ean_in_use', not private.claim_ean(input ->> 'ean_code'), json_build_object('ean_code', input ->> 'ean_code'));
   -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
   insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
   values (account.partner_id, account.id, account.owner_id, private.location_for(input), input ->> 'ean_code', not private.is_test_ean(input ->> 'ean_code'),
@@ -163,11 +156,8 @@ declare
   connection core.connections;
   wanted     constant text := input ->> 'status';
 begin
-  perform private.act_as_operator(input);
-  if wanted is null or wanted not in ('manual', 'unverified') then
-    perform private.refuse('invalid_ean_status');
-  end if;
-  connection := private.active_connection_named(input ->> 'connection');
+  perform private.refuse_if('invalid_ean_status', wanted is null or wanted not in ('manual', 'unverified'));
+  connection := private.active_connection_named(input);
   if connection.ean_validation_status is not distinct from wanted then
     return private.connection_answer(connection, false);
   elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
@@ -186,27 +176,17 @@ end $$;
 comment on function ops.connection_set_ean_status(jsonb) is
   'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration if this was the last gate.';
 
-create function private.has_signed_mandate(connection core.connections) returns boolean
-language sql stable
-as $$
-  select m.mandate_status = 'signed' from core.connection_mandates m
-   where m.partner_id = connection.partner_id and m.connection_id = connection.id
-$$;
-
 create function ops.connection_archive(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  connection core.connections;
+  connection constant core.connections := private.connection_named(input);
 begin
-  perform private.act_as_operator(input);
-  connection := private.connection_named(input ->> 'connection');
   if connection.status = 'archived' then
     return private.connection_answer(connection, false);
   end if;
-  if private.has_signed_mandate(connection) then
-    perform private.end_mandate(connection.id, 'revoked', 'connection_archived');
-  end if;
+  perform private.end_mandate(connection.id, 'revoked', 'connection_archived') from core.connection_mandates m
+    where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.mandate_status = 'signed';
   perform private.void_mandate_links(connection.id);
   -- otherwise a charger could not be registered again on another connection
   update core.chargers h set status = 'removed', removed_at = private.now()

@@ -1,5 +1,8 @@
 -- The operator on customers: find, show. Each look-up leaves an audit row.
 
+-- At most size accounts. Matches words of the signatory or account, telephone number, id, EAN, reference, payment reference, or postal code
+-- with house number. exact: matched by a whole e-mail address, an id, EAN, reference or payment reference. Exact matches come first, the
+-- others in no order.
 create function private.found_accounts(typed text, size int) returns table (partner_id uuid, account_id uuid, exact boolean)
 language plpgsql stable rows 20
 as $$
@@ -43,9 +46,9 @@ begin
         where l.partner_id = any (partners) and l.postal_code = address[1] and l.house_number = address[2]::int limit size)) f
     group by f.partner_id, f.account_id order by 3 desc limit size;
 end $$;
-comment on function private.found_accounts(text, int) is
-  'At most size accounts. Matches words of the signatory or account, telephone number, id, EAN, reference, payment reference, or postal code with house number. exact: matched by a whole e-mail address, an id, EAN, reference or payment reference. Exact matches come first, the others in no order.';
 
+-- Drafts that are no account yet, in no order. At most size of them match words, telephone number, EAN, or postal code with house number;
+-- the others match by id or whole e-mail address.
 create function private.found_drafts(typed text, size int) returns setof core.drafts
 language plpgsql stable rows 20
 as $$
@@ -69,8 +72,6 @@ begin
     -- an exact match counts beside the limit of the others
     select d.* from core.drafts d where d.email = lower(typed) and d.status in ('invited', 'claimed');
 end $$;
-comment on function private.found_drafts(text, int) is
-  'Drafts that are no account yet, in no order. At most size of them match words, telephone number, EAN, or postal code with house number; the others match by id or whole e-mail address.';
 
 create function ops.customer_find(input jsonb) returns json
 language plpgsql security definer
@@ -85,9 +86,7 @@ declare
   customer  jsonb;
 begin
   perform private.act_as_operator(input);
-  if length(array_to_string(private.words_of(typed), '')) < 3 then
-    perform private.refuse('text_too_short');
-  end if;
+  perform private.refuse_if('text_too_short', length(array_to_string(private.words_of(typed), '')) < 3);
   with matched as (
     select 'account' as kind, f.partner_id, f.account_id as id, coalesce(s.full_name, a.display_name) as name, s.email, a.cpo_external_ref as reference,
            null::text[] as eans, null as status, f.exact
@@ -121,6 +120,7 @@ end $$;
 comment on function ops.customer_find(jsonb) is
   'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. Matches the beginning of each word of name, e-mail address or reference. Also matches an id, EAN, telephone number, payment reference, or postal code with house number. Exact matches come first, then by name. Needs three letters or digits. Leaves an audit row for each customer.';
 
+-- Everything the operator needs about an account. Months are summed by year and status.
 create function private.account_story(account core.accounts) returns json
 language sql stable
 as $$
@@ -152,16 +152,13 @@ as $$
     'told', (select coalesce(json_agg(json_build_object('kind', n.kind, 'created_at', private.iso(n.created_at), 'waits', n.due_at is not null) order by n.created_at, n.id), '[]')
                from core.notices n where n.partner_id = account.partner_id and n.account_id = account.id))
 $$;
-comment on function private.account_story(core.accounts) is 'Everything the operator needs about an account. Months are summed by year and status.';
 
 create function ops.account_show(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  account core.accounts;
+  account constant core.accounts := private.account_meant(input);
 begin
-  perform private.act_as_operator(input);
-  account := private.account_meant(input ->> 'account');
   perform private.audit('account.shown', account.id);
   return private.account_story(account);
 end $$;

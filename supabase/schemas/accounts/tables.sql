@@ -67,7 +67,6 @@ create index accounts_user on core.accounts (user_id) where user_id is not null;
 create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
   with (gin_pending_list_limit = 256);
 select private.isolate('core.accounts', 'select, insert, update');
-select private.keep_to_owner('core.accounts');
 
 create table core.signatories (
   partner_id uuid not null,
@@ -88,7 +87,6 @@ create index signatories_words on core.signatories using gin (private.search_wor
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
 select private.isolate('core.signatories', 'select, insert, update');
-select private.keep_to_owner('core.signatories');
 
 create table core.account_counts (
   partner_id uuid        not null,
@@ -100,7 +98,6 @@ create table core.account_counts (
 comment on table core.account_counts is
   'How many accounts of a CPO client were made in an hour. Triggers keep it equal to the count of core.accounts. Kept as long as the accounts.';
 select private.isolate('core.account_counts', 'select, insert, update');
-select private.keep_to_owner('core.account_counts');
 
 create table core.connections (
   partner_id            uuid        not null,
@@ -145,7 +142,6 @@ create index connections_unverified on core.connections (ean_checked_at) where s
 -- serves: the operator's list of EANs that the register has denied
 create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
 select private.isolate('core.connections', 'select, insert, update');
-select private.keep_to_owner('core.connections');
 -- serves: the registrations that wait for review, oldest first
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
@@ -172,4 +168,3 @@ create index ean_checks_connection on core.ean_checks (partner_id, connection_id
 -- serves: how often the register did not answer lately
 create index ean_checks_unavailable on core.ean_checks (checked_at) where outcome = 'unavailable';
 select private.isolate('core.ean_checks', 'select, insert');
-select private.keep_to_owner('core.ean_checks');

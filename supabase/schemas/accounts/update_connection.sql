@@ -1,5 +1,7 @@
 -- POST /v1/connections:update.
 
+-- Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with the outcome
+-- of its check. The registration starts again, and open mandate links become void.
 create function private.correct_connection(connection core.connections, wanted jsonb, outcome text) returns void
 language plpgsql
 as $$
@@ -18,8 +20,6 @@ begin
   perform private.void_mandate_links(connection.id);
   perform private.drop_unused_location(connection.location_id);
 end $$;
-comment on function private.correct_connection(core.connections, jsonb, text) is
-  'Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with the outcome of its check. The registration starts again, and open mandate links become void.';
 
 create function private.connection_update_answer(connection_id uuid, changed boolean, mandate_revoked boolean) returns json
 language plpgsql stable
@@ -100,9 +100,7 @@ begin
     perform private.correct_connection(connection, wanted || jsonb_strip_nulls(jsonb_build_object(
       'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city))), checked.outcome);
     perform private.lapse_mandates(connection.id);
-    if signed then
-      perform private.end_mandate(connection.id, 'revoked', 'connection_updated');
-    end if;
+    perform private.end_mandate(connection.id, 'revoked', 'connection_updated') where signed;
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;

@@ -1,17 +1,19 @@
 -- Admission checks the credential, what it may do, and its rate limit, in the statement that does the work. charge() debits the limit last,
 -- so that its row is locked only briefly. A ticket that lacks a field admits nobody: every condition must be true, and null is not.
 
-create function private.turn_away(code text, detail json default '{}') returns void
+-- Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no
+-- request of its quota.
+create function private.refuse_admission(code text, detail json default '{}') returns void
 language plpgsql
 as $$
 begin
   raise exception using errcode = 'RULE0', message = code, detail = detail::text;
 end $$;
-comment on function private.turn_away(text, json) is
-  'Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request of its quota.';
 
+-- Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it. Only definers
+-- call it, as all of admission: there is no tenant yet.
 create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   client record;
@@ -24,23 +26,23 @@ begin
      and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
      and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   if not found then
-    perform private.turn_away('missing_or_invalid_token');
+    perform private.refuse_admission('missing_or_invalid_token');
   elsif demand ->> 'kind' is distinct from 'cpo' then
-    perform private.turn_away('wrong_kind');
+    perform private.refuse_admission('wrong_kind');
   elsif client.is_active is not true then
-    perform private.turn_away('client_not_linked');
+    perform private.refuse_admission('client_not_linked');
   elsif scope is not null and (scope = any (client.scopes) and credential -> 'scopes' ? scope) is not true then
-    perform private.turn_away('insufficient_scope', json_build_object('required_scope', scope));
+    perform private.refuse_admission('insufficient_scope', json_build_object('required_scope', scope));
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
     'subject', 'client:' || client.id);
 end $$;
-comment on function private.admit_cpo(jsonb, jsonb) is
-  'Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it. Definer, as all of admission: there is no tenant yet.';
 
+-- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and client both have it.
+-- Only definers call it, as all of admission.
 create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   if credential ->> 'kind' = 'personal_token' then
@@ -59,11 +61,11 @@ begin
        and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   end if;
 end $$;
-comment on function private.user_scopes(jsonb) is
-  'The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and client both have it. Definer, as all of admission.';
 
+-- Admits a personal token, or the access token of an application acting for a person. With partners:* it acts for the partner that the
+-- person manages. Only definers call it, as all of admission.
 create function private.admit_user(credential jsonb, demand jsonb) returns jsonb
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   person  record;
@@ -72,15 +74,15 @@ declare
 begin
   select * into person from private.user_scopes(credential);
   if person.user_id is null or not private.login_stands(person.user_id) then
-    perform private.turn_away('missing_or_invalid_token');
+    perform private.refuse_admission('missing_or_invalid_token');
   elsif (demand ->> 'kind' in ('user', 'partner')) is not true then
-    perform private.turn_away('wrong_kind');
+    perform private.refuse_admission('wrong_kind');
   elsif ((demand ->> 'scope') = any (person.scopes)) is not true then
-    perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+    perform private.refuse_admission('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif demand ->> 'kind' = 'partner' then
     partner := private.managed_partner(person.user_id);
     if partner is null then
-      perform private.turn_away('no_partner_linked');
+      perform private.refuse_admission('no_partner_linked');
     end if;
     -- manager_id says that a person asks, for whom customers are pseudonymised
     caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id, 'client_id', person.client_id);
@@ -93,9 +95,9 @@ begin
     'subject', 'user:' || person.user_id || coalesce(':' || person.client_id, ''),
     'token_hash', credential -> 'token_hash');
 end $$;
-comment on function private.admit_user(jsonb, jsonb) is
-  'Admits a personal token, or the access token of an application acting for a person. With partners:* it acts for the partner that the person manages. Definer, as all of admission.';
 
+-- Admits a person by a session of Supabase Auth, however it was shown. Session and login must still be valid. Called by definers of
+-- admission that verified the session.
 create function private.admit_signed_in(person uuid, session_id uuid, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -103,49 +105,38 @@ declare
   began constant timestamptz := private.signed_in_at(person, session_id);
 begin
   if began is null or not private.login_stands(person) then
-    perform private.turn_away('missing_or_invalid_token');
+    perform private.refuse_admission('missing_or_invalid_token');
   elsif demand ->> 'kind' is distinct from 'session' then
-    perform private.turn_away('wrong_kind');
+    perform private.refuse_admission('wrong_kind');
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
     'subject', 'user:' || person);
 end $$;
-comment on function private.admit_signed_in(uuid, uuid, jsonb) is
-  'Admits a person by a session of Supabase Auth, however it was shown. Session and login must still be valid. Called by definers of admission that verified the session.';
 
-create function private.admit_sign_in_session(credential jsonb, demand jsonb) returns jsonb
-language plpgsql security definer
-as $$
-begin
-  return private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
-end $$;
-comment on function private.admit_sign_in_session(jsonb, jsonb) is
-  'Admits a person signed in with Supabase Auth, its session JWT already verified: {user_id, session_id}. Signing out ends it at once. Definer, as all of admission.';
-
+-- Admits a partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it. Only definers call it, as all of
+-- admission.
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   holder record;
 begin
   select * into holder from private.key_holder(credential);
   if holder.partner_id is null then
-    perform private.turn_away('missing_or_invalid_token');
+    perform private.refuse_admission('missing_or_invalid_token');
   elsif (demand ->> 'kind' in ('partner', 'sandbox')) is not true then
-    perform private.turn_away('wrong_kind');
+    perform private.refuse_admission('wrong_kind');
   elsif (demand ->> 'key')::boolean is not true then
-    perform private.turn_away('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
+    perform private.refuse_admission('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
   elsif holder.partner_active is not true then
-    perform private.turn_away('no_partner_linked');
+    perform private.refuse_admission('no_partner_linked');
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'partner', 'partner_id', holder.partner_id),
     'subject', 'partner:' || holder.partner_id,
     'key_hash', credential -> 'key_hash');
 end $$;
-comment on function private.admit_partner_key(jsonb, jsonb) is
-  'Admits a partner API key: {key_hash, key_host, host}. Routes that need a managing person refuse it. Definer, as all of admission.';
 
 create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
@@ -156,7 +147,7 @@ declare
   credential constant jsonb := ticket -> 'credential';
   demand     constant jsonb := ticket -> 'demand';
   admitted   jsonb;
-  standing   record;
+  state      record;
   ignored    text;
 begin
   if ticket ->> 'host' is distinct from (select d.host from core.deployment d) then
@@ -166,27 +157,26 @@ begin
   case credential ->> 'kind'
     when 'cpo' then admitted := private.admit_cpo(credential, demand);
     when 'user', 'personal_token' then admitted := private.admit_user(credential, demand);
-    when 'session' then admitted := private.admit_sign_in_session(credential, demand);
+    when 'session' then admitted := private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
     when 'page_session' then admitted := private.admit_page_session(credential, demand);
     when 'partner_key' then admitted := private.admit_partner_key(credential, demand);
-    else perform private.turn_away('missing_or_invalid_token');
+    else perform private.refuse_admission('missing_or_invalid_token');
   end case;
   if ticket ->> 'tenant' <> admitted #>> '{caller,partner_id}' then
-    perform private.turn_away('tenant_changed');
+    perform private.refuse_admission('tenant_changed');
   end if;
   -- a look, so that who is over the limit is refused before the work; that the request fits is for charge() to decide
-  standing := private.standing(admitted ->> 'subject', demand ->> 'bucket');
-  if not standing.fits then
-    perform private.turn_away('too_many_requests', json_build_object('rate',
-      private.rate_json(demand ->> 'bucket', standing.quota, standing.window_seconds, standing.full_in, false)));
+  state := private.limit_state(admitted ->> 'subject', demand ->> 'bucket');
+  if not state.fits then
+    perform private.refuse_admission('too_many_requests', json_build_object('rate',
+      private.rate_json(demand ->> 'bucket', state.quota, state.window_seconds, state.full_in, false)));
   end if;
   ignored := set_config('app.admission', (admitted || jsonb_build_object(
-    'bucket', demand -> 'bucket', 'quota', standing.quota, 'window_seconds', standing.window_seconds))::text, true);
+    'bucket', demand -> 'bucket', 'quota', state.quota, 'window_seconds', state.window_seconds))::text, true);
   return admitted -> 'caller';
 end $$;
 comment on function private.admit(jsonb) is
   'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}. Checks credential, kind, scope, partner and rate limit, and leaves in app.admission what charge() needs. wrong_kind is a valid credential of another kind; admit.ts has the refusal for it. tenant_changed is a credential of another partner than the request was made for. Definer, because there is no tenant yet.';
-grant execute on function private.admit(jsonb) to api_owner;
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
@@ -200,7 +190,6 @@ begin
 end $$;
 comment on function private.note_use(bytea, bytea) is
   'Notes when a partner key or a personal token was last used. Definer, because admission itself sets no tenant.';
-grant execute on function private.note_use(bytea, bytea) to api_owner;
 
 create function api.charge() returns json
 language plpgsql security definer
@@ -220,7 +209,7 @@ begin
   -- the last lock of all: who holds a limit's row waits for nothing more, so that nobody waits for each other
   rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int, (admitted ->> 'window_seconds')::int);
   if not (rate ->> 'allowed')::boolean then
-    perform private.turn_away('too_many_requests', json_build_object('rate', rate));
+    perform private.refuse_admission('too_many_requests', json_build_object('rate', rate));
   end if;
   return json_build_object('caller', admitted -> 'caller', 'rate', rate);
 end $$;

@@ -33,9 +33,7 @@ declare
      -- the others count addresses, links and people
      where not of_a_client or l.bucket = 'token' or l.bucket like 'cpo\_%' order by l.bucket);
 begin
-  if bucket is null or not bucket = any (buckets) then
-    perform private.refuse('unknown_bucket', json_build_object('bucket', bucket, 'buckets', buckets));
-  end if;
+  perform private.refuse_if('unknown_bucket', bucket is null or not bucket = any (buckets), json_build_object('bucket', bucket, 'buckets', buckets));
 end $$;
 
 create function ops.rate_limit_set(input jsonb) returns json
@@ -49,20 +47,16 @@ declare
 begin
   perform private.act_as_operator(input), private.bucket_named(named, input ->> 'client' is not null);
   -- beyond a million the time between two requests comes near the clock's microsecond
-  if wanted is null or wanted not between 1 and 1000000 or wanted <> trunc(wanted) then
-    perform private.refuse('invalid_quota');
-  end if;
+  perform private.refuse_if('invalid_quota', wanted is null or wanted not between 1 and 1000000 or wanted <> trunc(wanted));
   if input ->> 'client' is null then
     update core.rate_limits l set quota = wanted where l.bucket = named and l.quota <> wanted;
   else
-    client := (private.client_named(input ->> 'client')).id;
+    client := (private.client_named(input)).id;
     insert into core.rate_limit_overrides as o (subject, bucket, quota) values ('client:' || client, named, wanted)
     on conflict on constraint rate_limit_overrides_pkey do update set quota = excluded.quota where o.quota <> excluded.quota;
   end if;
   changed := found;
-  if changed then
-    perform private.audit('rate_limit.set', client, jsonb_build_object('bucket', named, 'quota', wanted));
-  end if;
+  perform private.audit('rate_limit.set', client, jsonb_build_object('bucket', named, 'quota', wanted)) where changed;
   return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
 end $$;
 comment on function ops.rate_limit_set(jsonb) is
@@ -77,12 +71,10 @@ declare
   changed boolean;
 begin
   perform private.act_as_operator(input), private.bucket_named(named, true);
-  client := (private.client_named(input ->> 'client')).id;
+  client := (private.client_named(input)).id;
   delete from core.rate_limit_overrides o where o.subject = 'client:' || client and o.bucket = named;
   changed := found;
-  if changed then
-    perform private.audit('rate_limit.reset', client, jsonb_build_object('bucket', named));
-  end if;
+  perform private.audit('rate_limit.reset', client, jsonb_build_object('bucket', named)) where changed;
   return json_build_object('changed', changed, 'rate_limit', private.rate_limit_row(named, client));
 end $$;
 comment on function ops.rate_limit_reset(jsonb) is 'Puts a client back to the bucket''s own quota: {bucket, client} to {changed, rate_limit}.';

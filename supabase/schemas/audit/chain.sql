@@ -2,11 +2,10 @@
 -- the link before it. Each tenant and log has its own chain. Writers do not wait for the chain and write nothing for it: a job follows what
 -- was committed. Statistics know nothing of rows that new, so the job looks up by key, row by row.
 
+-- The hash of a seal: over the hash of the last seal, the day, and where the chains ended.
 create function private.seal_hash(day date, heads jsonb, before bytea) returns bytea
 language sql immutable
 as $$ select sha256(coalesce(before, '') || convert_to(jsonb_build_array(day::text, heads)::text, 'UTF8')) $$;
-comment on function private.seal_hash(date, jsonb, bytea) is
-  'The hash of a seal: over the hash of the last seal, the day, and where the chains ended.';
 
 create function private.open_chains() returns void
 language sql
@@ -21,6 +20,7 @@ as $$
   on conflict on constraint audit_chains_pkey do nothing
 $$;
 
+-- Adds links for committed rows of a log, at most size, and returns how many. Skips a chain that another job holds.
 create function private.chain_rows(partner uuid, of_log text, size int) returns int
 language plpgsql
 as $$
@@ -86,9 +86,8 @@ begin
    where c.partner_id = partner and c.log = of_log;
   return cardinality(hashes);
 end $$;
-comment on function private.chain_rows(uuid, text, int) is
-  'Adds links for committed rows of a log, at most size, and returns how many. Skips a chain that another job holds.';
 
+-- Seals the chains once a day, for the day that is over.
 create function private.seal_chains() returns void
 language plpgsql
 as $$
@@ -112,7 +111,6 @@ begin
    where grown is not null
   on conflict on constraint audit_seals_pkey do nothing;
 end $$;
-comment on function private.seal_chains() is 'Seals the chains once a day, for the day that is over.';
 
 create function private.chain_audit(size int) returns json
 language plpgsql security definer
@@ -143,7 +141,6 @@ begin
 end $$;
 comment on function private.chain_audit(int) is
   'Adds links for committed rows of the audit log and the ledger, at most size: {chained, more, sealed}. Definer, because nobody else may write links, and chains are of all tenants.';
-grant execute on function private.chain_audit(int) to api_owner;
 
 create function api.chain_audit(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- The audit log: who did what, in the same transaction as the change.
 
+-- Appends to the audit log in the same transaction as the change. details has the person who acts for a partner, as manager_id.
 create function private.audit(action text, subject uuid default null, details jsonb default '{}') returns void
 language plpgsql
 as $$
@@ -12,5 +13,3 @@ begin
     case when private.manager_id() is null then details else details || jsonb_build_object('manager_id', private.manager_id()) end,
     nullif(current_setting('app.request_id', true), ''));
 end $$;
-comment on function private.audit(text, uuid, jsonb) is
-  'Appends to the audit log in the same transaction as the change. details has the person who acts for a partner, as manager_id.';

@@ -1,28 +1,17 @@
 -- The operator on the audit log: verify.
 
-create function private.fault_row(fault private.audit_fault) returns json
-language sql stable
-as $$
-  select case when fault.fault is not null then json_build_object(
-    'fault', fault.fault, 'position', fault.position, 'row', fault.row_id, 'at', private.iso(fault.at), 'what', fault.what) end
-$$;
-
 create function ops.audit_chains(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-declare
-  partner constant uuid := private.chosen_partner(input);
-begin
-  return (
-    -- of a tenant that was made just now, or whose chains are gone, there is none yet
-    select json_build_object('chains', coalesce(json_agg(json_build_object(
-             'partner_id', p.id, 'partner_slug', p.slug, 'log', l.log, 'links', coalesce(c.position - c.checkpoint_position, 0),
-             'first', c.checkpoint_position + 1, 'position', coalesce(c.position, 0), 'hash', encode(c.hash, 'hex')) order by p.slug, l.log), '[]'))
-      from core.partners p
-     cross join (values ('audit'), ('ledger')) l (log)
-      left join core.audit_chains c on c.partner_id = p.id and c.log = l.log
-     where partner is null or p.id = partner);
-end $$;
+  -- of a tenant that was made just now, or whose chains are gone, there is none yet
+  select json_build_object('chains', coalesce(json_agg(json_build_object(
+           'partner_id', p.id, 'partner_slug', p.slug, 'log', l.log, 'links', coalesce(c.position - c.checkpoint_position, 0),
+           'first', c.checkpoint_position + 1, 'position', coalesce(c.position, 0), 'hash', encode(c.hash, 'hex')) order by p.slug, l.log), '[]'))
+    from private.chosen_partner(input) as chosen (id)
+    join core.partners p on chosen.id is null or p.id = chosen.id
+   cross join (values ('audit'), ('ledger')) l (log)
+    left join core.audit_chains c on c.partner_id = p.id and c.log = l.log
+$$;
 comment on function ops.audit_chains(jsonb) is 'The chains of the audit log and of the ledger, of one partner or of all: {partner?} to {chains}.';
 
 create function ops.audit_verify_part(input jsonb) returns json
@@ -31,7 +20,7 @@ as $$
 declare
   chain core.audit_chains;
   part  record;
-  rest  private.audit_fault;
+  fault private.audit_fault;
 begin
   select * into chain from core.audit_chains c where c.partner_id = (input ->> 'partner_id')::uuid and c.log = input ->> 'log';
   if not found then
@@ -43,12 +32,14 @@ begin
     chain.checkpoint_position := 0;
   end if;
   part := private.verify_links(chain, (input ->> 'after')::bigint, (input ->> 'size')::int, decode(input ->> 'expect', 'hex'));
-  if part.links < (input ->> 'size')::int and (part.first_fault).fault is null then
-    rest := private.verify_rest(chain);
+  fault := part.first_fault;
+  if part.links < (input ->> 'size')::int and fault.fault is null then
+    fault := private.verify_rest(chain);
   end if;
   return json_build_object(
     'last', part.last, 'links', part.links, 'is_there', part.is_there, 'done', part.links < (input ->> 'size')::int,
-    'fault', private.fault_row(case when (part.first_fault).fault is null then rest else part.first_fault end));
+    'fault', case when fault.fault is not null then json_build_object(
+      'fault', fault.fault, 'position', fault.position, 'row', fault.row_id, 'at', private.iso(fault.at), 'what', fault.what) end);
 end $$;
 comment on function ops.audit_verify_part(jsonb) is
   'Walks a part of a chain: {partner_id, log, after, size, expect?} to {last, links, is_there, done, fault or null}. The last part also looks for rows without a link.';

@@ -4,11 +4,9 @@ create function ops.evidence_open(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  booking core.bookings;
   csv     text;
+  booking constant core.bookings := private.submitted_booking_named(input);
 begin
-  perform private.act_as_operator(input);
-  booking := private.submitted_booking_named(input);
   csv := private.export_csv(booking);
   perform private.audit('booking.evidence_shown', booking.id);
   return json_build_object(
@@ -21,58 +19,43 @@ end $$;
 comment on function ops.evidence_open(jsonb) is
   'The head of a booking''s evidence: {booking, partner?} to {booking_id, partner_id, …, rows, export_sha256, csv}. It names people, so it leaves an audit row.';
 
-create function private.evidence_rows(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
+-- A page of one part of a booking's evidence, by the key of its lines.
+create function private.evidence_lines(booking core.bookings, part text, after uuid, size int) returns table (key uuid, line json)
 language sql stable
 as $$
   select r.id, to_json(j)
     from (select * from core.booking_rows r
-           where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.id > after order by r.id limit size) r
+           where part = 'rows' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.id > after order by r.id limit size) r
     left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
    cross join lateral (
      select r.id as row_id, r.account_id, r.connection_id, r.ean_code, to_char(r.period, 'YYYY-MM') as period, r.status, r.kwh, r.session_count, r.source,
             r.ere_per_kwh, r.delivery_id, r.signatory, r.postal_code, r.house_number, r.house_number_addition, r.street, r.city,
             r.mandate_id, r.fee_pct, r.partner_share_pct, r.charger_brand, r.charger_model, r.charger_serial, r.flags,
             c.accepted_kwh, c.ere, c.reason) j
-$$;
-
-create function private.evidence_mandates(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
-language sql stable
-as $$
+  union all
   select m.id, json_build_object(
            'mandate_id', m.id, 'connection_id', m.connection_id, 'status', m.status, 'valid_from', m.valid_from, 'valid_until', m.valid_until,
            'signed_at', private.iso(m.signed_at), 'signed_name', m.signed_name, 'code_confirmed', m.code_confirmed, 'code_sent_to', m.code_sent_to,
            'address', m.address, 'user_agent', m.user_agent, 'ended_at', private.iso(m.ended_at), 'ended_reason', m.ended_reason,
            'document', m.document, 'document_sha256', m.document_sha256, 'pdf_sha256', d.sha256)
     from (select distinct r.mandate_id from core.booking_rows r
-           where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.mandate_id > after order by r.mandate_id limit size) k
+           where part = 'mandates' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.mandate_id > after order by r.mandate_id limit size) k
     join core.mandates m on m.partner_id = booking.partner_id and m.id = k.mandate_id
     left join core.documents d on d.partner_id = m.partner_id and d.mandate_id = m.id
-$$;
-
-create function private.evidence_pdfs(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
-language sql stable
-as $$
+  union all
   -- of one that is not rendered yet there is a line too, without a document
   select k.mandate_id, json_build_object('mandate_id', k.mandate_id, 'sha256', d.sha256, 'pdf', translate(encode(d.pdf, 'base64'), e'\n', ''))
     from (select distinct r.mandate_id from core.booking_rows r
-           where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.mandate_id > after order by r.mandate_id limit size) k
+           where part = 'pdfs' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.mandate_id > after order by r.mandate_id limit size) k
     left join core.documents d on d.partner_id = booking.partner_id and d.mandate_id = k.mandate_id
-$$;
-
-create function private.evidence_deliveries(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
-language sql stable
-as $$
+  union all
   select d.id, json_build_object(
            'delivery_id', d.id, 'connection_id', d.connection_id, 'client_id', d.client_id, 'request_id', d.request_id,
            'received_at', private.iso(d.received_at), 'body', d.body, 'body_sha256', d.body_sha256)
     from (select distinct r.delivery_id from core.booking_rows r
-           where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.delivery_id > after order by r.delivery_id limit size) k
+           where part = 'deliveries' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.delivery_id > after order by r.delivery_id limit size) k
     join core.deliveries d on d.partner_id = booking.partner_id and d.id = k.delivery_id
-$$;
-
-create function private.evidence_connections(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
-language sql stable
-as $$
+  union all
   select k.connection_id, json_build_object(
            'connection_id', k.connection_id,
            'chargers', (select coalesce(json_agg(json_build_object(
@@ -97,12 +80,8 @@ as $$
              where s.partner_id = booking.partner_id and s.connection_id = k.connection_id
                and s.month >= booking.quarter and s.month < booking.quarter + interval '3 months'))
     from (select distinct r.connection_id from core.booking_rows r
-           where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.connection_id > after order by r.connection_id limit size) k
-$$;
-
-create function private.evidence_audit(booking core.bookings, after uuid, size int) returns table (key uuid, line json)
-language sql stable
-as $$
+           where part = 'connections' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.connection_id > after order by r.connection_id limit size) k
+  union all
   select k.subject, json_build_object(
            'subject', k.subject,
            'rows', (select coalesce(json_agg(json_build_object(
@@ -114,7 +93,7 @@ as $$
              where a.subject_id = k.subject and a.partner_id = booking.partner_id and a.action <> 'booking.evidence_shown'))
     from (select distinct s.subject
             from core.booking_rows r cross join lateral (values (r.booking_id), (r.account_id), (r.connection_id), (r.mandate_id)) s (subject)
-           where r.partner_id = booking.partner_id and r.booking_id = booking.id and s.subject > after order by s.subject limit size) k
+           where part = 'audit' and r.partner_id = booking.partner_id and r.booking_id = booking.id and s.subject > after order by s.subject limit size) k
 $$;
 
 create function ops.evidence_page(input jsonb) returns json
@@ -124,15 +103,10 @@ declare
   booking core.bookings;
   after   constant uuid := coalesce((input ->> 'after')::uuid, '00000000-0000-0000-0000-000000000000');
   size    constant int := (input ->> 'size')::int;
-  page    json;
 begin
   select * into booking from core.bookings b where b.partner_id = (input ->> 'partner_id')::uuid and b.id = (input ->> 'booking_id')::uuid;
-  execute format('select json_build_object(''lines'', coalesce(json_agg(p.line order by p.key), ''[]''), ''last'', max(p.key::text)) from private.%I($1, $2, $3) p',
-                 case input ->> 'part' when 'rows' then 'evidence_rows' when 'mandates' then 'evidence_mandates' when 'pdfs' then 'evidence_pdfs'
-                                       when 'deliveries' then 'evidence_deliveries' when 'connections' then 'evidence_connections'
-                                       when 'audit' then 'evidence_audit' end)
-    into page using booking, after, size;
-  return page;
+  return (select json_build_object('lines', coalesce(json_agg(p.line order by p.key), '[]'), 'last', max(p.key::text))
+            from private.evidence_lines(booking, input ->> 'part', after, size) p);
 end $$;
 comment on function ops.evidence_page(jsonb) is
   'A page of a booking''s evidence: {partner_id, booking_id, part, after?, size} to {lines, last}. part is rows, mandates, pdfs, deliveries, connections or audit. Send last as after for the next page; an empty page has null.';

@@ -1,24 +1,23 @@
 -- The operator on one account: its story in order, from its creation to its payments.
 
-create function private.account_meant(named text) returns core.accounts
+-- private.account_named, where {account} may also be an EAN, also a former one, or the e-mail address of signatory or login.
+create function private.account_meant(input jsonb) returns core.accounts
 language plpgsql
 as $$
 declare
-  candidates uuid[] := array(
+  named      constant text := input ->> 'account';
+  candidates constant uuid[] := array(
     select c.account_id from private.connections_named(regexp_replace(named, '[ .]', '', 'g')) c where named ~ '^[0-9 .]{18,}$'
     union
     select s.account_id from core.signatories s where s.email = lower(btrim(named))
     union
     select a.id from auth.users u join core.accounts a on a.user_id = u.id where u.email = lower(btrim(named)));
 begin
-  if cardinality(candidates) > 1 then
-    perform private.refuse('account_several', json_build_object('account', named, 'accounts', candidates));
-  end if;
-  return private.account_named(coalesce(candidates[1]::text, named));
+  perform private.refuse_if('account_several', cardinality(candidates) > 1, json_build_object('account', named, 'accounts', candidates));
+  return private.account_named(input || jsonb_build_object('account', coalesce(candidates[1]::text, named)));
 end $$;
-comment on function private.account_meant(text) is
-  'The account with this id, cpo_external_ref, EAN (also a former one), or e-mail address of signatory or login.';
 
+-- Everything that happened to an account and is still kept.
 create function private.account_events(account core.accounts)
 returns table (at timestamptz, what text, by text, period text, kwh numeric, ere numeric, eur numeric, note text)
 language sql stable
@@ -84,16 +83,13 @@ as $$
                               (l.failed_at, 'payment failed', null, l.failed_reason), (b.cancelled_at, 'payment cancelled', b.cancelled_by, b.cancelled_reason)) e (at, what, by, note)
    where l.partner_id = account.partner_id and l.account_id = account.id and e.at is not null
 $$;
-comment on function private.account_events(core.accounts) is 'Everything that happened to an account and is still kept.';
 
 create function ops.audit_story(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  account core.accounts;
+  account constant core.accounts := private.account_meant(input);
 begin
-  perform private.act_as_operator(input);
-  account := private.account_meant(input ->> 'account');
   perform private.audit('account.story_shown', account.id);
   return (
     select json_build_object(

@@ -1,5 +1,6 @@
 -- Whether the audit log and the ledger still match their chains. Each function names the first mismatch, and reads in one snapshot.
 
+-- Walks size links of a chain after a position. Returns the last, how many, whether one has the expected hash, and the first fault.
 create function private.verify_links(chain core.audit_chains, after bigint, size int, expected bytea,
                                      out last bigint, out links int, out is_there boolean, out first_fault private.audit_fault)
 language plpgsql stable
@@ -31,9 +32,8 @@ begin
    where j.fault is not null
    order by j.position limit 1;
 end $$;
-comment on function private.verify_links(core.audit_chains, bigint, int, bytea) is
-  'Walks size links of a chain after a position. Returns the last, how many, whether one has the expected hash, and the first fault.';
 
+-- What a walk along the links misses: links cut off at the end, and the first row without a link.
 create function private.verify_rest(chain core.audit_chains) returns private.audit_fault
 language plpgsql stable
 as $$
@@ -56,5 +56,3 @@ begin
    order by v.row_id limit 1;
   return found;
 end $$;
-comment on function private.verify_rest(core.audit_chains) is
-  'What a walk along the links misses: links cut off at the end, and the first row without a link.';

@@ -1,8 +1,9 @@
 -- What the register grants for a booking, by row and in total, and how that is taken back.
 
+-- The register's lines, [{line?, row_id, accepted_kwh, reason?}], each read on its own. problem is null if the row can be credited, or is
+-- already. kWh, three decimals.
 create function private.read_credit_lines(booking core.bookings, lines jsonb) returns setof private.credit_line
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
@@ -25,12 +26,10 @@ begin
     left join lateral (
       select * from core.credits c where c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c on true;
 end $$;
-comment on function private.read_credit_lines(core.bookings, jsonb) is
-  'The register''s lines, [{line?, row_id, accepted_kwh, reason?}], each read on its own. problem is null if the row can be credited, or is already. kWh, three decimals.';
 
+-- Stores what the register granted for the rows that wait, and marks them and their months. Returns what it stored.
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   credited private.credited_row[];
@@ -53,12 +52,11 @@ begin
    where d.partner_id = tenant and d.connection_id = c.connection_id and d.period = c.period;
   return credited;
 end $$;
-comment on function private.write_credits(uuid, private.credit_line[]) is
-  'Stores what the register granted for the rows that wait, and marks them and their months. Returns what it stored.';
 
+-- Credits the rows that wait, leaves credited rows alone, and returns how many it credited. No accepted kWh is a rejection. If fewer than
+-- submitted are accepted, the rest is written off.
 create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   credited private.credited_row[];
@@ -82,9 +80,9 @@ begin
           private.emit_months(booking.partner_id, 'account.months_rejected', array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
   return cardinality(credited);
 end $$;
-comment on function private.credit_rows(core.bookings, private.credit_line[]) is
-  'Credits the rows that wait, leaves credited rows alone, and returns how many it credited. No accepted kWh is a rejection. If fewer than submitted are accepted, the rest is written off.';
 
+-- If the register granted another total than the rows add up to, the difference has its own ledger account. So the ledger has what the
+-- register granted.
 create function private.settle_difference(booking core.bookings) returns void
 language plpgsql
 as $$
@@ -103,9 +101,8 @@ begin
       else row(cause, 'ERE', -missing, 'difference', booking.id, 'register', booking.id)::private.posting end]);
   end if;
 end $$;
-comment on function private.settle_difference(core.bookings) is
-  'If the register granted another total than the rows add up to, the difference has its own ledger account. So the ledger has what the register granted.';
 
+-- Credits rows of a locked booking, and stores the total that the register granted, if given. Returns how many rows.
 create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
 language plpgsql
 as $$
@@ -127,9 +124,9 @@ begin
   end if;
   return credited;
 end $$;
-comment on function private.credit_booking(core.bookings, private.credit_line[], numeric) is
-  'Credits rows of a locked booking, and stores the total that the register granted, if given. Returns how many rows.';
 
+-- Takes back what the register granted or rejected for a row, whose booking is locked. The row can be credited again. False: the row has no
+-- credit. Refused while its ERE are sold, or if its month was delivered again after a rejection.
 create function private.reverse_credit(line core.booking_rows, reason text) returns boolean
 language plpgsql
 as $$
@@ -167,5 +164,3 @@ begin
   perform private.emit_months(line.partner_id, 'account.months_locked', array[line.id]);
   return true;
 end $$;
-comment on function private.reverse_credit(core.booking_rows, text) is
-  'Takes back what the register granted or rejected for a row, whose booking is locked. The row can be credited again. False: the row has no credit. Refused while its ERE are sold, or if its month was delivered again after a rejection.';

@@ -1,26 +1,27 @@
 -- Which months a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
 
+-- The three months of a quarter, and the hours of each in the Netherlands.
 create function private.months_of(quarter date) returns table (period date, hours numeric)
 language sql immutable
 as $$
   select m::date, extract(epoch from (m + interval '1 month') at time zone 'Europe/Amsterdam' - m at time zone 'Europe/Amsterdam') / 3600
     from generate_series(quarter::timestamp, quarter + interval '2 months', interval '1 month') m
 $$;
-comment on function private.months_of(date) is 'The three months of a quarter, and the hours of each in the Netherlands.';
 
+-- Whether the kWh of an EAN in a month are in a booking of any tenant. Only definers call it, because it looks across tenants.
 create function private.ean_booked(ean text, month date) returns boolean
-language plpgsql stable security definer
-set plan_cache_mode = 'auto' set enable_seqscan = off
+language plpgsql stable
+set enable_seqscan = off
 as $$
 begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
 end $$;
-comment on function private.ean_booked(text, date) is
-  'Whether the kWh of an EAN in a month are in a booking of any tenant. Definer, because it looks across tenants.';
 
+-- Whether another connection with this EAN, of any tenant, has a delivered total of the month. Only definers call it, because it looks
+-- across tenants.
 create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
-language plpgsql stable security definer
-set plan_cache_mode = 'auto' set enable_seqscan = off
+language plpgsql stable
+set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -30,11 +31,11 @@ begin
      where (c.ean_code = ean and c.status = 'active' and c.ean_exclusive or c.ean_code = ean and c.status = 'archived' and c.ean_exclusive)
        and c.id <> except_connection);
 end $$;
-comment on function private.ean_delivered(text, date, uuid) is
-  'Whether another connection with this EAN, of any tenant, has a delivered total of the month. Definer, because it looks across tenants.';
 
+-- Whether any tenant booked kWh of a year, by its factor, or the register ever credited or rejected some. Only definers call it, because it
+-- looks across tenants.
 create function private.year_is_booked(year int) returns boolean
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   return exists (
@@ -44,12 +45,15 @@ begin
        -- also where all of it was rejected, or taken back, since
        and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id)));
 end $$;
-comment on function private.year_is_booked(int) is
-  'Whether any tenant booked kWh of a year, by its factor, or the register ever credited or rejected some. Definer, because it looks across tenants.';
 
+-- Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is null
+-- if a booking takes the month in. Else it is the first that holds of already_booked, month_not_over, year_closed, no_mandate,
+-- outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags name
+-- what is implausible and exclude nothing. beyond_power: more kWh than the power of its chargers allows. above_average: more than five
+-- times the average of the twelve months before. too_many_sessions: more sessions than hours. repeated_total: the same total for the third
+-- month running. no_sessions: kWh without a session.
 create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   today  constant date := private.today();
@@ -110,5 +114,3 @@ begin
        where s.partner_id = tenant and s.connection_id = c.id and s.status <> 'declined'
        order by k.covers desc, s.signed_at desc, s.id limit 1) s on true;
 end $$;
-comment on function private.judge_quarter(uuid, date, uuid[], uuid[]) is
-  'Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is null if a booking takes the month in. Else it is the first that holds of already_booked, month_not_over, year_closed, no_mandate, outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags name what is implausible and exclude nothing. beyond_power: more kWh than the power of its chargers allows. above_average: more than five times the average of the twelve months before. too_many_sessions: more sessions than hours. repeated_total: the same total for the third month running. no_sessions: kWh without a session.';

@@ -1,5 +1,6 @@
 -- The operator on bookings: preview, open, submit, withdraw, list.
 
+-- The first day of a quarter written 2026-Q2; its year must have a factor.
 create function private.read_quarter(value text) returns date
 language plpgsql
 as $$
@@ -9,15 +10,13 @@ begin
   if value ~ '^20[0-9]{2}-Q[1-4]$' then
     quarter := make_date(left(value, 4)::int, right(value, 1)::int * 3 - 2, 1);
   end if;
-  if quarter is null or quarter < private.first_delivery_month() then
-    perform private.refuse('invalid_quarter');
-  elsif not exists (select from core.ere_factors f where f.delivery_year = extract(year from quarter)) then
-    perform private.refuse('factor_missing', json_build_object('delivery_year', extract(year from quarter)));
-  end if;
+  perform private.refuse_if('invalid_quarter', quarter is null or quarter < private.first_delivery_month());
+  perform private.refuse_if('factor_missing', not exists (select from core.ere_factors f where f.delivery_year = extract(year from quarter)),
+    json_build_object('delivery_year', extract(year from quarter)));
   return quarter;
 end $$;
-comment on function private.read_quarter(text) is 'The first day of a quarter written 2026-Q2; its year must have a factor.';
 
+-- Bookings with this booking id, run id or quarter, or all if none is named. Of one partner or of all.
 create function private.bookings_named(named text, partner uuid) returns setof core.bookings
 language sql stable
 as $$
@@ -25,9 +24,9 @@ as $$
    where b.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
      and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named) or private.quarter_name(b.quarter) = named)
 $$;
-comment on function private.bookings_named(text, uuid) is
-  'Bookings with this booking id, run id or quarter, or all if none is named. Of one partner or of all.';
 
+-- private.act_as_operator, and the one booking that {booking, partner?} names: by its id, or by a run or quarter that has one. It is
+-- locked, and its partner becomes the tenant of the transaction.
 create function private.booking_named(input jsonb) returns core.bookings
 language plpgsql
 as $$
@@ -37,17 +36,14 @@ declare
     select b from private.bookings_named(coalesce(named, ''), private.chosen_partner(input)) b
      where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
 begin
-  if cardinality(candidates) = 0 then
-    perform private.refuse('booking_not_found', json_build_object('booking', named));
-  elsif cardinality(candidates) > 1 then
-    perform private.refuse('booking_ambiguous', json_build_object('booking', named));
-  end if;
+  perform private.act_as_operator(input);
+  perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
+  perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1, json_build_object('booking', named));
   perform private.act_for_partner((candidates[1]).partner_id);
   return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
 end $$;
-comment on function private.booking_named(jsonb) is
-  'The one booking that {booking, partner?} names: by its id, or by a run or quarter that has one. It is locked, and its partner becomes the tenant of the transaction.';
 
+-- A booking as the operator sees it, with the state of its rows.
 create function private.booking_row(booking core.bookings) returns json
 language sql stable
 as $$
@@ -71,7 +67,6 @@ as $$
                   select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null offset 0) a
                where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
 $$;
-comment on function private.booking_row(core.bookings) is 'A booking as the operator sees it, with the state of its rows.';
 
 create function private.booking_answer(booking core.bookings, changed boolean) returns json
 language sql stable
@@ -86,9 +81,8 @@ as $$
 declare
   partner constant uuid := private.chosen_partner(input);
 begin
-  if input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner)) then
-    perform private.refuse('booking_not_found', json_build_object('booking', input ->> 'booking'));
-  end if;
+  perform private.refuse_if('booking_not_found', input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner)),
+    json_build_object('booking', input ->> 'booking'));
   return (
     select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug, b.number desc), '[]'))
       from (select * from private.bookings_named(input ->> 'booking', partner)
@@ -111,9 +105,7 @@ declare
 begin
   perform private.act_as_operator(input);
   wanted := private.read_quarter(input ->> 'quarter');
-  if wanted > private.today() then
-    perform private.refuse('quarter_not_begun', json_build_object('quarter', input ->> 'quarter'));
-  end if;
+  perform private.refuse_if('quarter_not_begun', wanted > private.today(), json_build_object('quarter', input ->> 'quarter'));
   -- whoever has something that could be booked, and whoever has a booking open already
   chosen := array(
     select p.id from core.partners p
@@ -138,16 +130,12 @@ create function ops.booking_submit(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  booking core.bookings;
   taken   int;
+  booking constant core.bookings := private.booking_named(input);
 begin
-  perform private.act_as_operator(input);
-  booking := private.booking_named(input);
-  if booking.status = 'withdrawn' then
-    perform private.refuse('booking_withdrawn', json_build_object('booking', booking.id));
-  elsif (booking.quarter + interval '3 months')::date > private.today() then
-    perform private.refuse('quarter_not_over', json_build_object('quarter', private.quarter_name(booking.quarter)));
-  end if;
+  perform private.refuse_if('booking_withdrawn', booking.status = 'withdrawn', json_build_object('booking', booking.id));
+  perform private.refuse_if('quarter_not_over', (booking.quarter + interval '3 months')::date > private.today(),
+    json_build_object('quarter', private.quarter_name(booking.quarter)));
   taken := private.submit_booking(booking.partner_id, booking.id);
   return private.booking_answer(booking, coalesce(taken, 0) > 0);
 end $$;
@@ -159,11 +147,9 @@ language plpgsql security definer
 as $$
 declare
   reason  constant text := case when input ->> 'reason' is not null then private.operator_reason(input ->> 'reason') end;
-  booking core.bookings;
+  booking constant core.bookings := private.booking_named(input);
   changed boolean;
 begin
-  perform private.act_as_operator(input);
-  booking := private.booking_named(input);
   changed := private.withdraw_booking(booking.partner_id, booking.id, reason);
   return private.booking_answer(booking, changed);
 end $$;

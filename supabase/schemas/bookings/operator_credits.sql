@@ -1,18 +1,18 @@
 -- The operator and the register: the file for it, and what it granted.
 
+-- The one submitted booking that is meant, as private.booking_named.
 create function private.submitted_booking_named(input jsonb) returns core.bookings
 language plpgsql
 as $$
 declare
   booking constant core.bookings := private.booking_named(input);
 begin
-  if booking.status <> 'submitted' then
-    perform private.refuse('booking_not_submitted', json_build_object('booking', booking.id, 'status', booking.status));
-  end if;
+  perform private.refuse_if('booking_not_submitted', booking.status <> 'submitted',
+    json_build_object('booking', booking.id, 'status', booking.status));
   return booking;
 end $$;
-comment on function private.submitted_booking_named(jsonb) is 'The one submitted booking that is meant, as private.booking_named.';
 
+-- The file for the register: every row as submitted, whatever happened to it since. The same booking gives the same text.
 create function private.export_csv(booking core.bookings) returns text
 language sql stable
 as $$
@@ -27,19 +27,15 @@ as $$
               order by r.ean_code, r.period, r.id)
     from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id
 $$;
-comment on function private.export_csv(core.bookings) is
-  'The file for the register: every row as submitted, whatever happened to it since. The same booking gives the same text.';
 
 create function ops.booking_export(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  booking core.bookings;
   csv     text;
   hash    text;
+  booking constant core.bookings := private.submitted_booking_named(input);
 begin
-  perform private.act_as_operator(input);
-  booking := private.submitted_booking_named(input);
   csv := private.export_csv(booking);
   hash := encode(sha256(convert_to(csv, 'UTF8')), 'hex');
   if booking.export_sha256 <> hash then
@@ -58,14 +54,12 @@ create function ops.booking_credit(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  booking  core.bookings;
   lines    private.credit_line[];
   wrong    private.credit_line;
   granted  constant numeric := private.as_decimal(input ->> 'granted', 6);
   credited int;
+  booking  constant core.bookings := private.submitted_booking_named(input);
 begin
-  perform private.act_as_operator(input);
-  booking := private.submitted_booking_named(input);
   if input ? 'granted' and granted is null then
     perform private.refuse('invalid_ere');
   elsif input ? 'rows' then
@@ -97,9 +91,7 @@ begin
   perform private.act_as_operator(input);
   select * into line from core.booking_rows r
    where r.partner_id = any (array(select p.id from core.partners p)) and r.id = private.as_uuid(input ->> 'row');
-  if not found then
-    perform private.refuse('row_not_found', json_build_object('row', input ->> 'row'));
-  end if;
+  perform private.refuse_if('row_not_found', not found, json_build_object('row', input ->> 'row'));
   perform private.act_for_partner(line.partner_id);
   booking := private.lock_booking(line.partner_id, line.booking_id);
   select * into line from core.booking_rows r where r.partner_id = line.partner_id and r.id = line.id;

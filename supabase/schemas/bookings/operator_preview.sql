@@ -1,10 +1,11 @@
 -- The operator previews what a booking would take in.
 
+-- What bookings of a quarter would take in now, and why they leave the rest out. Also sessions that came after their month was locked,
+-- which are in no booking. kWh; ERE exact.
 create function private.preview_quarter(quarter date, partner uuid)
 returns table (slug text, taken boolean, reason text, flags text[], account_id uuid, connection_id uuid, ean_code text, period date,
                kwh numeric, session_count int, source text, ere numeric)
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
@@ -23,8 +24,6 @@ begin
      and (preview_quarter.partner is null or p.id = preview_quarter.partner)
    group by p.slug, c.account_id, c.id, c.ean_code, s.month;
 end $$;
-comment on function private.preview_quarter(date, uuid) is
-  'What bookings of a quarter would take in now, and why they leave the rest out. Also sessions that came after their month was locked, which are in no booking. kWh; ERE exact.';
 
 create function ops.booking_preview(input jsonb) returns json
 language plpgsql stable security definer

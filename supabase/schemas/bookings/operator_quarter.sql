@@ -1,5 +1,7 @@
 -- The operator on one quarter: where each partner stands, and which step comes next.
 
+-- Where a partner stands in a quarter, and the first step that waits for somebody. kWh are delivered, or submitted and not yet judged by
+-- the register. due_eur is what customers and partners get of the sales, without VAT; paid_eur what the bank paid of it.
 create function private.quarter_state(tenant core.partners, quarter date, spent uuid[]) returns json
 language sql stable
 as $$
@@ -70,8 +72,6 @@ as $$
            'credited_ere', c.ere, 'sold_ere', s.ere, 'gross_eur', s.gross, 'due_eur', s.due, 'paid_eur', p.paid, 'figures', f.published, 'next', n.step)
     from delivered d, credited c, sold s, paid p, figures f, next n
 $$;
-comment on function private.quarter_state(core.partners, date, uuid[]) is
-  'Where a partner stands in a quarter, and the first step that waits for somebody. kWh are delivered, or submitted and not yet judged by the register. due_eur is what customers and partners get of the sales, without VAT; paid_eur what the bank paid of it.';
 
 create function ops.quarter_show(input jsonb) returns json
 language plpgsql stable security definer
@@ -83,9 +83,8 @@ declare
   spent   uuid[];
 begin
   -- names of quarters sort as their days do
-  if named ~ '^20[0-9]{2}-Q[1-4]$' and named > private.quarter_name(date_trunc('quarter', private.today()::timestamp)::date) then
-    perform private.refuse('quarter_not_begun', json_build_object('quarter', named));
-  end if;
+  perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$' and named > private.quarter_name(date_trunc('quarter', private.today()::timestamp)::date),
+    json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   return (

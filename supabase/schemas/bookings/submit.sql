@@ -1,5 +1,6 @@
 -- Opening a booking, taking its months in, and withdrawing it.
 
+-- The open booking of a quarter. If there is none, opens the first, or one that supplements those submitted.
 create function private.open_booking(tenant uuid, quarter date, run uuid) returns core.bookings
 language plpgsql
 as $$
@@ -17,9 +18,8 @@ begin
   end if;
   return booking;
 end $$;
-comment on function private.open_booking(uuid, date, uuid) is
-  'The open booking of a quarter. If there is none, opens the first, or one that supplements those submitted.';
 
+-- A booking, its row locked: one transaction at a time changes it.
 create function private.lock_booking(tenant uuid, booking_id uuid) returns core.bookings
 language plpgsql
 as $$
@@ -29,8 +29,8 @@ begin
   select * into strict booking from core.bookings b where b.partner_id = tenant and b.id = booking_id for update;
   return booking;
 end $$;
-comment on function private.lock_booking(uuid, uuid) is 'A booking, its row locked: one transaction at a time changes it.';
 
+-- Until the transaction ends nobody else delivers, signs or corrects anything of these connections.
 create function private.lock_connections(tenant uuid, connections uuid[]) returns void
 language plpgsql
 as $$
@@ -38,12 +38,10 @@ begin
   -- in their order, as deliveries lock them, so that neither waits for the other
   perform from core.connections c where c.partner_id = tenant and c.id = any (connections) order by c.id for no key update;
 end $$;
-comment on function private.lock_connections(uuid, uuid[]) is
-  'Until the transaction ends nobody else delivers, signs or corrects anything of these connections.';
 
 create function private.claim_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
+set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   postings private.posting[];
@@ -98,6 +96,8 @@ end $$;
 comment on function private.claim_months(core.bookings, uuid[], uuid[]) is
   'Adds the bookable months of these locked connections to a booking, with the facts of now, and locks the months. Returns the postings. Only this function relies on the index over EAN and month of all tenants.';
 
+-- Takes in and locks every month that may be booked, of all accounts or those chosen, and returns how many. 0: there was none, and the
+-- booking stays open. Null: it is not open any more.
 create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
 language plpgsql
 as $$
@@ -130,12 +130,11 @@ begin
   perform private.emit_months(tenant, 'account.months_locked', array(select r.id from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id));
   return cardinality(postings);
 end $$;
-comment on function private.submit_booking(uuid, uuid, uuid[]) is
-  'Takes in and locks every month that may be booked, of all accounts or those chosen, and returns how many. 0: there was none, and the booking stays open. Null: it is not open any more.';
 
+-- Opens months again, as staged or outside_mandate, whichever holds now. Sessions that came meanwhile count. The connections are locked.
 create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 begin
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period)
@@ -143,9 +142,9 @@ begin
    where d.partner_id = tenant and d.connection_id = m.connection_id and d.period = m.month and d.locked;
   perform private.release_charging_sessions(connections, months);
 end $$;
-comment on function private.unlock_months(uuid, uuid[], date[]) is
-  'Opens months again, as staged or outside_mandate, whichever holds now. Sessions that came meanwhile count. The connections are locked.';
 
+-- Withdraws a booking before anything of it was credited: its months can be delivered and booked again. An exported booking needs a reason,
+-- because the register may have its file. False: it was withdrawn already.
 create function private.withdraw_booking(tenant uuid, booking_id uuid, reason text) returns boolean
 language plpgsql
 as $$
@@ -171,5 +170,3 @@ begin
   perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
   return true;
 end $$;
-comment on function private.withdraw_booking(uuid, uuid, text) is
-  'Withdraws a booking before anything of it was credited: its months can be delivered and booked again. An exported booking needs a reason, because the register may have its file. False: it was withdrawn already.';

@@ -104,7 +104,6 @@ create index booking_rows_delivery on core.booking_rows (partner_id, delivery_id
 -- serves: the rows of a booking
 create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
 select private.isolate('core.booking_rows', 'select');
-select private.keep_to_owner('core.booking_rows');
 
 create table core.credits (
   partner_id      uuid           not null,
@@ -130,7 +129,6 @@ create unique index credits_standing on core.credits (partner_id, row_id) where 
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);
 select private.isolate('core.credits', 'select');
-select private.keep_to_owner('core.credits');
 
 create type private.judged_month as (
   connection_id uuid,

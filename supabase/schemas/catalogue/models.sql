@@ -1,13 +1,14 @@
 -- The catalogue of charger models: brands, models, and the names under which chargers report themselves.
 
+-- A string of a BootNotification, normalized for the patterns.
 create function private.charger_key(reported text) returns text
 language sql immutable
 as $$
   -- collate "C" gives the same result on every deployment, whatever its locale; NFKC has already replaced the letters it does not know
   select trim(regexp_replace(lower(normalize(reported, nfkc) collate "C"), '\s+', ' ', 'g'))
 $$;
-comment on function private.charger_key(text) is 'A string of a BootNotification, normalized for the patterns.';
 
+-- A chargePointVendor, normalized for the aliases: without the legal form of the company.
 create function private.vendor_key(reported text) returns text
 language sql immutable
 as $$
@@ -15,18 +16,17 @@ as $$
     '[ ,]+(b\.?v\.?|n\.?v\.?|gmbh( ?&? ?co\.? ?kg)?|kg|ag|asa?|a/s|ab|oy|s\.?a\.?s?\.?|s\.?l\.?u?\.?|s\.?r\.?l\.?|s\.?p\.?a\.?|'
     'se|(co\.?,? ?)?ltd\.?|limited|inc\.?|corp\.?|llc|plc)$', '')
 $$;
-comment on function private.vendor_key(text) is 'A chargePointVendor, normalized for the aliases: without the legal form of the company.';
 
+-- Normalizes both sides of the catalogue search. Characters that the specification blanks in the search are blanked in names too, so that a
+-- whole name is found.
 create function private.catalog_search_key(words text) returns text
 language sql immutable
 as $$ select private.charger_key(translate(words, '%_,()', '     ')) $$;
-comment on function private.catalog_search_key(text) is
-  'Normalizes both sides of the catalogue search. Characters that the specification blanks in the search are blanked in names too, so that a whole name is found.';
 
+-- A catalog model as every answer shows it (§2).
 create function private.catalog_charger(entry core.charger_models) returns json
 language sql immutable
 as $$ select json_build_object('catalog_charger_id', entry.id, 'brand', entry.brand, 'model', entry.model) $$;
-comment on function private.catalog_charger(core.charger_models) is 'A catalog model as every answer shows it (§2).';
 
 create function api.list_catalog_chargers(caller jsonb, query jsonb) returns json
 language plpgsql security definer

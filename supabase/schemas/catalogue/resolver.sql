@@ -1,5 +1,7 @@
 -- The resolver finds the model for a charger's BootNotification. The API and every gateway use it.
 
+-- Which model a charger is, by its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways
+-- use it. Never raises; reads 120 characters of each.
 create function private.resolve_charger(vendor text, model text, meter_type text default null)
 returns private.charger_resolution
 language plpgsql stable
@@ -56,8 +58,6 @@ begin
   end;
   return answer;
 end $$;
-comment on function private.resolve_charger(text, text, text) is
-  'Which model a charger is, by its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways use it. Never raises; reads 120 characters of each.';
 
 create function api.resolve_catalog_charger(caller jsonb, query jsonb) returns json
 language plpgsql security definer

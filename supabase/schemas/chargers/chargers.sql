@@ -1,23 +1,22 @@
 -- Chargers, of accounts and of people.
 
+-- The owner's name for a charger, else its brand and model.
 create function private.charger_name(charger core.chargers) returns text
 language sql stable
 as $$
   select coalesce(charger.nickname,
     (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
 $$;
-comment on function private.charger_name(core.chargers) is 'The owner''s name for a charger, else its brand and model.';
 
+-- Heard of in the last 15 minutes: OCPP chargers send a heartbeat at least that often.
 create function private.is_online(charger core.chargers) returns boolean
 language sql stable
 as $$ select coalesce(charger.last_seen_at > private.now() - interval '15 minutes', false) $$;
-comment on function private.is_online(core.chargers) is 'Heard of in the last 15 minutes: OCPP chargers send a heartbeat at least that often.';
 
 create function private.charger_by_identity(identity text) returns core.chargers
 language sql stable security definer
 as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
 comment on function private.charger_by_identity(text) is 'Finds a charger before its tenant is known; definer only for that.';
-grant execute on function private.charger_by_identity(text) to api_owner;
 
 create function private.charger_taken(brand text, serial_number text) returns boolean
 language plpgsql stable security definer
@@ -28,7 +27,6 @@ begin
 end $$;
 comment on function private.charger_taken(text, text) is
   'Whether a charger is active on some account. Definer, because it looks across tenants; the answer names none.';
-grant execute on function private.charger_taken(text, text) to api_owner;
 
 create function private.claim_serial_number(brand text, serial_number text) returns boolean
 language plpgsql
@@ -53,6 +51,8 @@ end $$;
 comment on function private.claim_ocpp_identity(text) is
   'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
 
+-- Until the transaction ends nobody else adds a charger for this person, or without person, to this CPO client's account. Called before any
+-- lock on a connection.
 create function private.lock_chargers(account uuid, person uuid) returns void
 language plpgsql
 as $$
@@ -64,9 +64,8 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('chargers of ' || person, 0));
   end if;
 end $$;
-comment on function private.lock_chargers(uuid, uuid) is
-  'Until the transaction ends nobody else adds a charger for this person, or without person, to this CPO client''s account. Called before any lock on a connection.';
 
+-- Refuses an eleventh active charger of a person, or without person, of a CPO client's account. Else returns how many there are.
 create function private.require_charger_room(account uuid, person uuid) returns int
 language plpgsql
 as $$
@@ -80,13 +79,9 @@ begin
   else
     select count(*) into active from core.chargers h where h.user_id = person and h.status = 'active';
   end if;
-  if active >= 10 then
-    perform private.refuse('charger_limit_reached');
-  end if;
+  perform private.refuse_if('charger_limit_reached', active >= 10);
   return active;
 end $$;
-comment on function private.require_charger_room(uuid, uuid) is
-  'Refuses an eleventh active charger of a person, or without person, of a CPO client''s account. Else returns how many there are.';
 
 create function private.emit_charger(type text, charger core.chargers) returns void
 language plpgsql security definer
@@ -103,8 +98,9 @@ begin
 end $$;
 comment on function private.emit_charger(text, core.chargers) is
   'Writes an event of a charger, also of a person without an account. Definer, because a person''s partner is another tenant.';
-grant execute on function private.emit_charger(text, core.chargers) to api_owner;
 
+-- Adds a charger to the account of the acting person: {catalog_charger_id, serial_number, power_kw?}; null if they chose no model. Refuses
+-- a serial number that is taken.
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
 as $$
@@ -125,5 +121,3 @@ begin
   perform private.audit('charger.registered', charger.id, details), private.emit_charger('charger.registered', charger);
   return charger.id;
 end $$;
-comment on function private.add_own_charger(uuid, uuid, jsonb, jsonb) is
-  'Adds a charger to the account of the acting person: {catalog_charger_id, serial_number, power_kw?}; null if they chose no model. Refuses a serial number that is taken.';

@@ -1,5 +1,6 @@
 -- The OCPP gateway asks whether a charger may connect, and tells what it is.
 
+-- Stores once what a charger's BootNotification says: the model, and whether its meter is MID. Its earlier sessions count from then on.
 create function private.identify_charger(charger core.chargers, boot jsonb) returns void
 language plpgsql
 as $$
@@ -16,14 +17,10 @@ begin
   returning h.* into charger;
   if found then
     perform private.audit('charger.identified', charger.id);
-    if charger.mid_eligible is not null then
-      perform private.emit_charger('charger.mid_confirmed', charger);
-    end if;
+    perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
     perform private.advance_registration(charger.account_id, true);
   end if;
 end $$;
-comment on function private.identify_charger(core.chargers, jsonb) is
-  'Stores once what a charger''s BootNotification says: the model, and whether its meter is MID. Its earlier sessions count from then on.';
 
 create function api.admit_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -40,9 +40,7 @@ begin
   perform private.act_as_operator(input);
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger') for update;
-  if not found then
-    perform private.refuse('charger_not_found', json_build_object('charger', input ->> 'charger'));
-  end if;
+  perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
   perform private.act_for_partner(charger.partner_id);
   changed := charger.mid_eligible is distinct from wanted;
   select m.mid_meter into certain from core.charger_models m where m.id = charger.catalog_charger_id;

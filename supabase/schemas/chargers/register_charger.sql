@@ -14,6 +14,7 @@ as $$
   from core.charger_models m where m.id = charger.catalog_charger_id
 $$;
 
+-- The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins if both are sent.
 create function private.choose_model(input jsonb) returns core.charger_models
 language plpgsql
 as $$
@@ -24,34 +25,25 @@ begin
   if input ->> 'catalog_charger_id' is not null then
     select * into chosen from core.charger_models m
      where m.id = (input ->> 'catalog_charger_id')::uuid and (m.mid_meter is not null or m.listed);
-    if not found then
-      perform private.refuse('catalog_unresolved', json_build_object('suggestions', '[]'::json));
-    end if;
+    perform private.refuse_if('catalog_unresolved', not found, json_build_object('suggestions', '[]'::json));
   else
     resolved := private.resolve_charger(input ->> 'ocpp_vendor', input ->> 'ocpp_model', input ->> 'ocpp_meter_type');
-    if not resolved.resolved then
-      perform private.refuse('catalog_unresolved', json_build_object('detail', resolved.detail, 'suggestions', resolved.suggestions));
-    end if;
+    perform private.refuse_if('catalog_unresolved', not resolved.resolved,
+      json_build_object('detail', resolved.detail, 'suggestions', resolved.suggestions));
     select * into chosen from core.charger_models m where m.id = resolved.catalog_charger_id;
   end if;
   return chosen;
 end $$;
-comment on function private.choose_model(jsonb) is
-  'The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins if both are sent.';
 
+-- The active charger of an account with a serial number, or null: the idempotency key.
 create function private.known_charger(account uuid, serial text) returns core.chargers
 language plpgsql stable
 as $$
-declare
-  charger core.chargers;
 begin
   -- through the account, where row-level security holds the client as well as the tenant
-  select h.* into charger
-    from core.accounts a join core.chargers h on h.partner_id = a.partner_id and h.account_id = a.id
-   where a.id = account and h.serial_number = serial and h.status = 'active';
-  return charger;
+  return (select h from core.accounts a join core.chargers h on h.partner_id = a.partner_id and h.account_id = a.id
+           where a.id = account and h.serial_number = serial and h.status = 'active');
 end $$;
-comment on function private.known_charger(uuid, text) is 'The active charger of an account with a serial number, or null: the idempotency key.';
 
 create function api.repeat_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -75,6 +67,7 @@ declare
   connection uuid;
   model      core.charger_models;
   charger    core.chargers;
+  active     int;
 begin
   perform private.act_as(caller, 'cpo');
   account := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
@@ -94,11 +87,9 @@ begin
       return private.charger_answer(charger, true);
     end if;
   end if;
-  if private.require_charger_room(account, null) > 0 and serial is null then
-    perform private.refuse('serial_number_required');
-  elsif not private.claim_serial_number(model.brand, serial) then
-    perform private.refuse('charger_claimed');
-  end if;
+  active := private.require_charger_room(account, null);
+  perform private.refuse_if('serial_number_required', active > 0 and serial is null);
+  perform private.refuse_if('charger_claimed', not private.claim_serial_number(model.brand, serial));
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model, ocpp_meter_type, mid_eligible)

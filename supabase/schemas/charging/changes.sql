@@ -1,5 +1,6 @@
 -- Other changes to what counts: a charger moves, its meter is confirmed, or a month opens again.
 
+-- Counts the earlier sessions of a charger that is bound to a connection, or whose MID meter is confirmed.
 create function private.charger_changed() returns trigger
 language plpgsql
 as $$
@@ -14,12 +15,11 @@ begin
             where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m;
   return null;
 end $$;
-comment on function private.charger_changed() is
-  'Counts the earlier sessions of a charger that is bound to a connection, or whose MID meter is confirmed.';
 create trigger charger_changed after update of connection_id, mid_eligible on core.chargers
   for each row when (old.connection_id is distinct from new.connection_id or old.mid_eligible is distinct from new.mid_eligible)
   execute function private.charger_changed();
 
+-- Called when locked months open again: sessions that came meanwhile count.
 create function private.release_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -52,4 +52,3 @@ begin
     from (select r.connection_id, r.month from released r union select * from opened) t;
   perform private.deliver_charging_sessions(touched_connections, touched_months);
 end $$;
-comment on function private.release_charging_sessions(uuid[], date[]) is 'Called when locked months open again: sessions that came meanwhile count.';

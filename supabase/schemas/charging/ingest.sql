@@ -2,12 +2,13 @@
 
 -- These plan for the batch at hand (force_custom_plan): a plan made for one session would run nested loops over ten thousand. For the same
 -- reason statements pass rows on in an array, whose length the planner sees.
+-- Flags that no later word of the source clears. A client may tell again what it withdrew; a credited CDR stays credited.
 create function private.lasting_flags(session core.charging_sessions) returns text[]
 language sql immutable
 as $$ select case when 'withdrawn' = any (session.flags) and session.source not in ('api', 'file') then '{withdrawn}'::text[] else '{}' end $$;
-comment on function private.lasting_flags(core.charging_sessions) is
-  'Flags that no later word of the source clears. A client may tell again what it withdrew; a credited CDR stays credited.';
 
+-- Inserts new sessions, updates changed ones, keeps the words that changed them as evidence, and returns what changed. One item per
+-- session; the chargers are locked.
 create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -62,9 +63,10 @@ begin
   return array(
     select row(s, o)::private.charging_session_change from unnest(stored) s left join unnest(old) o on o.id = s.id);
 end $$;
-comment on function private.store_charging_sessions(private.charging_session_item[]) is
-  'Inserts new sessions, updates changed ones, keeps the words that changed them as evidence, and returns what changed. One item per session; the chargers are locked.';
 
+-- Flags changed sessions, and those they overlap or used to, notes both for the client's cursor, and returns the months that may differ
+-- now. Of two overlapping sessions of an EVSE the first to come stands, even if it overlaps another itself. duplicate: begin and end are
+-- within five minutes, and the energy within 1 % or 0.1 kWh.
 create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -134,9 +136,9 @@ begin
           union select charger_id, connection_id, old_month from verdict where old_month is not null) m;
   return touched;
 end $$;
-comment on function private.judge_charging_sessions(private.charging_session_change[]) is
-  'Flags changed sessions, and those they overlap or used to, notes both for the client''s cursor, and returns the months that may differ now. Of two overlapping sessions of an EVSE the first to come stands, even if it overlaps another itself. duplicate: begin and end are within five minutes, and the energy within 1 % or 0.1 kWh.';
 
+-- Writes the delivered months of connections from the counted sessions of their MID chargers. As in a client's delivery, locked months
+-- stay.
 create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
 as $$
@@ -161,9 +163,8 @@ begin
      and d.delivery_id is null  -- a total that a client delivered is corrected by that client only
      and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
 end $$;
-comment on function private.deliver_charging_sessions(uuid[], date[]) is
-  'Writes the delivered months of connections from the counted sessions of their MID chargers. As in a client''s delivery, locked months stay.';
 
+-- Adds up the months of chargers and of their connections again. They are computed from the sessions each time, so they are always the sum.
 create function private.total_charging_sessions(touched private.touched_month[]) returns void
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -190,9 +191,8 @@ begin
    where t.connection_id is not null;
   perform private.deliver_charging_sessions(connections, months);
 end $$;
-comment on function private.total_charging_sessions(private.touched_month[]) is
-  'Adds up the months of chargers and of their connections again. They are computed from the sessions each time, so they are always the sum.';
 
+-- Notes when a charger was last heard of. Notes its meter reading too, at the end of a charge or during one.
 create function private.see_chargers(items private.charging_session_item[]) returns void
 language sql
 as $$
@@ -206,9 +206,12 @@ as $$
            group by i.charger_id) seen
    where h.partner_id = private.partner_id() and h.id = seen.charger_id
 $$;
-comment on function private.see_chargers(private.charging_session_item[]) is
-  'Notes when a charger was last heard of. Notes its meter reading too, at the end of a charge or during one.';
 
+-- Stores all charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?,
+-- meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?: [no_end|meter_disagrees|abroad], end_from?, document?,
+-- sent_sha256?: hex, signed?: [text], client_id?, upload_id?, request_id?}] to [{place, status:
+-- created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id. A telling
+-- with a document that changes something is kept in core.charging_evidence.
 create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -251,8 +254,6 @@ begin
         on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
       left join unnest(changes) c on (c.after).id = s.id);
 end $$;
-comment on function private.ingest_charging_sessions(jsonb) is
-  'Stores all charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?: [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?, request_id?}] to [{place, status: created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id. A telling with a document that changes something is kept in core.charging_evidence.';
 
 create function private.tenants_of_chargers(chargers uuid[]) returns table (partner_id uuid, charger_id uuid)
 language sql stable security definer
@@ -262,7 +263,6 @@ as $$
 $$;
 comment on function private.tenants_of_chargers(uuid[]) is
   'The tenants of these chargers. Definer, because the gateway that brings their sessions knows no tenant.';
-grant execute on function private.tenants_of_chargers(uuid[]) to api_owner;
 
 create function api.ingest_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -291,4 +291,4 @@ begin
 end $$;
 comment on function api.ingest_charging_sessions(jsonb, jsonb) is
   'Sessions from the gateway, of any tenant: {sessions} to {ok, results} in their order. A bad item is a result, never an exception.';
-select private.expose('api.ingest_charging_sessions(jsonb, jsonb)', 'edge_slow');
+grant execute on function api.ingest_charging_sessions(jsonb, jsonb) to edge_slow;

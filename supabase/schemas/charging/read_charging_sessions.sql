@@ -1,5 +1,8 @@
 -- Reads charging sessions item by item, and flags implausible ones.
 
+-- Sessions as a source sent them, each read on its own. reason is null, or bad_ and the unreadable field. Without ended_at a session is
+-- charging, unless status says active. What is beside the session (document, sent_sha256, signed, …) comes from our own doors, which
+-- checked its shape.
 create function private.read_charging_sessions(sessions jsonb) returns setof private.charging_session_item
 language sql stable
 as $$
@@ -43,9 +46,9 @@ as $$
          meter_id, meter_start_wh, meter_end_wh, power_type, told_flags, end_from, document, sent_sha256, signed, client_id, upload_id, request_id
     from sent
 $$;
-comment on function private.read_charging_sessions(jsonb) is
-  'Sessions as a source sent them, each read on its own. reason is null, or bad_ and the unreadable field. Without ended_at a session is charging, unless status says active. What is beside the session (document, sent_sha256, signed, …) comes from our own doors, which checked its shape.';
 
+-- Why a session is implausible, judged by its own fields alone. meter_disagrees: its readings and its energy differ by more than 1 % and
+-- 0.1 kWh.
 create function private.charging_session_flags(item private.charging_session_item, power_kw numeric) returns text[]
 language sql stable
 as $$
@@ -66,11 +69,8 @@ as $$
     case when 'abroad' = any (item.told_flags) then 'abroad' end
   ], null)
 $$;
-comment on function private.charging_session_flags(private.charging_session_item, numeric) is
-  'Why a session is implausible, judged by its own fields alone. meter_disagrees: its readings and its energy differ by more than 1 % and 0.1 kWh.';
 
+-- The flags of private.charging_session_flags(), and withdrawn: all but overlapping, duplicate and after_lock.
 create function private.own_flags(flags text[]) returns text[]
 language sql immutable
 as $$ select array_remove(array_remove(array_remove(flags, 'overlapping'), 'duplicate'), 'after_lock') $$;
-comment on function private.own_flags(text[]) is
-  'The flags of private.charging_session_flags(), and withdrawn: all but overlapping, duplicate and after_lock.';

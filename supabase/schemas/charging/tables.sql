@@ -60,7 +60,6 @@ create index charging_sessions_open on core.charging_sessions (partner_id, charg
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
 select private.isolate('core.charging_sessions', 'select, insert, update');
-select private.keep_to_owner('core.charging_sessions');
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
@@ -85,7 +84,6 @@ comment on table core.replaced_charging_sessions is
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
 select private.isolate('core.replaced_charging_sessions', 'select, insert');
-select private.keep_to_owner('core.replaced_charging_sessions');
 
 create table core.charger_months (
   partner_id uuid   not null,
@@ -103,7 +101,6 @@ comment on table core.charger_months is
 -- serves: GET /energy
 create index charger_months_owner on core.charger_months (owner_id, month);
 select private.isolate('core.charger_months', 'select, insert, update');
-select private.keep_to_owner('core.charger_months');
 
 create type private.charging_session_item as (
   place       int,

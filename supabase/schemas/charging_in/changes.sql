@@ -23,7 +23,6 @@ begin
 end $$;
 comment on function private.sequence_charging(uuid, uuid) is
   'Numbers the committed changes of a client, ten thousand at most, and returns its head. Every reader calls this first. Definer, because nothing else changes a row.';
-grant execute on function private.sequence_charging(uuid, uuid) to api_owner;
 
 create function private.sweep_charging_changes() returns bigint
 language plpgsql security definer
@@ -59,4 +58,3 @@ begin
 end $$;
 comment on function private.sweep_charging_changes() is
   'Deletes changes of sessions older than 90 days, ten thousand a client in a run. Definer: every tenant at once.';
-grant execute on function private.sweep_charging_changes() to api_owner;

@@ -10,7 +10,6 @@ begin
 end $$;
 comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names from being used.';
-grant execute on function private.names_parked(uuid, text[]) to api_owner;
 
 create function private.parked_by_name(owner uuid, told text[], size int) returns uuid[]
 language plpgsql stable security definer
@@ -23,8 +22,9 @@ begin
 end $$;
 comment on function private.parked_by_name(uuid, text[], int) is
   'The parked sessions of a client with one of these names, oldest first. Definer, because row-level security keeps the index on names from being used.';
-grant execute on function private.parked_by_name(uuid, text[], int) to api_owner;
 
+-- Parks sessions of a client, one each told_as and source, and tells its log of names that were not parked before. At most 200,000 a
+-- client: parked_limit.
 create function private.park_charging(owner uuid, parked core.parked_charging[]) returns void
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -53,9 +53,10 @@ begin
       'name_count', cardinality(news)));
   end if;
 end $$;
-comment on function private.park_charging(uuid, core.parked_charging[]) is
-  'Parks sessions of a client, one each told_as and source, and tells its log of names that were not parked before. At most 200,000 a client: parked_limit.';
 
+-- Stores sessions of a client's chargers, of any source: items as private.ingest_charging_sessions takes them, with place, names
+-- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and connector, and
+-- external_id null where EVSE and start identify it. To its results, with status parked too.
 create function private.deliver_named_sessions(owner uuid, sessions jsonb) returns jsonb
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -106,9 +107,8 @@ begin
                           else jsonb_build_object('place', f.place, 'status', 'parked', 'reason', f.reason) end)
       from unnest(found) f join unnest(wanted) w on w.place = f.place where f.reason is not null), '[]');
 end $$;
-comment on function private.deliver_named_sessions(uuid, jsonb) is
-  'Stores sessions of a client''s chargers, of any source: items as private.ingest_charging_sessions takes them, with place, names (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and connector, and external_id null where EVSE and start identify it. To its results, with status parked too.';
 
+-- Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.
 create function private.judge_parked(owner uuid, chosen uuid[]) returns int
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -142,9 +142,8 @@ begin
    where p.partner_id = private.partner_id() and p.id = (parked[f.place]).id and f.place <> all (gone);
   return cardinality(gone);
 end $$;
-comment on function private.judge_parked(uuid, uuid[]) is
-  'Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.';
 
+-- Judges the parked sessions with one of these names, kind:value, again: a thousand now, the rest by the worker.
 create function private.free_parked(owner uuid, names text[]) returns int
 language plpgsql
 as $$
@@ -158,9 +157,8 @@ begin
   end if;
   return private.judge_parked(owner, chosen[:1000]);
 end $$;
-comment on function private.free_parked(uuid, text[]) is
-  'Judges the parked sessions with one of these names, kind:value, again: a thousand now, the rest by the worker.';
 
+-- The worker judges parked sessions again that are due, a thousand in a run. Returns how many it stored.
 create function private.judge_due_parked() returns bigint
 language plpgsql
 as $$
@@ -177,7 +175,6 @@ begin
   perform private.act_for_partner(null);
   return stored;
 end $$;
-comment on function private.judge_due_parked() is 'The worker judges parked sessions again that are due, a thousand in a run. Returns how many it stored.';
 
 create function private.due_parked(size int) returns setof core.parked_charging
 language plpgsql stable security definer
@@ -186,4 +183,3 @@ begin
   return query select * from core.parked_charging p where p.judge_at <= private.now() order by p.judge_at limit size;
 end $$;
 comment on function private.due_parked(int) is 'Parked sessions that the worker looks at, longest due first. Definer: every tenant at once.';
-grant execute on function private.due_parked(int) to api_owner;

@@ -1,11 +1,11 @@
 -- Names of chargers: how a source means a charger of its client.
 
+-- A name as it is compared: upper-case and trimmed; an EVSE id also without stars, dashes and spaces.
 create function private.charger_name_value(kind text, value text) returns text
 language sql immutable
 as $$ select left(upper(case kind when 'evse_id' then regexp_replace(value, '[*[:space:]-]', '', 'g') else btrim(value) end), 120) $$;
-comment on function private.charger_name_value(text, text) is
-  'A name as it is compared: upper-case and trimmed; an EVSE id also without stars, dashes and spaces.';
 
+-- The names of an item, each with its kind, as they are compared.
 create function private.names_told(wanted private.named_charger) returns table (rank int, kind text, value text)
 language sql immutable
 as $$
@@ -14,8 +14,9 @@ as $$
                  (3, 'evse_uid', wanted.evse_uid), (4, 'evse_id', wanted.evse_id), (5, 'meter_id', wanted.meter_id)) n (rank, kind, value)
    where n.value is not null
 $$;
-comment on function private.names_told(private.named_charger) is 'The names of an item, each with its kind, as they are compared.';
 
+-- The chargers of a client that sessions name, with the EVSE. Unknown names do not matter as long as one is known; a removed charger is
+-- meant by what began before.
 create function private.find_chargers(owner uuid, wanted private.named_charger[]) returns setof private.found_charger
 language plpgsql stable
 set plan_cache_mode = 'force_custom_plan'
@@ -58,18 +59,17 @@ begin
               when cardinality(v.chargers) > 1 then 'ambiguous_charger' end
     from unnest(wanted) w left join verdict v on v.place = w.place;
 end $$;
-comment on function private.find_chargers(uuid, private.named_charger[]) is
-  'The chargers of a client that sessions name, with the EVSE. Unknown names do not matter as long as one is known; a removed charger is meant by what began before.';
 
+-- Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.
 create function private.drop_charger_names(chargers uuid[]) returns void
 language sql
 as $$
   update core.charger_names n set ended_at = private.now()
    where n.partner_id = private.partner_id() and n.charger_id = any (chargers) and n.ended_at is null
 $$;
-comment on function private.drop_charger_names(uuid[]) is
-  'Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.';
 
+-- Gives a charger of a client its names: {external_ref?, evses?: [{party?, evse_uid?, evse_id?, meter_id?}]}; the first is EVSE 1. Returns
+-- what may free parked sessions. Refuses with name_taken a name of another charger of the client.
 create function private.name_charger(charger core.chargers, input jsonb) returns text[]
 language plpgsql
 as $$
@@ -101,11 +101,7 @@ begin
       where n.partner_id = g.partner_id and n.owner_id = g.owner_id and n.kind = g.kind and n.value = g.value and n.party = g.party
         and n.charger_id = charger.id and n.ended_at is null)
    order by g.kind limit 1;
-  if taken is not null then
-    perform private.refuse('name_taken', json_build_object('kind', taken));
-  end if;
+  perform private.refuse_if('name_taken', taken is not null, json_build_object('kind', taken));
   return array(select g.kind || ':' || g.value from unnest(given) g
                union select 'serial_number:' || charger.serial_number where charger.serial_number is not null);
 end $$;
-comment on function private.name_charger(core.chargers, jsonb) is
-  'Gives a charger of a client its names: {external_ref?, evses?: [{party?, evse_uid?, evse_id?, meter_id?}]}; the first is EVSE 1. Returns what may free parked sessions. Refuses with name_taken a name of another charger of the client.';

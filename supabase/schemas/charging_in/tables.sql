@@ -26,7 +26,6 @@ create unique index charger_names_standing on core.charger_names (partner_id, ow
 -- serves: the names of a charger
 create index charger_names_charger on core.charger_names (partner_id, charger_id);
 select private.isolate('core.charger_names', 'select, insert, update, delete');
-select private.keep_to_owner('core.charger_names');
 
 create table core.charging_evidence (
   partner_id      uuid        not null,
@@ -65,7 +64,6 @@ comment on column core.charging_evidence.end_from is 'Where the end comes from i
 -- serves: the tellings of a session
 create index charging_evidence_session on core.charging_evidence (partner_id, charger_id, session_id);
 select private.isolate('core.charging_evidence', 'select, insert');
-select private.keep_to_owner('core.charging_evidence');
 
 create table core.parked_charging (
   partner_id  uuid        not null,
@@ -98,7 +96,6 @@ create index parked_charging_due on core.parked_charging (judge_at) where judge_
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
 select private.isolate('core.parked_charging', 'select, insert, update, delete');
-select private.keep_to_owner('core.parked_charging');
 
 create table core.charging_changes (
   partner_id uuid        not null,
@@ -120,7 +117,6 @@ create unique index charging_changes_position on core.charging_changes (partner_
 -- serves: the sweep
 create index charging_changes_age on core.charging_changes (at);
 select private.isolate('core.charging_changes', 'select, insert');
-select private.keep_to_owner('core.charging_changes');
 
 create table core.charging_heads (
   partner_id uuid   not null,
@@ -131,7 +127,6 @@ create table core.charging_heads (
 );
 comment on table core.charging_heads is 'Up to where the changes of a client are numbered, and up to where they were deleted.';
 select private.isolate('core.charging_heads', 'select');
-select private.keep_to_owner('core.charging_heads');
 
 create table core.uploads (
   partner_id uuid        not null,
@@ -159,7 +154,6 @@ comment on column core.uploads.decimal is 'The decimal sign that the sender name
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, created_at);
 select private.isolate('core.uploads', 'select, insert, delete');
-select private.keep_to_owner('core.uploads');
 
 create type private.named_charger as (
   place         int,

@@ -1,5 +1,7 @@
 -- Taking sessions back.
 
+-- Takes sessions back, with the words that say so as evidence: no total counts them, and what they overlapped may count. Returns those that
+-- were not withdrawn before.
 create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, sent_sha256 bytea) returns uuid[]
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -39,5 +41,3 @@ begin
   perform private.total_charging_sessions(private.judge_charging_sessions(changes));
   return array(select o.id from unnest(chosen) o);
 end $$;
-comment on function private.withdraw_charging_sessions(uuid[], jsonb, bytea) is
-  'Takes sessions back, with the words that say so as evidence: no total counts them, and what they overlapped may count. Returns those that were not withdrawn before.';

@@ -1,11 +1,12 @@
 -- After signing: the customer adds what they postponed, or ends the mandate.
 
+-- From here the transaction acts for the person of the draft, in the house.
 create function private.enter_account(draft core.drafts) returns void
 language plpgsql
 as $$ begin perform private.act_for_person(private.house(), draft.user_id); end $$;
-comment on function private.enter_account(core.drafts) is 'From here the transaction acts for the person of the draft, in the house.';
 
-create function private.mandated_connection(account uuid) returns uuid
+-- The active connection of an account with a signed mandate, or the one that may be signed for again, locked. Null if there is none.
+create function private.mandated_connection(account uuid, to_sign_again boolean default false) returns uuid
 language plpgsql
 as $$
 declare
@@ -15,25 +16,25 @@ begin
   perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
   select c.id into connection
     from core.connections c
-    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.mandate_status = 'signed'
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
    where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
+     and case when to_sign_again then private.may_sign_again(c.id) else m.mandate_status = 'signed' end
    order by m.signed_at desc, c.id limit 1;
   return connection;
 end $$;
-comment on function private.mandated_connection(uuid) is 'The active connection of an account with a signed mandate, locked; null if there is none.';
 
+-- private.judge_claim_code, which then uses up a right code. With repeat_hash a second click may send it again.
 create function private.use_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
 as $$
 begin
   select j.refused, j.again into refused, again from private.judge_claim_code(draft, request) j;
-  if refused is null then
-    perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash');
-  end if;
+  perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash') where refused is null;
 end $$;
-comment on function private.use_claim_code(core.drafts, jsonb) is
-  'private.judge_claim_code, which then uses up a right code. With repeat_hash a second click may send it again.';
 
+-- Stores the IBAN, also after the mandate ended: registered months are still paid. Mails the customer. To replace an IBAN takes a code
+-- mailed for this, which the browser that repeat_hash names may send twice. Its refusal is an answer. With missing, an IBAN that is there
+-- stays.
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$
@@ -65,9 +66,9 @@ begin
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
   return null;
 end $$;
-comment on function private.complete_payout(core.drafts, jsonb) is
-  'Stores the IBAN, also after the mandate ended: registered months are still paid. Mails the customer. To replace an IBAN takes a code mailed for this, which the browser that repeat_hash names may send twice. Its refusal is an answer. With missing, an IBAN that is there stays.';
 
+-- Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. The same one again changes nothing. Refused once the
+-- mandate has ended.
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
 language plpgsql
 as $$
@@ -75,25 +76,21 @@ declare
   connection uuid;
   model      constant uuid := (answers ->> 'catalog_charger_id')::uuid;
   serial     constant text := answers ->> 'serial_number';
+  active     int;
 begin
   perform private.lock_chargers(null, draft.user_id);
   connection := private.mandated_connection(draft.account_id);
-  if connection is null or model is null then
-    perform private.refuse('claim_not_open');
-  end if;
+  perform private.refuse_if('claim_not_open', connection is null or model is null);
   if exists (select from core.chargers h
               where h.partner_id = private.partner_id() and h.account_id = draft.account_id and h.status = 'active'
                 and h.catalog_charger_id = model and h.serial_number is not distinct from serial) then
     return;
   end if;
-  if private.require_charger_room(null, draft.user_id) > 0 and serial is null then
-    perform private.refuse('serial_number_required');
-  end if;
+  active := private.require_charger_room(null, draft.user_id);
+  perform private.refuse_if('serial_number_required', active > 0 and serial is null);
   perform private.add_own_charger(draft.account_id, connection, answers);
   perform private.advance_registration(draft.account_id, true);
 end $$;
-comment on function private.complete_charger(core.drafts, jsonb) is
-  'Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. The same one again changes nothing. Refused once the mandate has ended.';
 
 create function api.complete_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -104,9 +101,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status is distinct from 'active' then
-    perform private.refuse('claim_not_open');
-  end if;
+  perform private.refuse_if('claim_not_open', draft.status is distinct from 'active');
   perform private.enter_account(draft);
   case request ->> 'step'
     when 'payout' then refused := private.complete_payout(draft, request);
@@ -128,18 +123,14 @@ declare
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if draft.status is distinct from 'active' then
-    perform private.refuse('claim_not_open');
-  end if;
+  perform private.refuse_if('claim_not_open', draft.status is distinct from 'active');
   refused := (private.use_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
     return private.refusal(refused);
   end if;
   perform private.enter_account(draft);
   connection := private.mandated_connection(draft.account_id);
-  if connection is null then
-    perform private.refuse('claim_not_open');
-  end if;
+  perform private.refuse_if('claim_not_open', connection is null);
   perform private.end_mandate(connection, 'revoked', 'customer');
   return json_build_object('ok', true);
 end $$;

@@ -5,7 +5,6 @@ language sql stable security definer
 as $$ select d from core.drafts d where d.id = draft $$;
 comment on function private.draft_by_id(uuid) is
   'Finds a draft before its tenant is known; definer only for that. The claim token, already verified, is the credential.';
-grant execute on function private.draft_by_id(uuid) to api_owner;
 
 create function private.claimant_stands(draft core.drafts) returns boolean
 language plpgsql stable security definer
@@ -18,8 +17,9 @@ begin
 end $$;
 comment on function private.claimant_stands(core.drafts) is
   'Whether the customer of a draft may act, by any link: false while their login is banned. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.claimant_stands(core.drafts) to api_owner;
 
+-- Makes the bearer of a claim link the caller, within the tenant of the draft. A sandbox helper that plays the customer keeps its own kind.
+-- Null for an open draft of a deactivated partner, and while the customer's login is banned.
 create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
 language plpgsql
 as $$
@@ -41,8 +41,6 @@ begin
   end if;
   return draft;
 end $$;
-comment on function private.enter_draft(uuid, boolean) is
-  'Makes the bearer of a claim link the caller, within the tenant of the draft. A sandbox helper that plays the customer keeps its own kind. Null for an open draft of a deactivated partner, and while the customer''s login is banned.';
 
 create function private.draft_state(draft core.drafts) returns text
 language sql stable
@@ -53,15 +51,16 @@ as $$
     else private.draft_status(draft) end
 $$;
 
+-- The status of a claim. If the login was deleted since, the address must be proven again. A claim begun by a sign-in link may have no
+-- login until it is signed.
 create function private.claim_stage(draft core.drafts) returns text
 language plpgsql immutable
 as $$
 begin
   return case when draft.status = 'claimed' and draft.user_id is null and not draft.progress ? 'by_link' then 'invited' else draft.status end;
 end $$;
-comment on function private.claim_stage(core.drafts) is
-  'The status of a claim. If the login was deleted since, the address must be proven again. A claim begun by a sign-in link may have no login until it is signed.';
 
+-- What the partner uploaded, overlaid with what the customer confirmed or changed.
 create function private.claim_answers(draft core.drafts) returns jsonb
 language sql stable
 as $$
@@ -81,14 +80,14 @@ as $$
     'brand', draft.charger ->> 'brand',
     'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
 $$;
-comment on function private.claim_answers(core.drafts) is 'What the partner uploaded, overlaid with what the customer confirmed or changed.';
 
+-- The steps that a customer confirms before the mandate, in this order. STEP_NAMES in packages/shared/src/domain/claim/flow.ts is the same
+-- list; a test compares the two.
 create function private.claim_steps() returns text[]
 language sql immutable
 as $$ select array['details', 'company', 'address', 'ean', 'payout', 'charger'] $$;
-comment on function private.claim_steps() is
-  'The steps that a customer confirms before the mandate, in this order. STEP_NAMES in packages/shared/src/domain/claim/flow.ts is the same list; a test compares the two.';
 
+-- The first step the customer has not confirmed; null when only the mandate is left.
 create function private.claim_open_step(draft core.drafts) returns text
 language sql stable
 as $$
@@ -98,14 +97,14 @@ as $$
      and (s.step <> 'company' or private.claim_answers(draft) ->> 'type' <> 'particulier')
    order by s.place limit 1
 $$;
-comment on function private.claim_open_step(core.drafts) is 'The first step the customer has not confirmed; null when only the mandate is left.';
 
+-- A partner's name in a claim's mandate: its registered name, and the one its customers know.
 create function private.partner_full_name(partner core.partners) returns text
 language plpgsql stable
 as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')'); end $$;
-comment on function private.partner_full_name(core.partners) is
-  'A partner''s name in a claim''s mandate: its registered name, and the one its customers know.';
 
+-- The facts of the mandate's text, as private.connection_facts, for a draft without a connection. besides is the hash of everything given,
+-- so that nothing changes between reading and signing.
 create function private.claim_facts(draft core.drafts) returns jsonb
 language sql stable
 as $$
@@ -128,18 +127,17 @@ as $$
   from core.partners p, lateral (select private.claim_answers(draft) as answers) as a
   where p.id = draft.partner_id
 $$;
-comment on function private.claim_facts(core.drafts) is
-  'The facts of the mandate''s text, as private.connection_facts, for a draft without a connection. besides is the hash of everything given, so that nothing changes between reading and signing.';
 
+-- What a customer reads before signing: facts, periods to sign for, and the offer.
 create function private.what_may_be_signed(facts jsonb, connection uuid, partner core.partners) returns jsonb
 language sql stable
 as $$
   select jsonb_build_object('facts', facts, 'periods', private.mandate_periods(connection, partner.mandate_years),
                             'offer', private.offer(private.house(), 'service_pays_customer'))
 $$;
-comment on function private.what_may_be_signed(jsonb, uuid, core.partners) is
-  'What a customer reads before signing: facts, periods to sign for, and the offer.';
 
+-- What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. Whole months before it stay covered; the kWh of this
+-- month are lost.
 create function private.withdrawal_means(connection uuid) returns jsonb
 language sql stable
 as $$
@@ -155,15 +153,14 @@ as $$
        where d.partner_id = private.partner_id() and d.connection_id = connection and d.period >= month.began and d.status = 'staged'), 0))
   from month
 $$;
-comment on function private.withdrawal_means(uuid) is
-  'What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. Whole months before it stay covered; the kWh of this month are lost.';
 
+-- The facts of a person's connection in the house, with the partner that brought them.
 create function private.renewal_facts(connection uuid, partner core.partners) returns jsonb
 language plpgsql stable
 as $$ begin return private.connection_facts(connection) || jsonb_build_object('partner_name', private.partner_full_name(partner)); end $$;
-comment on function private.renewal_facts(uuid, core.partners) is
-  'The facts of a person''s connection in the house, with the partner that brought them.';
 
+-- What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4,
+-- payouts, chargers}. If the customer may sign again, also facts, periods and offer.
 create function private.claim_outcome(draft core.drafts) returns jsonb
 language plpgsql
 as $$
@@ -201,9 +198,8 @@ begin
   perform private.act_for_partner(draft.partner_id);
   return coalesce(outcome, '{}');
 end $$;
-comment on function private.claim_outcome(core.drafts) is
-  'What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4, payouts, chargers}. If the customer may sign again, also facts, periods and offer.';
 
+-- The brands of the catalogue, and the models of one.
 create function private.charger_choice(brand text) returns jsonb
 language sql stable
 as $$
@@ -213,14 +209,14 @@ as $$
     'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter) order by lower(m.model) collate "C")
                  from models m where m.brand = charger_choice.brand))
 $$;
-comment on function private.charger_choice(text) is 'The brands of the catalogue, and the models of one.';
 
+-- Whether sign-in links no longer open a claim: the customer proved the address by a code, or signed. A link came through the partner,
+-- which may have opened it.
 create function private.ends_links(draft core.drafts) returns boolean
 language plpgsql stable
 as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty; end $$;
-comment on function private.ends_links(core.drafts) is
-  'Whether sign-in links no longer open a claim: the customer proved the address by a code, or signed. A link came through the partner, which may have opened it.';
 
+-- Whether a claim session {proved_by: code|link, stage} shows that the customer is here. private.ends_links ends what a link began.
 create function private.is_proven(draft core.drafts, session jsonb) returns boolean
 language plpgsql stable
 as $$
@@ -229,9 +225,9 @@ begin
     when 'code' then true
     when 'link' then session ->> 'stage' = draft.status and not private.ends_links(draft) end, false);
 end $$;
-comment on function private.is_proven(core.drafts, jsonb) is
-  'Whether a claim session {proved_by: code|link, stage} shows that the customer is here. private.ends_links ends what a link began.';
 
+-- The draft for a session proved by code or link. An IBAN entered behind a sign-in link may be the partner's, which could have opened the
+-- link. A customer who proved the address by a code enters it again.
 create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
 language plpgsql immutable
 as $$
@@ -242,8 +238,6 @@ begin
   end if;
   return draft;
 end $$;
-comment on function private.draft_for(core.drafts, text) is
-  'The draft for a session proved by code or link. An IBAN entered behind a sign-in link may be the partner''s, which could have opened the link. A customer who proved the address by a code enters it again.';
 
 create function private.claim_login(draft core.drafts, session jsonb) returns text
 language plpgsql stable security definer
@@ -255,8 +249,9 @@ begin
 end $$;
 comment on function private.claim_login(core.drafts, jsonb) is
   'The address of the login that a browser may be signed in to from a signed claim: its session proved the address by a code, and so did the owner of the login. Null for any other login at that address. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.claim_login(core.drafts, jsonb) to api_owner;
 
+-- What the pages of a claim may show: state open|active|expired|conflict|gone, branding, and the address that codes go to. Before the
+-- address is proven, also what a year yields (offer, fee_pct). With a {session} that proves it, what was uploaded and typed.
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 as $$
@@ -302,8 +297,6 @@ begin
     || case when request ->> 'step' = 'charger'
             then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
-comment on function private.claim_view(core.drafts, jsonb) is
-  'What the pages of a claim may show: state open|active|expired|conflict|gone, branding, and the address that codes go to. Before the address is proven, also what a year yields (offer, fee_pct). With a {session} that proves it, what was uploaded and typed.';
 
 create function api.open_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -13,16 +13,14 @@ begin
   elsif private.code_works('claim:' || draft.id, request ->> 'code_hash') then
     return json_build_object('ok', true);  -- this code was sent already
   end if;
-  if not private.enqueue_mail(request -> 'mail', draft.email, 'claim_code:' || draft.id || ':' || (request ->> 'code_hash'),
-           counted => case when request ->> 'proved_by' = 'code' then private.own_code_fits('claim_code', draft.email, request #>> '{mail,key}') end) then
-    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
-  end if;
-  perform private.keep_code('claim:' || draft.id, draft.email, request ->> 'code_hash');
-  return json_build_object('ok', true);
+  return private.mail_code('claim:' || draft.id, draft.email, 'claim_code:' || draft.id, request,
+    counted => case when request ->> 'proved_by' = 'code' then private.own_code_fits('claim_code', draft.email, request #>> '{mail,key}') end);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has its own limit.';
 
+-- private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. Guesses of a browser that proved the address by a code are counted
+-- apart.
 create function private.judge_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
 as $$
@@ -32,8 +30,6 @@ begin
       request || case when request ->> 'proved_by' = 'code' then jsonb_build_object('email', draft.email, 'device_hash', '') else '{}' end,
       request ->> 'repeat_hash') j;
 end $$;
-comment on function private.judge_claim_code(core.drafts, jsonb) is
-  'private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. Guesses of a browser that proved the address by a code are counted apart.';
 
 create function private.claimant(email text, partner uuid, out user_id uuid, out proved boolean, out taken boolean)
 language sql stable security definer
@@ -45,7 +41,6 @@ as $$
 $$;
 comment on function private.claimant(text, uuid) is
   'The login of an address, all null if there is none. proved: a code of ours went to it. taken: another partner has it, or it has an account. Definer, because logins belong to Supabase Auth and the check crosses tenants.';
-grant execute on function private.claimant(text, uuid) to api_owner;
 
 create function private.end_in_conflict(draft core.drafts, reason text) returns void
 language plpgsql
@@ -57,6 +52,8 @@ begin
   perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)), private.emit_draft('draft.conflict', draft.id, 'conflict');
 end $$;
 
+-- Marks a draft with a proven address as claimed, and returns null. A conflict is stored, so its refusal is an answer. Asks for login, and
+-- stores nothing, if Supabase Auth must make it first. A link makes or replaces no login, because the partner may have opened it.
 create function private.prove_draft(draft core.drafts, by_link boolean, request jsonb) returns json
 language plpgsql
 as $$
@@ -88,13 +85,9 @@ begin
          claimed_at = coalesce(d.claimed_at, private.now())
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash');
-  if draft.status = 'invited' then
-    perform private.audit('draft.claimed', draft.id), private.emit_draft('draft.claimed', draft.id, 'claimed');
-  end if;
+  perform private.audit('draft.claimed', draft.id), private.emit_draft('draft.claimed', draft.id, 'claimed') where draft.status = 'invited';
   return null;
 end $$;
-comment on function private.prove_draft(core.drafts, boolean, jsonb) is
-  'Marks a draft with a proven address as claimed, and returns null. A conflict is stored, so its refusal is an answer. Asks for login, and stores nothing, if Supabase Auth must make it first. A link makes or replaces no login, because the partner may have opened it.';
 
 create function api.prove_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -136,7 +129,6 @@ create function private.sign_in_link(token_hash text) returns core.draft_links
 language sql stable security definer
 as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $$;
 comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
-grant execute on function private.sign_in_link(text) to api_owner;
 
 create function private.sign_in_link_state(link core.draft_links, draft core.drafts) returns text
 language sql stable
@@ -186,9 +178,7 @@ begin
     link.used_at := null;
     request := request - 'browser_hash';
   end if;
-  if private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active') then
-    perform private.refuse('link_not_open');
-  end if;
+  perform private.refuse_if('link_not_open', private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active'));
   if not private.ends_links(draft) then
     answer := private.prove_draft(draft, true, request);
   end if;

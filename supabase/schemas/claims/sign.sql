@@ -1,5 +1,6 @@
 -- Signing: the draft becomes an account in the service's own tenant.
 
+-- Attributes the person of a draft to its partner; false when another partner has them.
 create function private.attribute_claimant(draft core.drafts) returns boolean
 language plpgsql
 as $$
@@ -7,8 +8,9 @@ begin
   return private.claim_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end,
                                 draft.external_ref) is not null;
 end $$;
-comment on function private.attribute_claimant(core.drafts) is 'Attributes the person of a draft to its partner; false when another partner has them.';
 
+-- What a signed claim becomes, in the house: account, signatory, connection, mandate, and a charger if one was chosen. The caller has
+-- reserved the EAN. A serial number that is taken is refused.
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 as $$
@@ -42,26 +44,8 @@ begin
   perform private.act_for_partner(draft.partner_id);
   return account;
 end $$;
-comment on function private.open_account(core.drafts, jsonb, jsonb) is
-  'What a signed claim becomes, in the house: account, signatory, connection, mandate, and a charger if one was chosen. The caller has reserved the EAN. A serial number that is taken is refused.';
 
-create function private.signable_connection(account uuid) returns uuid
-language plpgsql
-as $$
-declare
-  connection uuid;
-begin
-  -- locked as every other change of a mandate does
-  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
-  select c.id into connection
-    from core.connections c
-    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
-   where c.partner_id = private.partner_id() and c.account_id = account and private.may_sign_again(c.id)
-   order by m.signed_at desc, c.id limit 1;
-  return connection;
-end $$;
-comment on function private.signable_connection(uuid) is 'The connection of an account that may be signed for again, locked; null if there is none.';
-
+-- The customer of a signed claim signs for later years, or again after its end. A code is mailed for this.
 create function private.sign_again(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$
@@ -73,10 +57,8 @@ declare
   mandate    uuid;
 begin
   perform private.enter_account(draft);
-  connection := private.signable_connection(draft.account_id);
-  if connection is null then
-    perform private.refuse('claim_not_open');
-  end if;
+  connection := private.mandated_connection(draft.account_id, to_sign_again => true);
+  perform private.refuse_if('claim_not_open', connection is null);
   facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
   perform private.act_for_partner(draft.partner_id);
   refused := (private.use_claim_code(draft, request - 'repeat_hash')).refused;
@@ -89,8 +71,6 @@ begin
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id || ':' || mandate);
   return json_build_object('ok', true);
 end $$;
-comment on function private.sign_again(core.drafts, jsonb) is
-  'The customer of a signed claim signs for later years, or again after its end. A code is mailed for this.';
 
 create function api.sign_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- The steps of a claim; each keeps what the customer confirmed.
 
+-- Keeps the answers of a step: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the next one.
 create function private.save_step(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$
@@ -29,22 +30,16 @@ begin
         kept := (kept - 'ean_check') || jsonb_build_object('confirmed', coalesce(kept -> 'confirmed', '[]') - 'ean');
       end if;
     when 'ean' then
-      if private.ean_taken(typed ->> 'ean_code') then
-        perform private.refuse('ean_in_use');
-      end if;
+      perform private.refuse_if('ean_in_use', private.ean_taken(typed ->> 'ean_code'));
       select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
         before ->> 'house_number_addition', request -> 'ean_register');
-      if checked.outcome = 'mismatch' then
-        perform private.refuse('ean_address_mismatch');
-      end if;
+      perform private.refuse_if('ean_address_mismatch', checked.outcome = 'mismatch');
       kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
     when 'payout' then
       kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban', 'iban_by_link', request ->> 'proved_by' = 'link')
                    when request -> 'later' = 'true' then kept - 'iban' - 'iban_by_link' else kept end;
     when 'charger' then
-      if private.charger_taken(typed ->> 'brand', typed ->> 'serial_number') then
-        perform private.refuse('charger_claimed');
-      end if;
+      perform private.refuse_if('charger_claimed', private.charger_taken(typed ->> 'brand', typed ->> 'serial_number'));
     else null;
   end case;
   update core.drafts d
@@ -54,8 +49,6 @@ begin
   returning * into draft;
   return json_build_object('open_step', private.claim_open_step(private.draft_for(draft, request ->> 'proved_by')));
 end $$;
-comment on function private.save_step(core.drafts, jsonb) is
-  'Keeps the answers of a step: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the next one.';
 
 create function api.save_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -66,9 +59,7 @@ begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   -- judged on the locked row: a code may have been proved since the page was opened
-  if draft.status is distinct from 'claimed' or request ->> 'proved_by' = 'link' and private.ends_links(draft) then
-    perform private.refuse('claim_not_open');
-  end if;
+  perform private.refuse_if('claim_not_open', draft.status is distinct from 'claimed' or request ->> 'proved_by' = 'link' and private.ends_links(draft));
   return private.save_step(draft, request);
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is

@@ -1,5 +1,6 @@
 -- Invoices as documents: what they say.
 
+-- What an invoice says: number, day, quarter, supplier, VAT, and what it charges by month of delivery. Exact decimals, as text.
 create function private.invoice_content(document core.documents) returns json
 language sql stable
 as $$
@@ -16,5 +17,3 @@ as $$
     join core.partners p on p.id = i.partner_id
    where i.partner_id = document.partner_id and i.id = document.invoice_id
 $$;
-comment on function private.invoice_content(core.documents) is
-  'What an invoice says: number, day, quarter, supplier, VAT, and what it charges by month of delivery. Exact decimals, as text.';

@@ -1,7 +1,9 @@
 -- A customer's year: sales and payments. For the operator, and as a document for the customer.
 
+-- The sales and payments of a customer in a calendar year: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales,
+-- payments}. The fee includes its VAT. Only definers call it, because payments are in the service's own batch.
 create function private.yearly_overview(account core.accounts, year int) returns json
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   return (
@@ -35,8 +37,6 @@ begin
                      order by p.at), '[]') from payment p))
       from sold s);
 end $$;
-comment on function private.yearly_overview(core.accounts, int) is
-  'The sales and payments of a customer in a calendar year: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales, payments}. The fee includes its VAT. Definer, because payments are in the service''s own batch.';
 
 create function private.overview_content(account core.accounts, year int) returns json
 language plpgsql stable security definer
@@ -53,7 +53,6 @@ begin
 end $$;
 comment on function private.overview_content(core.accounts, int) is
   'What the document of a customer''s year says: {locale, customer, logo, cpo, overview}; cpo only if it settles with them. Definer, as private.yearly_overview.';
-grant execute on function private.overview_content(core.accounts, int) to api_owner;
 
 create function private.overview_years(account core.accounts) returns setof int
 language sql stable security definer
@@ -74,8 +73,9 @@ as $$
 $$;
 comment on function private.overview_years(core.accounts) is
   'The past years in which a customer had a sale, a reversal or a payment. Definer, as private.yearly_overview.';
-grant execute on function private.overview_years(core.accounts) to api_owner;
 
+-- private.kept_document of a customer's year, written at the first request, and again if it would say something else. Refused with
+-- statement_not_found if that year is not over, or had nothing.
 create function private.overview_document(account core.accounts, year int) returns json
 language plpgsql
 as $$
@@ -83,9 +83,7 @@ declare
   said     text;
   document core.documents;
 begin
-  if account.id is null or year not in (select private.overview_years(account)) then
-    perform private.refuse('statement_not_found');
-  end if;
+  perform private.refuse_if('statement_not_found', account.id is null or year not in (select private.overview_years(account)));
   said := encode(sha256(convert_to(private.overview_content(account, year)::text, 'UTF8')), 'hex');
   insert into core.documents (partner_id, account_id, owner_id, year, year_sha256)
   values (account.partner_id, account.id, account.owner_id, overview_document.year, said)
@@ -99,5 +97,3 @@ begin
   end if;
   return private.kept_document(document, 'overview-' || year);
 end $$;
-comment on function private.overview_document(core.accounts, int) is
-  'private.kept_document of a customer''s year, written at the first request, and again if it would say something else. Refused with statement_not_found if that year is not over, or had nothing.';

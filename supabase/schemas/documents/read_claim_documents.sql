@@ -1,5 +1,6 @@
 -- The documents of a claim, for the browser that proved the address.
 
+-- The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].
 create function private.statements_of(account uuid) returns json
 language sql stable
 as $$
@@ -10,8 +11,8 @@ as $$
            where d.partner_id = private.partner_id() and d.account_id = account
            order by l.arrival desc limit 100) l
 $$;
-comment on function private.statements_of(uuid) is 'The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].';
 
+-- Makes the browser that proved the address of a claim act for its person. Its page counts the visit.
 create function private.enter_signed_claim(caller jsonb, request jsonb) returns core.drafts
 language plpgsql
 as $$
@@ -20,14 +21,10 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, false);
-  if private.draft_state(draft) is distinct from 'active' or not private.is_proven(draft, request -> 'session') then
-    perform private.refuse('claim_not_open');
-  end if;
+  perform private.refuse_if('claim_not_open', private.draft_state(draft) is distinct from 'active' or not private.is_proven(draft, request -> 'session'));
   perform private.enter_account(draft);
   return draft;
 end $$;
-comment on function private.enter_signed_claim(jsonb, jsonb) is
-  'Makes the browser that proved the address of a claim act for its person. Its page counts the visit.';
 
 create function api.read_claim_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -43,6 +40,8 @@ end $$;
 comment on function api.read_claim_mandate(jsonb, jsonb) is
   'The document of a claim''s mandate: {draft_id, session, mandate_id} to private.mandate_document.';
 
+-- private.kept_document of a payout, of one account or of any that the transaction may read. Refused with statement_not_found if it is no
+-- such payout.
 create function private.statement_document(line_id uuid, account uuid default null) returns json
 language plpgsql stable
 as $$
@@ -52,15 +51,11 @@ begin
   select l.* into line from core.payout_lines l
    where l.partner_id = private.partner_id() and l.id = statement_document.line_id and l.status = 'paid'
      and l.account_id = coalesce(account, l.account_id);
-  if line.id is null then
-    perform private.refuse('statement_not_found');
-  end if;
+  perform private.refuse_if('statement_not_found', line.id is null);
   return private.kept_document((
     select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
     'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
 end $$;
-comment on function private.statement_document(uuid, uuid) is
-  'private.kept_document of a payout, of one account or of any that the transaction may read. Refused with statement_not_found if it is no such payout.';
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -1,17 +1,15 @@
 -- Reading documents: a CPO client reads the mandates of its accounts, and a signatory their own.
 
+-- A document: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready until it is rendered.
 create function private.kept_document(document core.documents, name text) returns json
 language plpgsql stable
 as $$
 begin
-  if document.pdf is null then
-    perform private.refuse('document_not_ready');
-  end if;
+  perform private.refuse_if('document_not_ready', document.pdf is null);
   return json_build_object('pdf', translate(encode(document.pdf, 'base64'), E'\n', ''), 'sha256', document.sha256, 'name', name);
 end $$;
-comment on function private.kept_document(core.documents, text) is
-  'A document: {pdf (base64), sha256, name}, the name without its ending. Refused with document_not_ready until it is rendered.';
 
+-- private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found if there is none.
 create function private.mandate_document(mandate uuid) returns json
 language plpgsql stable
 as $$
@@ -20,15 +18,12 @@ declare
 begin
   select concat_ws('-', 'mandate', to_char(m.valid_from, 'YYYY'), nullif(to_char(m.valid_until, 'YYYY'), to_char(m.valid_from, 'YYYY'))) into name
     from core.mandates m where m.partner_id = private.partner_id() and m.id = mandate;
-  if name is null then
-    perform private.refuse('mandate_not_found');
-  end if;
+  perform private.refuse_if('mandate_not_found', name is null);
   return private.kept_document((
     select d from core.documents d where d.partner_id = private.partner_id() and d.mandate_id = mandate), name);
 end $$;
-comment on function private.mandate_document(uuid) is
-  'private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found if there is none.';
 
+-- The mandate of a connection to show: the one that covers today, else the one signed last. Null if nobody signed.
 create function private.signed_mandate(connection uuid) returns uuid
 language sql stable
 as $$
@@ -36,8 +31,6 @@ as $$
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
    order by m.status = 'signed' and private.today() between m.valid_from and m.valid_until desc, m.created_at desc limit 1
 $$;
-comment on function private.signed_mandate(uuid) is
-  'The mandate of a connection to show: the one that covers today, else the one signed last. Null if nobody signed.';
 
 create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -48,9 +41,7 @@ begin
   perform private.act_as(caller, 'cpo');
   select c.id into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (request ->> 'connection_id')::uuid;
-  if connection is null then
-    perform private.refuse('connection_not_found');
-  end if;
+  perform private.refuse_if('connection_not_found', connection is null);
   return private.mandate_document(private.signed_mandate(connection));
 end $$;
 comment on function api.read_connection_mandate(jsonb, jsonb) is

@@ -1,5 +1,6 @@
 -- Reading documents about money: a partner's invoices, and a CPO client's settlements of its customers.
 
+-- The invoices in the name of the tenant of this transaction, newest first, as GET /partner/invoices.
 create function private.partner_invoices() returns json
 language sql stable
 as $$
@@ -11,7 +12,6 @@ as $$
     left join core.invoices c on c.partner_id = i.partner_id and c.id = i.corrects
    where i.partner_id = private.partner_id()
 $$;
-comment on function private.partner_invoices() is 'The invoices in the name of the tenant of this transaction, newest first, as GET /partner/invoices.';
 
 create function api.list_invoices(caller jsonb) returns json
 language plpgsql stable security definer
@@ -33,13 +33,12 @@ begin
     from core.documents d
     join core.invoices i on i.partner_id = d.partner_id and i.id = d.invoice_id
    where d.partner_id = private.partner_id() and d.invoice_id is not null and private.invoice_number(i) = request ->> 'number';
-  if document.id is null then
-    perform private.refuse('invoice_not_found');
-  end if;
+  perform private.refuse_if('invoice_not_found', document.id is null);
   return private.kept_document(document, 'invoice-' || (request ->> 'number'));
 end $$;
 comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{invoice_number}: {number} to private.kept_document.';
 
+-- private.kept_document of a customer's part of a payment to the CPO. Refused with settlement_not_found if the transaction may read none.
 create function private.settlement_document(part uuid) returns json
 language plpgsql stable
 as $$
@@ -47,13 +46,9 @@ declare
   document core.documents;
 begin
   select d.* into document from core.documents d where d.partner_id = private.partner_id() and d.part_id = part;
-  if document.id is null then
-    perform private.refuse('settlement_not_found');
-  end if;
+  perform private.refuse_if('settlement_not_found', document.id is null);
   return private.kept_document(document, 'settlement-' || (document.created_at at time zone 'Europe/Amsterdam')::date);
 end $$;
-comment on function private.settlement_document(uuid) is
-  'private.kept_document of a customer''s part of a payment to the CPO. Refused with settlement_not_found if the transaction may read none.';
 
 create function api.read_settlement(caller jsonb, request jsonb) returns json
 language plpgsql stable security definer

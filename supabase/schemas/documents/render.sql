@@ -1,5 +1,7 @@
--- Rendering documents: a due document is leased, composed and kept.
+-- Documents that people keep. The transaction of the change requests one. The function `documents` leases, composes and keeps it, once, and
+-- after that it is only read.
 
+-- The content of a document, composed from its subject.
 create function private.document_content(document core.documents) returns json
 language sql stable
 as $$
@@ -12,7 +14,6 @@ as $$
                    'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
             from core.mandates m where m.partner_id = document.partner_id and m.id = document.mandate_id) end
 $$;
-comment on function private.document_content(core.documents) is 'The content of a document, composed from its subject.';
 
 create function private.claim_documents(size int) returns json
 language sql security definer
@@ -31,7 +32,6 @@ as $$
     from claimed d
 $$;
 comment on function private.claim_documents(int) is 'Definer, because it leases documents of every tenant.';
-grant execute on function private.claim_documents(int) to api_owner;
 
 create function api.claim_documents(caller jsonb, batch jsonb) returns json
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- Statements: what a customer was paid, and for what.
 
+-- Requests the statements of a batch: for each paid customer, and each customer's part of a CPO's payment.
 create function private.request_statements(batch uuid) returns void
 language sql
 as $$
@@ -15,9 +16,8 @@ as $$
    where l.batch_id = batch and l.status = 'paid' and l.account_id is null
   on conflict on constraint documents_part_key do nothing
 $$;
-comment on function private.request_statements(uuid) is
-  'Requests the statements of a batch: for each paid customer, and each customer''s part of a CPO''s payment.';
 
+-- Deletes the statement of a paid line that came back. Its months are on the statement of the line that pays them.
 create function private.withdraw_statement(line core.payout_lines) returns void
 language sql
 as $$
@@ -25,9 +25,8 @@ as $$
    where d.partner_id = line.partner_id
      and (d.line_id = line.id or d.part_id = any (array(select p.id from core.payout_parts p where p.partner_id = line.partner_id and p.line_id = line.id)))
 $$;
-comment on function private.withdraw_statement(core.payout_lines) is
-  'Deletes the statement of a paid line that came back. Its months are on the statement of the line that pays them.';
 
+-- The language in which a customer signed last.
 create function private.customer_locale(account core.accounts) returns text
 language plpgsql stable
 as $$
@@ -36,8 +35,8 @@ begin
     select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
      where c.partner_id = account.partner_id and c.account_id = account.id and m.locale is not null order by m.created_at desc limit 1), 'nl');
 end $$;
-comment on function private.customer_locale(core.accounts) is 'The language in which a customer signed last.';
 
+-- Who is paid: the signatory, or the name of a business.
 create function private.customer_name(account core.accounts) returns text
 language plpgsql stable
 as $$
@@ -45,8 +44,8 @@ begin
   return (select case when account.type = 'particulier' then s.full_name else coalesce(account.company ->> 'name', account.display_name, s.full_name) end
             from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id);
 end $$;
-comment on function private.customer_name(core.accounts) is 'Who is paid: the signatory, or the name of a business.';
 
+-- The logo of a partner as a document shows it: {name, png (base64), width, height}, null if there is none.
 create function private.document_logo(partner uuid) returns json
 language plpgsql stable
 as $$
@@ -56,8 +55,10 @@ begin
       from core.partner_logos l join core.partners p on p.id = l.partner_id
      where l.partner_id = partner and l.replaced_at is null);
 end $$;
-comment on function private.document_logo(uuid) is 'The logo of a partner as a document shows it: {name, png (base64), width, height}, null if there is none.';
 
+-- What the statement of a payout line says, or of a customer's part of a payment to a CPO. It has who was paid, when, and where to (the end
+-- of an IBAN, or the name of the CPO). Each month and price of an ERE has kWh, ERE, gross, fee and net, as core.payout_entries has them
+-- since the line was prepared. Exact decimals, as text. other is the amount that no month explains: a reversed sale that was paid before.
 create function private.statement_content(document core.documents) returns json
 language sql stable
 as $$
@@ -98,5 +99,3 @@ as $$
     cross join total t
     join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
 $$;
-comment on function private.statement_content(core.documents) is
-  'What the statement of a payout line says, or of a customer''s part of a payment to a CPO. It has who was paid, when, and where to (the end of an IBAN, or the name of the CPO). Each month and price of an ERE has kWh, ERE, gross, fee and net, as core.payout_entries has them since the line was prepared. Exact decimals, as text. other is the amount that no month explains: a reversed sale that was paid before.';

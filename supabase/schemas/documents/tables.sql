@@ -50,4 +50,3 @@ create index documents_year on core.documents (year) where year is not null;
 -- serves: the documents of an account
 create index documents_account on core.documents (partner_id, account_id);
 select private.isolate('core.documents', 'select, insert, update');
-select private.keep_to_owner('core.documents');

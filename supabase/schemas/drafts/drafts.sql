@@ -1,10 +1,9 @@
 -- Drafts: a partner uploads them, and a customer turns one into an account.
 
+-- The status as of now: an invited draft has expired after its last moment, even before the job notes it.
 create function private.draft_status(draft core.drafts) returns text
 language sql stable
 return case when draft.status = 'invited' and draft.expires_at <= private.now() then 'expired' else draft.status end;
-comment on function private.draft_status(core.drafts) is
-  'The status as of now: an invited draft has expired after its last moment, even before the job notes it.';
 
 create function private.draft_login(draft core.drafts, out user_id uuid, out empty boolean)
 language plpgsql stable security definer
@@ -16,7 +15,6 @@ begin
 end $$;
 comment on function private.draft_login(core.drafts) is
   'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
-grant execute on function private.draft_login(core.drafts) to api_owner;
 
 create function private.release_customer(person uuid, partner uuid) returns void
 language sql security definer
@@ -27,7 +25,6 @@ as $$
 $$;
 comment on function private.release_customer(uuid, uuid) is
   'Unlinks from its partner a login that a claimed draft made; the login stays. Definer, because attributions are otherwise only read.';
-grant execute on function private.release_customer(uuid, uuid) to api_owner;
 
 create function private.drop_waiting_mail(draft uuid) returns void
 language sql security definer
@@ -38,4 +35,3 @@ as $$
 $$;
 comment on function private.drop_waiting_mail(uuid) is
   'Deletes the code of a draft, and its mail that was not sent yet. Definer, because the outbox is otherwise only written.';
-grant execute on function private.drop_waiting_mail(uuid) to api_owner;

@@ -1,5 +1,7 @@
 -- POST /partner/drafts/import, POST /partner/customers.
 
+-- The content of a mail to a draft's customer: {full_name, brand, claim_url, unsubscribe_url}, brand as private.partner_brand of its
+-- partner.
 create function private.letter_content(draft core.drafts, brand jsonb, links jsonb) returns jsonb
 language sql stable
 return jsonb_build_object(
@@ -7,21 +9,19 @@ return jsonb_build_object(
   'brand', brand,
   'claim_url', private.claim_url(draft.id, links),
   'unsubscribe_url', private.unsubscribe_url(draft.email, links));
-comment on function private.letter_content(core.drafts, jsonb, jsonb) is
-  'The content of a mail to a draft''s customer: {full_name, brand, claim_url, unsubscribe_url}, brand as private.partner_brand of its partner.';
 
+-- Drafts a partner may make in any 30 days; withdrawn ones count.
 create function private.draft_cap() returns int
 language plpgsql immutable
 as $$ begin return 1000; end $$;
-comment on function private.draft_cap() is 'Drafts a partner may make in any 30 days; withdrawn ones count.';
 
+-- What the partner has used of its cap.
 create function private.drafts_made() returns bigint
 language plpgsql stable
 as $$
 begin
   return (select count(*) from core.draft_uploads u where u.partner_id = private.partner_id() and u.at > private.now() - interval '30 days');
 end $$;
-comment on function private.drafts_made() is 'What the partner has used of its cap.';
 
 create function private.known_addresses(emails text[], tenant uuid, key text, others boolean) returns table (email text, reason text)
 language plpgsql stable security definer
@@ -52,8 +52,8 @@ begin
 end $$;
 comment on function private.known_addresses(text[], uuid, text, boolean) is
   'Why an address gets no new draft of this partner; null if it may. Definer, because it looks across tenants and into Auth; the answer names none. Without others it reads only the partner''s own drafts.';
-grant execute on function private.known_addresses(text[], uuid, text, boolean) to api_owner;
 
+-- The catalogue's brand for a name or vendor string, or null.
 create function private.charger_brand(named text) returns text
 language plpgsql stable
 as $$
@@ -62,8 +62,8 @@ begin
     (select b.brand from core.charger_brands b where private.charger_key(b.brand) = private.charger_key(named)),
     (select a.brand from core.charger_vendor_aliases a where a.vendor = private.vendor_key(named) and a.names_brand));
 end $$;
-comment on function private.charger_brand(text) is 'The catalogue''s brand for a name or vendor string, or null.';
 
+-- Why a draft cannot have this charger {brand, serial_number}; null if it can. Only with others does it say that somebody has the charger.
 create function private.judge_charger(charger jsonb, others boolean) returns text
 language plpgsql stable
 as $$
@@ -74,20 +74,17 @@ begin
               when not exists (select from core.partners p where p.id = private.partner_id() and brand = any (p.charger_brands)) then 'charger_not_linked'
               when others and private.charger_taken(brand, charger ->> 'serial_number') then 'charger_claimed' end;
 end $$;
-comment on function private.judge_charger(jsonb, boolean) is
-  'Why a draft cannot have this charger {brand, serial_number}; null if it can. Only with others does it say that somebody has the charger.';
 
 create function private.referral_code_known(code text) returns boolean
 language plpgsql stable security definer
 as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
 comment on function private.referral_code_known(text) is
   'Whether a referral code belongs to an active partner. Definer, because it looks across tenants.';
-grant execute on function private.referral_code_known(text) to api_owner;
 
+-- Until the transaction ends no other import of the partner begins.
 create function private.lock_imports(tenant uuid) returns void
 language sql
 as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
-comment on function private.lock_imports(uuid) is 'Until the transaction ends no other import of the partner begins.';
 
 create function private.claim_addresses(emails text[], tenant uuid) returns void
 language plpgsql
@@ -107,6 +104,8 @@ end $$;
 comment on function private.claim_addresses(text[], uuid) is
   'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after private.lock_imports.';
 
+-- Decides each row of an import: outcome is null if this draft is to be made, else the reason. A row may already have a reason; remaining
+-- is what the cap leaves. Without others nothing depends on people of other tenants.
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
 language plpgsql
 as $$
@@ -129,9 +128,11 @@ begin
          coalesce(j.verdict, case when f.rank > remaining then 'over_cap' when f.place <> j.place then 'already_drafted' end)
     from judged j left join fitting f on j.verdict is null and f.email = j.email;
 end $$;
-comment on function private.settle_rows(jsonb, uuid, text, bigint, boolean) is
-  'Decides each row of an import: outcome is null if this draft is to be made, else the reason. A row may already have a reason; remaining is what the cap leaves. Without others nothing depends on people of other tenants.';
 
+-- Makes drafts of this transaction's partner: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, message |
+-- null}, to the import's answer. Each row comes read and judged on its own; one set-based statement judges the rest. A dry run uses the
+-- same statement, and stores no draft. With consent it also judges by people of other tenants, and leaves an audit row. An import that
+-- makes no draft leaves one too.
 create function private.import_drafts(input jsonb) returns json
 language plpgsql
 as $$
@@ -238,8 +239,6 @@ begin
   end if;
   return answer;
 end $$;
-comment on function private.import_drafts(jsonb) is
-  'Makes drafts of this transaction''s partner: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, message | null}, to the import''s answer. Each row comes read and judged on its own; one set-based statement judges the rest. A dry run uses the same statement, and stores no draft. With consent it also judges by people of other tenants, and leaves an audit row. An import that makes no draft leaves one too.';
 
 create function api.import_drafts(caller jsonb, input jsonb) returns json
 language plpgsql security definer

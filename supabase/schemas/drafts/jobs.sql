@@ -1,7 +1,9 @@
 -- The scheduled work on drafts: reminders, expiry, purge.
 
+-- Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail, as a withdrawal does. Only definers call it:
+-- every tenant at once.
 create function private.forget_claimed_drafts(size int) returns int
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   draft   core.drafts;
@@ -21,8 +23,6 @@ begin
   end loop;
   return deleted;
 end $$;
-comment on function private.forget_claimed_drafts(int) is
-  'Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail, as a withdrawal does. Definer: every tenant at once.';
 
 create function private.expire_drafts(out expired bigint, out purged bigint)
 language plpgsql security definer
@@ -51,7 +51,6 @@ begin
 end $$;
 comment on function private.expire_drafts() is
   'Notes expiry, and drops the mail that waits. Deletes drafts 30 days after they expired or conflicted, and unsigned ones 180 days after their claim. Deletes uploads that the rolling cap no longer counts, and expired import files. Definer: every tenant at once.';
-grant execute on function private.expire_drafts() to api_owner;
 
 create function private.remind_drafts(links jsonb, size int) returns bigint
 language plpgsql security definer
@@ -92,7 +91,6 @@ begin
 end $$;
 comment on function private.remind_drafts(jsonb, int) is
   'Writes the reminders of day 3, 10 and 30 to invited customers who have neither claimed nor opted out. Definer: every tenant at once.';
-grant execute on function private.remind_drafts(jsonb, int) to api_owner;
 
 create function api.run_draft_jobs(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -1,5 +1,7 @@
 -- The EAN of a draft, looked up by its address.
 
+-- Stores what the EAN register knows at a draft's address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is
+-- failed, and tried again for a day.
 create function private.record_draft_lookup(draft uuid, ean_register jsonb) returns json
 language plpgsql
 as $$
@@ -31,8 +33,6 @@ begin
   returning * into found_draft;
   return json_build_object('draft_id', found_draft.id, 'ean_status', found_draft.ean_status, 'ean_candidates', coalesce(count, 0));
 end $$;
-comment on function private.record_draft_lookup(uuid, jsonb) is
-  'Stores what the EAN register knows at a draft''s address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is failed, and tried again for a day.';
 
 create function api.record_draft_lookups(caller jsonb, results jsonb) returns json
 language plpgsql security definer
@@ -63,7 +63,6 @@ as $$
     from claimed
 $$;
 comment on function private.due_draft_lookups(int) is 'Drafts whose address is due for a look-up. Definer: every tenant at once.';
-grant execute on function private.due_draft_lookups(int) to api_owner;
 
 create function api.due_draft_lookups(caller jsonb, batch jsonb) returns json
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- The operator on drafts: list.
 
+-- The newest drafts, of one partner and one status if given.
 create function private.newest_drafts(tenant uuid, wanted text, size int) returns setof core.drafts
 language plpgsql stable
 as $$
@@ -20,7 +21,6 @@ begin
         order by d.created_at desc, d.id desc limit size)) d
     order by d.created_at desc, d.id desc limit size;
 end $$;
-comment on function private.newest_drafts(uuid, text, int) is 'The newest drafts, of one partner and one status if given.';
 
 create function ops.draft_list(input jsonb) returns json
 language plpgsql security definer
@@ -31,7 +31,7 @@ declare
 begin
   perform private.act_as_operator(input);
   if input ->> 'partner' is not null then
-    tenant := (private.business_named(input ->> 'partner')).id;
+    tenant := (private.business_named(input)).id;
   end if;
   found := (
     select coalesce(json_agg(json_build_object(

@@ -4,14 +4,14 @@ create function private.suppress(email_hash bytea) returns void
 language sql security definer
 as $$ insert into core.suppressions (email_hash) values (suppress.email_hash) on conflict do nothing $$;
 comment on function private.suppress(bytea) is 'Puts an address on the opt-out list. Definer, because no tenant owns the list or may read it.';
-grant execute on function private.suppress(bytea) to api_owner;
 
+-- Whether an address opted out of mail. Only definers call it, because no tenant may read the list.
 create function private.is_suppressed(email_hash bytea) returns boolean
-language plpgsql stable security definer
+language plpgsql stable
 as $$ begin return exists (select from core.suppressions s where s.email_hash = is_suppressed.email_hash); end $$;
-comment on function private.is_suppressed(bytea) is 'Whether an address opted out of mail. Definer, because no tenant may read the list.';
-grant execute on function private.is_suppressed(bytea) to api_owner;
 
+-- The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with. With a tenant also those of a
+-- customer of that partner who ended the account.
 create function private.email_hashes(email text, key text, tenant uuid default null) returns bytea[]
 language plpgsql immutable
 as $$
@@ -27,11 +27,11 @@ begin
   end loop;
   return hashes;
 end $$;
-comment on function private.email_hashes(text, text, uuid) is
-  'The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with. With a tenant also those of a customer of that partner who ended the account.';
 
+-- Keeps the partners that brought a person from inviting the address again, once the person ended the account. Kept as opt-outs are, for
+-- these partners alone. Only definers call it, because no tenant owns the list.
 create function private.end_customer(person uuid, address text, key text) returns void
-language sql security definer
+language sql
 as $$
   insert into core.suppressions (email_hash)
   select private.claim_mac('ended:' || p.id || ':' || lower(address), (private.keys_for('opt_out', key))[1])
@@ -41,16 +41,12 @@ as $$
    where key is not null
   on conflict do nothing
 $$;
-comment on function private.end_customer(uuid, text, text) is
-  'Keeps the partners that brought a person from inviting the address again, once the person ended the account. Kept as opt-outs are, for these partners alone. Definer, because no tenant owns the list.';
-grant execute on function private.end_customer(uuid, text, text) to api_owner;
 
 create function private.opted_out(email text, key text, tenant uuid default null) returns boolean
 language plpgsql stable security definer
 as $$ begin return exists (select from core.suppressions s where s.email_hash = any (private.email_hashes(email, key, tenant))); end $$;
 comment on function private.opted_out(text, text, uuid) is
   'Whether an address opted out of mail, or with a tenant was a customer of that partner who ended the account. Definer, because no tenant may read the list.';
-grant execute on function private.opted_out(text, text, uuid) to api_owner;
 
 create function private.forget_opt_outs(emails text[], key text, tenant uuid) returns void
 language plpgsql security definer
@@ -61,7 +57,6 @@ begin
 end $$;
 comment on function private.forget_opt_outs(text[], text, uuid) is
   'Takes addresses off the opt-out list, for a reset of the sandbox. Definer, because no tenant owns the list.';
-grant execute on function private.forget_opt_outs(text[], text, uuid) to api_owner;
 
 create function api.opt_out(caller jsonb, request jsonb) returns json
 language plpgsql security definer

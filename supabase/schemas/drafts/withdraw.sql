@@ -10,11 +10,8 @@ begin
   -- waits for a claim under way, and sees what came of it
   select * into draft from core.drafts d
    where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for update;
-  if draft.id is null then
-    perform private.refuse('draft_not_found', json_build_object('code', 'draft_not_found'));
-  elsif draft.status = 'active' then
-    perform private.refuse('draft_active', json_build_object('code', 'draft_active'));
-  end if;
+  perform private.refuse_if('draft_not_found', draft.id is null, json_build_object('code', 'draft_not_found'));
+  perform private.refuse_if('draft_active', draft.status = 'active', json_build_object('code', 'draft_active'));
   delete from core.drafts d where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.release_customer(draft.user_id, draft.partner_id), private.drop_waiting_mail(draft.id);
   perform private.audit('draft.withdrawn', draft.id, jsonb_build_object('status', private.draft_status(draft)));

@@ -1,5 +1,7 @@
 -- The operator on EANs that the EAN register has not confirmed: list.
 
+-- Active connections whose EAN the register denied or has not confirmed, checked longest ago first. With failed, unconfirmed ones only if
+-- the register did not answer the last check.
 create function private.unconfirmed_connections(failed boolean, size int) returns json
 language sql stable
 as $$
@@ -24,9 +26,9 @@ as $$
     left join lateral (
       select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
 $$;
-comment on function private.unconfirmed_connections(boolean, int) is
-  'Active connections whose EAN the register denied or has not confirmed, checked longest ago first. With failed, unconfirmed ones only if the register did not answer the last check.';
 
+-- Open drafts whose EAN was not found or not looked up, oldest first. Without failed also those waiting for the look-up or their customer's
+-- choice.
 create function private.unconfirmed_drafts(failed boolean, size int) returns json
 language sql stable
 as $$
@@ -48,8 +50,6 @@ as $$
       order by u.created_at, u.id limit size) d
     join core.partners p on p.id = d.partner_id
 $$;
-comment on function private.unconfirmed_drafts(boolean, int) is
-  'Open drafts whose EAN was not found or not looked up, oldest first. Without failed also those waiting for the look-up or their customer''s choice.';
 
 create function ops.ean_list(input jsonb) returns json
 language plpgsql security definer

@@ -1,10 +1,11 @@
 -- The EAN register as a table of our own: the metering points of an address, and how they judge an EAN.
 
+-- The six EANs with which an integrator picks the outcome of the check on the sandbox.
 create function private.is_test_ean(ean text) returns boolean
 language sql stable
 as $$ select private.is_sandbox() and ean ~ '^8716870000000000(16|23|30|47|54|61)$' $$;
-comment on function private.is_test_ean(text) is 'The six EANs with which an integrator picks the outcome of the check on the sandbox.';
 
+-- The metering points of an address in our own EAN register, in the form of the public one.
 create function private.points_in_table(postal_code text, house_number int, addition text) returns jsonb
 language plpgsql stable
 as $$
@@ -16,9 +17,8 @@ begin
      where p.postal_code = points_in_table.postal_code and p.house_number = points_in_table.house_number
        and p.house_number_addition is not distinct from addition);
 end $$;
-comment on function private.points_in_table(text, int, text) is
-  'The metering points of an address in our own EAN register, in the form of the public one.';
 
+-- The metering points the EAN register knows at an address, to choose from.
 create function private.candidates_at(answers jsonb, ean_register jsonb) returns jsonb
 language plpgsql stable
 as $$
@@ -28,8 +28,8 @@ begin
   end if;
   return coalesce(ean_register -> 'points', '[]');
 end $$;
-comment on function private.candidates_at(jsonb, jsonb) is 'The metering points the EAN register knows at an address, to choose from.';
 
+-- Judges an EAN by the EAN register's answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.
 create function private.check_ean(
   ean text, postal_code text, house_number int, addition text, ean_register jsonb,
   out outcome text, out street text, out city text, out source text, out reason text)
@@ -54,5 +54,3 @@ begin
     into outcome, street, city
     from jsonb_to_recordset(points) as p (ean_code text, street text, city text);
 end $$;
-comment on function private.check_ean(text, text, int, text, jsonb) is
-  'Judges an EAN by the EAN register''s answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.';

@@ -1,8 +1,8 @@
 -- Events of money: booked months, sales, payouts. They are written set by set, because a booking has thousands.
 
+-- Writes one event for each account with months among these booking rows. Only definers call it, as private.emit_all.
 create function private.emit_months(tenant uuid, type text, rows uuid[]) returns void
-language plpgsql security definer
-set plan_cache_mode = 'force_custom_plan'
+language plpgsql
 as $$
 begin
   -- what people have is in the house, and no partner sees months of theirs
@@ -16,12 +16,11 @@ begin
        group by r.account_id, r.booking_id order by min(r.id::text)));
   end if;
 end $$;
-comment on function private.emit_months(uuid, text, uuid[]) is
-  'Writes one event for each account with months among these booking rows. Definer, as private.emit_all.';
 
+-- Writes events of parts of a sale, for each partner with a share and each account its CPO pays. Only definers call it, because a person's
+-- ERE are sold in the house.
 create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
-language plpgsql security definer
-set plan_cache_mode = 'force_custom_plan'
+language plpgsql
 as $$
 declare
   share record;
@@ -47,12 +46,10 @@ begin
      where a.partner_id = tenant and a.id = any (allocations)
      group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
 end $$;
-comment on function private.emit_sale(uuid, text, uuid[]) is
-  'Writes events of parts of a sale, for each partner with a share and each account its CPO pays. Definer, because a person''s ERE are sold in the house.';
 
+-- When a year's figures are published, writes the events of its earlier sales. Only definers call it, as private.emit_sale.
 create function private.emit_published(tenant uuid, year int) returns void
-language plpgsql security definer
-set plan_cache_mode = 'force_custom_plan'
+language plpgsql
 as $$
 begin
   perform private.emit_all(tenant, 'ere.sold', array(
@@ -63,11 +60,10 @@ begin
      where a.partner_id = tenant and a.reversal_id is null and extract(year from r.period) = year
      group by a.account_id order by a.account_id));
 end $$;
-comment on function private.emit_published(uuid, int) is
-  'When a year''s figures are published, writes the events of its earlier sales. Definer, as private.emit_sale.';
 
+-- Tells these partners what is new of their payouts. Called after any change to one. Only definers call it, as private.partner_payouts.
 create function private.tell_payouts(partners uuid[]) returns void
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   payout record;
@@ -93,17 +89,16 @@ begin
                          payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period, 'status', payout.status));
   end loop;
 end $$;
-comment on function private.tell_payouts(uuid[]) is
-  'Tells these partners what is new of their payouts. Called after any change to one. Definer, as private.partner_payouts.';
 
+-- The lines of a batch.
 create function private.lines_of(batch uuid) returns core.payout_lines[]
 language sql stable
 as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
-comment on function private.lines_of(uuid) is 'The lines of a batch.';
 
+-- Writes the events of payout lines that took a step, for accounts paid through their CPO and for the partners. Only definers call it:
+-- every tenant at once.
 create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
-language plpgsql security definer
-set plan_cache_mode = 'force_custom_plan'
+language plpgsql
 as $$
 declare
   tenant uuid;
@@ -120,5 +115,3 @@ begin
   end loop;
   perform private.tell_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
 end $$;
-comment on function private.emit_payouts(text, core.payout_lines[]) is
-  'Writes the events of payout lines that took a step, for accounts paid through their CPO and for the partners. Definer: every tenant at once.';

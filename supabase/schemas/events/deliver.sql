@@ -1,5 +1,6 @@
 -- Delivery: one worker at a time leases an endpoint, sends what is next, and stores the results.
 
+-- Whether an enabled endpoint may have something to send now.
 create function private.webhook_is_due(endpoint core.webhook_endpoints) returns boolean
 language plpgsql stable
 as $$
@@ -13,8 +14,8 @@ begin
               or exists (select from core.events e
                           where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to) end;
 end $$;
-comment on function private.webhook_is_due(core.webhook_endpoints) is 'Whether an enabled endpoint may have something to send now.';
 
+-- Whether the owner of the log may read it: what GET /v1/events refuses is not sent either.
 create function private.may_be_told(endpoint core.webhook_endpoints) returns boolean
 language plpgsql stable
 as $$
@@ -24,9 +25,8 @@ begin
           or exists (select from core.oauth_clients c
                       where c.partner_id = endpoint.partner_id and c.id = endpoint.owner_id and c.disabled_at is null and 'cpo:accounts:read' = any (c.scopes)));
 end $$;
-comment on function private.may_be_told(core.webhook_endpoints) is
-  'Whether the owner of the log may read it: what GET /v1/events refuses is not sent either.';
 
+-- What to send to an endpoint next: pings, due retries and replays, then the next events of the log.
 create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text, most int) returns jsonb
 language plpgsql stable
 as $$
@@ -60,8 +60,6 @@ begin
                                                   'data', private.event_data(p.event, not endpoint.pseudonymous, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
       from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
 end $$;
-comment on function private.posts_of(core.webhook_endpoints, core.event_heads, text, int) is
-  'What to send to an endpoint next: pings, due retries and replays, then the next events of the log.';
 
 create function private.claim_webhooks(size int, key text) returns jsonb
 language plpgsql security definer
@@ -119,7 +117,6 @@ begin
 end $$;
 comment on function private.claim_webhooks(int, text) is
   'Leases endpoints with something to send, for a minute each, with at most fifty events, or one while it fails. Definer: every tenant at once.';
-grant execute on function private.claim_webhooks(int, text) to api_owner;
 
 create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
@@ -132,6 +129,7 @@ comment on function api.claim_webhooks(jsonb, jsonb) is
   'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
 grant execute on function api.claim_webhooks(jsonb, jsonb) to edge_slow;
 
+-- The delay before an event is sent again after this failed attempt; null after the tenth.
 create function private.webhook_delay(attempt int) returns interval
 language sql volatile
 as $$
@@ -139,15 +137,16 @@ as $$
   select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours', '24 hours']::interval[])[attempt]
          * (0.9 + random() * 0.2)
 $$;
-comment on function private.webhook_delay(int) is 'The delay before an event is sent again after this failed attempt; null after the tenth.';
 
+-- The delay before an endpoint is tried again, after five or more failures in a row.
 create function private.probe_delay(failures int) returns interval
 language sql volatile
 as $$
   select coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[failures - 4], '10 minutes') * (0.9 + random() * 0.2)
 $$;
-comment on function private.probe_delay(int) is 'The delay before an endpoint is tried again, after five or more failures in a row.';
 
+-- Applies the result of one attempt, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}, and returns the
+-- changed endpoint.
 create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -209,9 +208,9 @@ begin
           (result ->> 'ms')::int, left(result ->> 'error', 200), next);
   return endpoint;
 end $$;
-comment on function private.settle_attempt(core.webhook_endpoints, jsonb) is
-  'Applies the result of one attempt, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}, and returns the changed endpoint.';
 
+-- Mails the partner's managers and the operator that an endpoint fails, or (disabled) is sent nothing any more. On production ten times a
+-- day for one log.
 create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, operator text) returns void
 language plpgsql
 as $$
@@ -229,8 +228,6 @@ begin
       cross join lateral (select m.email from private.manager_emails(p.id) m (email) union select operator) t
      where p.id = endpoint.partner_id and t.email is not null));
 end $$;
-comment on function private.warn_of_webhook(core.webhook_endpoints, text, text) is
-  'Mails the partner''s managers and the operator that an endpoint fails, or (disabled) is sent nothing any more. On production ten times a day for one log.';
 
 create function private.settle_webhook(settled jsonb, operator text) returns boolean
 language plpgsql security definer
@@ -271,7 +268,6 @@ begin
 end $$;
 comment on function private.settle_webhook(jsonb, text) is
   'Stores the results of a leased endpoint, and ends the lease. An answer of 410 disables it, and so do five days without a success. Mails go out after 24 and 96 hours. False: the caller has lost the lease. Definer: every tenant at once.';
-grant execute on function private.settle_webhook(jsonb, text) to api_owner;
 
 create function api.settle_webhook(caller jsonb, settled jsonb) returns json
 language plpgsql security definer

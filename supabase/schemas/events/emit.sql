@@ -1,11 +1,12 @@
 -- Writing an event: beside private.audit, in the transaction of the change. The owner of what changed decides who is told.
 
+-- Tells the function that runs this statement that mail or events wait. After the commit it has the worker send them
+-- (packages/shared/src/foundation/db.ts).
 create function private.kick() returns void
 language plpgsql
 as $$ begin raise notice 'outbox'; end $$;
-comment on function private.kick() is
-  'Tells the function that runs this statement that mail or events wait. After the commit it has the worker send them (packages/shared/src/foundation/db.ts).';
 
+-- private.kick if an enabled endpoint is sent the events of this log.
 create function private.kick_for(partner uuid, owner uuid) returns void
 language plpgsql
 as $$
@@ -14,7 +15,6 @@ begin
     perform private.kick();
   end if;
 end $$;
-comment on function private.kick_for(uuid, uuid) is 'private.kick if an enabled endpoint is sent the events of this log.';
 
 create function private.tell(
   partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null, account uuid default null) returns void
@@ -27,20 +27,19 @@ begin
 end $$;
 comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) is
   'Writes an event into one log. Definer, because events are otherwise only read, and a partner is told of people in the house.';
-grant execute on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) to api_owner;
 
+-- Whether a partner is told this event of a customer whom it brought in this way.
 create function private.told_of_customer(type text, source text) returns boolean
 language sql immutable
 -- what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with their registration only if the partner
 -- uploaded or invited them
 return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
        or type like 'registration.%' and source in ('partner_upload', 'partner_invite');
-comment on function private.told_of_customer(text, text) is 'Whether a partner is told this event of a customer whom it brought in this way.';
 
+-- The part of an event's data that a partner is told of a customer.
 create function private.customer_data(data jsonb) returns jsonb
 language sql immutable
 return jsonb_strip_nulls(jsonb_build_object('registration_status', data -> 'registration_status', 'mid_eligible', data -> 'mid_eligible'));
-comment on function private.customer_data(jsonb) is 'The part of an event''s data that a partner is told of a customer.';
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer
@@ -71,7 +70,6 @@ begin
 end $$;
 comment on function private.emit_all(uuid, text, private.occurrence[]) is
   'Writes an event of each occurrence, into the log of the account''s client, or of the person''s partner. Definer, because people are in the house and their partner is another tenant.';
-grant execute on function private.emit_all(uuid, text, private.occurrence[]) to api_owner;
 
 create function private.emit_of(tenant uuid, type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql security definer
@@ -90,24 +88,23 @@ begin
 end $$;
 comment on function private.emit_of(uuid, text, uuid, uuid, jsonb) is
   'private.emit_all for one occurrence, with plans that are kept. Definer, as private.emit_all.';
-grant execute on function private.emit_of(uuid, text, uuid, uuid, jsonb) to api_owner;
 
+-- Writes an event of an account of this tenant, in the transaction of the change. Not for what a client itself asked for: it has the
+-- answer.
 create function private.emit(type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql
 as $$
 begin
   perform private.emit_of(private.partner_id(), emit.type, account, subject, emit.data);
 end $$;
-comment on function private.emit(text, uuid, uuid, jsonb) is
-  'Writes an event of an account of this tenant, in the transaction of the change. Not for what a client itself asked for: it has the answer.';
 
+-- Writes an event of a draft of this tenant, with its new status.
 create function private.emit_draft(type text, draft uuid, status text) returns void
 language plpgsql
 as $$
 begin
   perform private.tell(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
 end $$;
-comment on function private.emit_draft(text, uuid, text) is 'Writes an event of a draft of this tenant, with its new status.';
 
 create function private.tell_sharing_ended() returns trigger
 language plpgsql security definer

@@ -2,15 +2,15 @@
 -- moments would lose events: of two transactions the first to begin may commit last, after a reader has passed it. So
 -- private.sequence_events numbers only what is committed.
 
+-- Events of this moment or before count as gone, whether or not they were deleted.
 create function private.events_kept_since() returns timestamptz
 language sql stable parallel safe
 return private.now() - interval '90 days';
-comment on function private.events_kept_since() is 'Events of this moment or before count as gone, whether or not they were deleted.';
 
+-- How many events of a log one statement searches.
 create function private.events_at_once() returns int
 language sql immutable parallel safe
 return 10000;
-comment on function private.events_at_once() is 'How many events of a log one statement searches.';
 
 create function private.sequence_events(partner uuid, owner uuid) returns core.event_heads
 language plpgsql security definer
@@ -37,16 +37,17 @@ begin
 end $$;
 comment on function private.sequence_events(uuid, uuid) is
   'Numbers the committed events of a log, ten thousand at most, and returns its head. Every reader of a log calls this first; no writer does. Definer, because nothing else changes an event.';
-grant execute on function private.sequence_events(uuid, uuid) to api_owner;
 
+-- Whether a log has events behind its head, for the next private.sequence_events.
 create function private.has_unnumbered(head core.event_heads) returns boolean
 language plpgsql stable
 as $$
 begin
   return exists (select from core.events e where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence is null);
 end $$;
-comment on function private.has_unnumbered(core.event_heads) is 'Whether a log has events behind its head, for the next private.sequence_events.';
 
+-- private.sequence_events to the end of a log, for callers that need the end. private.sweep_events numbers what nobody read for an hour, so
+-- there is little left.
 create function private.sequence_all(partner uuid, owner uuid) returns core.event_heads
 language plpgsql
 as $$
@@ -59,9 +60,8 @@ begin
   end loop;
   return head;
 end $$;
-comment on function private.sequence_all(uuid, uuid) is
-  'private.sequence_events to the end of a log, for callers that need the end. private.sweep_events numbers what nobody read for an hour, so there is little left.';
 
+-- Deletes events of a log older than 90 days, at most this many, with their retries. Returns how many. The caller holds the head.
 create function private.sweep_log(head core.event_heads, most bigint) returns bigint
 language plpgsql
 as $$
@@ -87,8 +87,6 @@ begin
   select count(*) into swept from gone;
   return swept;
 end $$;
-comment on function private.sweep_log(core.event_heads, bigint) is
-  'Deletes events of a log older than 90 days, at most this many, with their retries. Returns how many. The caller holds the head.';
 
 create function private.sweep_events() returns bigint
 language plpgsql security definer
@@ -122,4 +120,3 @@ begin
 end $$;
 comment on function private.sweep_events() is
   'Deletes events older than 90 days, ten thousand in a run, and numbers those that nobody read for an hour. Definer: every tenant at once.';
-grant execute on function private.sweep_events() to api_owner;

@@ -1,5 +1,6 @@
 -- /partner/webhooks: by a person who manages the partner, never by a key, because data goes there. /v1/webhooks: by a CPO client, its own.
 
+-- First line of what changes an endpoint: the caller is a client, or a person who manages the partner.
 create function private.act_on_webhooks(caller jsonb) returns void
 language plpgsql
 as $$
@@ -9,9 +10,8 @@ begin
     perform private.act_as_manager();
   end if;
 end $$;
-comment on function private.act_on_webhooks(jsonb) is
-  'First line of what changes an endpoint: the caller is a client, or a person who manages the partner.';
 
+-- An endpoint of the caller's own log, its row locked.
 create function private.own_webhook(named text) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -19,13 +19,11 @@ declare
   endpoint core.webhook_endpoints;
 begin
   endpoint := private.webhook_named(named);
-  if endpoint.owner_id <> private.log_owner() then
-    perform private.refuse('webhook_not_found');
-  end if;
+  perform private.refuse_if('webhook_not_found', endpoint.owner_id <> private.log_owner());
   return endpoint;
 end $$;
-comment on function private.own_webhook(text) is 'An endpoint of the caller''s own log, its row locked.';
 
+-- private.own_webhook without a lock, for reading.
 create function private.shown_webhook(named text) returns core.webhook_endpoints
 language plpgsql stable
 as $$
@@ -34,21 +32,34 @@ declare
 begin
   select * into endpoint from core.webhook_endpoints e
    where e.partner_id = private.partner_id() and e.owner_id = private.log_owner() and e.id = private.as_uuid(named);
-  if not found then
-    perform private.refuse('webhook_not_found');
-  end if;
+  perform private.refuse_if('webhook_not_found', not found);
   return endpoint;
 end $$;
-comment on function private.shown_webhook(text) is 'private.own_webhook without a lock, for reading.';
+
+-- The endpoints of the caller's own log, oldest first.
+create function private.own_webhooks() returns json
+language plpgsql stable
+as $$
+begin
+  return (select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
+           where e.partner_id = private.partner_id() and e.owner_id = private.log_owner());
+end $$;
+
+create function private.newest_attempts(endpoint core.webhook_endpoints, size int) returns json
+language plpgsql stable
+as $$
+begin
+  return (select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
+            from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
+                   order by a.id desc limit size) a);
+end $$;
 
 create function api.list_webhooks(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
-  return json_build_object('webhooks', (
-    select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
-     where e.partner_id = private.partner_id() and e.owner_id = private.log_owner()));
+  return json_build_object('webhooks', private.own_webhooks());
 end $$;
 comment on function api.list_webhooks(jsonb) is 'GET /partner/webhooks and /v1/webhooks: {webhooks}, oldest first.';
 
@@ -64,15 +75,9 @@ comment on function api.read_webhook(jsonb, jsonb) is 'GET /partner/webhooks/{we
 create function api.read_webhook_attempts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
-declare
-  endpoint core.webhook_endpoints;
 begin
   perform private.act_as(caller, 'partner', 'cpo');
-  endpoint := private.shown_webhook(query ->> 'webhook_id');
-  return json_build_object('attempts', (
-    select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
-      from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
-             order by a.id desc limit (query ->> 'limit')::int) a));
+  return json_build_object('attempts', private.newest_attempts(private.shown_webhook(query ->> 'webhook_id'), (query ->> 'limit')::int));
 end $$;
 comment on function api.read_webhook_attempts(jsonb, jsonb) is
   'GET /partner/webhooks/{webhook_id}/attempts and /v1/…: {webhook_id, limit} to {attempts}, newest first.';

@@ -1,5 +1,6 @@
 -- The operator on webhook endpoints: add, list, test, rotate, enable, disable, replay.
 
+-- An endpoint as the operator sees it: its position, what waits for a retry and what was given up.
 create function private.webhook_row(endpoint core.webhook_endpoints) returns json
 language sql stable
 as $$
@@ -14,9 +15,8 @@ as $$
   left join core.event_heads h on h.partner_id = endpoint.partner_id and h.owner_id = endpoint.owner_id
   where p.id = endpoint.partner_id
 $$;
-comment on function private.webhook_row(core.webhook_endpoints) is
-  'An endpoint as the operator sees it: its position, what waits for a retry and what was given up.';
 
+-- The endpoint that {webhook} names. Its partner becomes the tenant of the transaction.
 create function private.any_webhook(input jsonb) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -27,7 +27,6 @@ begin
      where e.partner_id = any (array(select p.id from core.partners p)) and e.id = private.as_uuid(input ->> 'webhook')));
   return private.webhook_named(input ->> 'webhook');
 end $$;
-comment on function private.any_webhook(jsonb) is 'The endpoint that {webhook} names. Its partner becomes the tenant of the transaction.';
 
 create function ops.webhook_add(input jsonb) returns json
 language plpgsql security definer
@@ -39,16 +38,13 @@ declare
 begin
   perform private.act_as_operator(input);
   if input ? 'client' then
-    client := private.client_named(input ->> 'client');
+    client := private.client_named(input);
     select * into partner from core.partners p where p.id = client.partner_id;
-    if partner.id is null or 'client_credentials' <> all (client.grant_types) then
-      perform private.refuse('client_reads_no_log', json_build_object('client', input ->> 'client'));
-    end if;
+    perform private.refuse_if('client_reads_no_log', partner.id is null or 'client_credentials' <> all (client.grant_types),
+      json_build_object('client', input ->> 'client'));
   elsif input ? 'partner' then
-    partner := private.partner_named(input ->> 'partner');
-    if partner.id = private.house() then
-      perform private.refuse('house_has_no_clients');
-    end if;
+    partner := private.partner_named(input);
+    perform private.refuse_if('house_has_no_clients', partner.id = private.house());
   else
     perform private.refuse('whose_log');
   end if;
@@ -60,16 +56,14 @@ comment on function ops.webhook_add(jsonb) is
   'An endpoint of a partner''s own log, or of a client''s: {partner | client, id, url, types?, from?, secret} to {changed, webhook}.';
 
 create function ops.webhook_list(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-declare
-  partner constant uuid := private.chosen_partner(input);
-begin
-  return (
-    select json_build_object('webhooks', coalesce(json_agg(private.webhook_row(e) order by p.slug, e.created_at, e.id), '[]'))
-      from core.partners p join core.webhook_endpoints e on e.partner_id = p.id
-     where (partner is null or p.id = partner) and (not coalesce((input ->> 'failing')::boolean, false) or e.status = 'disabled' or e.failing_since is not null));
-end $$;
+  select json_build_object('webhooks', coalesce(json_agg(private.webhook_row(e) order by p.slug, e.created_at, e.id), '[]'))
+    from private.chosen_partner(input) as chosen (id)
+    join core.partners p on chosen.id is null or p.id = chosen.id
+    join core.webhook_endpoints e on e.partner_id = p.id
+   where not coalesce((input ->> 'failing')::boolean, false) or e.status = 'disabled' or e.failing_since is not null
+$$;
 comment on function ops.webhook_list(jsonb) is 'Endpoints of all partners or of one: {partner?, failing?} to {webhooks}.';
 
 create function ops.webhook_rotate(input jsonb) returns json
@@ -102,19 +96,13 @@ end $$;
 comment on function ops.webhook_disable(jsonb) is 'Stops sending to an endpoint; nothing is lost: {webhook} to {changed, webhook}.';
 
 create function ops.webhook_replay(input jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  return private.replay_webhook(private.any_webhook(input), input);
-end $$;
+language sql security definer
+as $$ select private.replay_webhook(private.any_webhook(input), input) $$;
 comment on function ops.webhook_replay(jsonb) is 'Sends events again: {webhook, from?, to?, failed?} to {ok, from, to, events}.';
 
 create function ops.webhook_ping(input jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  return json_build_object('ping', private.ping_webhook(private.any_webhook(input)));
-end $$;
+language sql security definer
+as $$ select json_build_object('ping', private.ping_webhook(private.any_webhook(input))) $$;
 comment on function ops.webhook_ping(jsonb) is 'Has the worker send a ping: {webhook} to {ping}, for ops.webhook_pinged.';
 
 create function ops.webhook_pinged(input jsonb) returns json

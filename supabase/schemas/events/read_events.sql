@@ -1,16 +1,17 @@
 -- GET /v1/events, GET /partner/events: a log, read from a cursor on.
 
+-- The owner of the log that the caller reads: the client, or the partner itself.
 create function private.log_owner() returns uuid
 language sql stable
 return coalesce(private.owner_id(), private.partner_id());
-comment on function private.log_owner() is 'The owner of the log that the caller reads: the client, or the partner itself.';
 
+-- The cursor of a log behind the event of this number.
 create function private.cursor_at(owner uuid, sequence bigint) returns text
 language sql immutable
 -- base64url of 16 bytes: where it is, and half a hash by which a cursor of another log, or one that was made up, is known
 return translate(rtrim(encode(int8send(sequence) || substr(sha256(uuid_send(owner) || int8send(sequence)), 1, 8), 'base64'), '='), '+/', '-_');
-comment on function private.cursor_at(uuid, bigint) is 'The cursor of a log behind the event of this number.';
 
+-- The number of the event that a cursor of this log is behind; null for any other cursor.
 create function private.cursor_sequence(owner uuid, after text) returns bigint
 language plpgsql immutable
 as $$
@@ -25,8 +26,8 @@ begin
   place := ('x' || encode(substr(bytes, 1, 8), 'hex'))::bit(64)::bigint;
   return case when private.cursor_at(owner, place) = after then place end;
 end $$;
-comment on function private.cursor_sequence(uuid, text) is 'The number of the event that a cursor of this log is behind; null for any other cursor.';
 
+-- The number before the first event of a log that is still kept.
 create function private.oldest_event(head core.event_heads) returns bigint
 language plpgsql stable
 as $$
@@ -36,8 +37,9 @@ begin
      where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence > head.swept and e.created_at > private.events_kept_since()
      order by e.sequence limit 1), head.sequence);
 end $$;
-comment on function private.oldest_event(core.event_heads) is 'The number before the first event of a log that is still kept.';
 
+-- The number behind which a reader with this cursor, or null, goes on. Refused with invalid_cursor, and with cursor_expired if an event
+-- after it is not kept any more.
 create function private.start_of(head core.event_heads, after text, field text default 'after') returns bigint
 language plpgsql stable
 as $$
@@ -57,9 +59,9 @@ begin
   end if;
   return place;
 end $$;
-comment on function private.start_of(core.event_heads, text, text) is
-  'The number behind which a reader with this cursor, or null, goes on. Refused with invalid_cursor, and with cursor_expired if an event after it is not kept any more.';
 
+-- What an event tells a reader of its log: its data, and the reader's own reference. A person's application (not disclosing) reads no
+-- reference of a customer, which may name them.
 create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
 language plpgsql stable
 as $$
@@ -84,8 +86,6 @@ begin
   end if;
   return event.data;
 end $$;
-comment on function private.event_data(core.events, boolean, text) is
-  'What an event tells a reader of its log: its data, and the reader''s own reference. A person''s application (not disclosing) reads no reference of a customer, which may name them.';
 
 create function private.event_answer(event core.events, disclosing boolean, key text) returns json
 language plpgsql stable
@@ -96,11 +96,11 @@ begin
     'account_id', case when event.user_id is null then event.account_id end, 'data', private.event_data(event, disclosing, key));
 end $$;
 
+-- Whether a reader of a log is shown this event.
 create function private.is_shown(event core.events, disclosing boolean) returns boolean
 language sql immutable
 -- GET /partner/customers shows a person none of their registrations
 return disclosing or event.type not like 'registration.%';
-comment on function private.is_shown(core.events, boolean) is 'Whether a reader of a log is shown this event.';
 
 create function api.list_events(caller jsonb, query jsonb) returns json
 language plpgsql security definer
@@ -150,9 +150,7 @@ begin
    where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid
      -- nobody was told the id of one that has no number yet
      and e.sequence is not null and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
-  if not found then
-    perform private.refuse('event_not_found');
-  end if;
+  perform private.refuse_if('event_not_found', not found);
   return private.event_answer(event, disclosing, query ->> 'key');
 end $$;
 comment on function api.get_event(jsonb, jsonb) is 'GET /v1/events/{event_id} and GET /partner/events/{event_id}: {event_id, key} to the event.';

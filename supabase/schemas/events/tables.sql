@@ -37,7 +37,6 @@ create index events_age on core.events (created_at);
 -- serves: the reference of a customer who left
 create index events_sharing_ended on core.events (partner_id, user_id) where type = 'customer.sharing_ended';
 select private.isolate('core.events', 'select');
-select private.keep_to_owner('core.events');
 
 create table core.event_heads (
   partner_id uuid   not null,
@@ -48,7 +47,6 @@ create table core.event_heads (
 );
 comment on table core.event_heads is 'Up to where each log is numbered, and up to where it was swept.';
 select private.isolate('core.event_heads', 'select');
-select private.keep_to_owner('core.event_heads');
 
 create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
 comment on type private.occurrence is 'Something that happened to an account: its subject (a connection, a charger), and the data of its event.';
@@ -112,7 +110,6 @@ comment on column core.webhook_endpoints.lease_id is 'The worker with this lease
 -- serves: the worker, which looks at all that are enabled
 create index webhook_endpoints_enabled on core.webhook_endpoints (lease_until nulls first) where status = 'enabled';
 select private.isolate('core.webhook_endpoints', 'select, insert, update, delete');
-select private.keep_to_owner('core.webhook_endpoints');
 
 create table core.webhook_retries (
   partner_id      uuid        not null,

@@ -10,6 +10,8 @@ begin
     'delivered_to', endpoint.delivered_to, 'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error);
 end $$;
 
+-- The number behind which something in a log begins (field from), or at which it ends (to). named is a cursor, the id of the first or last
+-- event, or a moment, included; null is the end. Refused with invalid_cursor, cursor_expired, event_not_found.
 create function private.place_in_log(owner uuid, field text, named text) returns bigint
 language plpgsql
 as $$
@@ -22,9 +24,8 @@ begin
   elsif private.as_uuid(named) is not null then
     select e.sequence - case field when 'from' then 1 else 0 end into place from core.events e
      where e.partner_id = head.partner_id and e.owner_id = owner and e.id = private.as_uuid(named) and e.created_at > private.events_kept_since();
-    if not found then
-      perform private.refuse('event_not_found', json_build_object('detail', format('%s: this log has no event with that id, or it is older than 90 days.', field)));
-    end if;
+    perform private.refuse_if('event_not_found', not found,
+      json_build_object('detail', format('%s: this log has no event with that id, or it is older than 90 days.', field)));
     return place;
   elsif not (named ~ '^\d{4}-\d\d-\d\d' and pg_input_is_valid(named, 'timestamptz')) then
     return private.start_of(head, named, field);
@@ -40,9 +41,8 @@ begin
    order by e.sequence desc limit 1;
   return coalesce(place, 0);
 end $$;
-comment on function private.place_in_log(uuid, text, text) is
-  'The number behind which something in a log begins (field from), or at which it ends (to). named is a cursor, the id of the first or last event, or a moment, included; null is the end. Refused with invalid_cursor, cursor_expired, event_not_found.';
 
+-- An endpoint of the tenant, its row locked.
 create function private.webhook_named(named text) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -50,13 +50,11 @@ declare
   endpoint core.webhook_endpoints;
 begin
   select * into endpoint from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.id = private.as_uuid(named) for update;
-  if not found then
-    perform private.refuse('webhook_not_found', '{}');
-  end if;
+  perform private.refuse_if('webhook_not_found', not found);
   return endpoint;
 end $$;
-comment on function private.webhook_named(text) is 'An endpoint of the tenant, its row locked.';
 
+-- Adds an endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a log: a partner's own, and each client's.
 create function private.add_webhook(owner uuid, input jsonb) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -70,9 +68,7 @@ begin
   if found then
     return endpoint;
   end if;
-  if (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner) >= 10 then
-    perform private.refuse('endpoint_limit');
-  end if;
+  perform private.refuse_if('endpoint_limit', (select count(*) from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner) >= 10);
   insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, pseudonymous, secret_ciphertext, secret_key_id, secret_id, delivered_to)
   values (private.partner_id(), (input ->> 'id')::uuid, owner, input ->> 'url',
           (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t), not private.is_partner_itself(),
@@ -81,9 +77,8 @@ begin
   perform private.audit('webhook.added', endpoint.id);
   return endpoint;
 end $$;
-comment on function private.add_webhook(uuid, jsonb) is
-  'Adds an endpoint of a log of the tenant: {id, url, types, secret, secret_id, from}. Ten a log: a partner''s own, and each client''s.';
 
+-- Changes address or types, {url?, types?}: types null is all. It goes on from its position, and what waits goes to the new address.
 create function private.update_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -118,9 +113,8 @@ begin
     case when endpoint.url <> before.url then 'url' end, case when endpoint.types is distinct from before.types then 'types' end], null))));
   return endpoint;
 end $$;
-comment on function private.update_webhook(core.webhook_endpoints, jsonb) is
-  'Changes address or types, {url?, types?}: types null is all. It goes on from its position, and what waits goes to the new address.';
 
+-- Replaces the secret, {secret, secret_id, now}. Both sign for 24 hours, or with now only the new one.
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -138,9 +132,9 @@ begin
   perform private.audit('webhook.rotated', endpoint.id, jsonb_build_object('at_once', at_once));
   return endpoint;
 end $$;
-comment on function private.rotate_webhook(core.webhook_endpoints, jsonb) is
-  'Replaces the secret, {secret, secret_id, now}. Both sign for 24 hours, or with now only the new one.';
 
+-- Stops sending to an endpoint; nothing is lost. reason: manager, client, operator, gone (it answered 410) or failing (five days without a
+-- success).
 create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -155,9 +149,8 @@ begin
                        jsonb_build_object('webhook_id', endpoint.id, 'disabled_reason', disable_webhook.reason));
   return endpoint;
 end $$;
-comment on function private.disable_webhook(core.webhook_endpoints, text) is
-  'Stops sending to an endpoint; nothing is lost. reason: manager, client, operator, gone (it answered 410) or failing (five days without a success).';
 
+-- Sends to an endpoint again, from its last position.
 create function private.enable_webhook(endpoint core.webhook_endpoints) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -171,8 +164,8 @@ begin
   perform private.audit('webhook.enabled', endpoint.id);
   return endpoint;
 end $$;
-comment on function private.enable_webhook(core.webhook_endpoints) is 'Sends to an endpoint again, from its last position.';
 
+-- Deletes an endpoint, its attempts, and what was still to be sent.
 create function private.revoke_webhook(endpoint core.webhook_endpoints) returns void
 language plpgsql
 as $$
@@ -180,17 +173,15 @@ begin
   delete from core.webhook_endpoints e where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
   perform private.audit('webhook.revoked', endpoint.id);
 end $$;
-comment on function private.revoke_webhook(core.webhook_endpoints) is 'Deletes an endpoint, its attempts, and what was still to be sent.';
 
 create function private.require_enabled(endpoint core.webhook_endpoints) returns void
 language plpgsql
 as $$
 begin
-  if endpoint.status <> 'enabled' then
-    perform private.refuse('endpoint_disabled', '{}');
-  end if;
+  perform private.refuse_if('endpoint_disabled', endpoint.status <> 'enabled');
 end $$;
 
+-- Has a ping sent to an endpoint before anything else. Its id finds the attempt.
 create function private.ping_webhook(endpoint core.webhook_endpoints) returns uuid
 language plpgsql
 as $$
@@ -202,7 +193,6 @@ begin
   values (endpoint.partner_id, endpoint.id, ping, 0, '-infinity');
   return ping;
 end $$;
-comment on function private.ping_webhook(core.webhook_endpoints) is 'Has a ping sent to an endpoint before anything else. Its id finds the attempt.';
 
 create function private.attempt_json(attempt core.webhook_attempts) returns jsonb
 language plpgsql stable
@@ -213,6 +203,7 @@ begin
     'ms', attempt.ms, 'error', attempt.error, 'next_attempt_at', private.iso(attempt.next_attempt_at));
 end $$;
 
+-- The result of a ping; null until it was sent.
 create function private.pinged(endpoint uuid, ping uuid) returns json
 language plpgsql stable
 as $$
@@ -222,8 +213,9 @@ begin
       from core.webhook_attempts a
      where a.partner_id = private.partner_id() and a.endpoint_id = endpoint and a.event_id = ping order by a.id desc limit 1);
 end $$;
-comment on function private.pinged(uuid, uuid) is 'The result of a ping; null until it was sent.';
 
+-- Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given up. Returns the
+-- range and how many.
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
 language plpgsql
 as $$
@@ -253,5 +245,3 @@ begin
   perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));
   return json_build_object('ok', true, 'from', since + 1, 'to', greatest(until, since), 'events', again);
 end $$;
-comment on function private.replay_webhook(core.webhook_endpoints, jsonb) is
-  'Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given up. Returns the range and how many.';

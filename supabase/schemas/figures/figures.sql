@@ -1,7 +1,9 @@
 -- Figures: what a delivery year yields, once the operator publishes it.
 
+-- The average price of an ERE of a delivery year: euro, six decimals, gross by ERE of its unreversed sales. Null before the first. Only
+-- definers call it, because it is of all the tenant's customers.
 create function private.average_price(tenant uuid, year int) returns numeric
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   return (
@@ -16,10 +18,8 @@ begin
            and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
      where b.partner_id = tenant and b.quarter >= make_date(year, 1, 1) and b.quarter < make_date(year + 1, 1, 1));
 end $$;
-comment on function private.average_price(uuid, int) is
-  'The average price of an ERE of a delivery year: euro, six decimals, gross by ERE of its unreversed sales. Null before the first. Definer, because it is of all the tenant''s customers.';
-grant execute on function private.average_price(uuid, int) to api_owner;
 
+-- Adds up a booking again, its row locked: the last step of every change to it.
 create function private.sum_booking(tenant uuid, booking uuid) returns void
 language plpgsql
 -- Looks up by key, from the rows of the booking on: the planner would read tables whole that were empty a moment ago.
@@ -29,8 +29,8 @@ begin
   delete from core.account_bookings s where s.partner_id = tenant and s.booking_id = booking;
   insert into core.account_bookings select * from core.booking_sums s where s.partner_id = tenant and s.booking_id = booking;
 end $$;
-comment on function private.sum_booking(uuid, uuid) is 'Adds up a booking again, its row locked: the last step of every change to it.';
 
+-- Stores the average price of a year beside its figures, if they are published.
 create function private.price_figures(tenant uuid, year int) returns void
 language plpgsql
 as $$
@@ -39,8 +39,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('figures of ' || tenant || ' ' || year, 0));
   update core.figures f set price = private.average_price(tenant, year) where f.partner_id = tenant and f.delivery_year = year;
 end $$;
-comment on function private.price_figures(uuid, int) is 'Stores the average price of a year beside its figures, if they are published.';
 
+-- Publishes a year: positions of the tenant then say what it yields. False: it was published already.
 create function private.publish_figures(tenant uuid, year int) returns boolean
 language plpgsql
 as $$
@@ -52,9 +52,10 @@ begin
   perform private.price_figures(tenant, year), private.emit_published(tenant, year);
   return true;
 end $$;
-comment on function private.publish_figures(uuid, int) is
-  'Publishes a year: positions of the tenant then say what it yields. False: it was published already.';
 
+-- What an account earns: the object ere of GET /v1/ere-positions. It is of the latest of these published years (newest first) with months
+-- that count, else of the first. No row if no year is published. kWh as accepted once credited; ERE with two decimals; the price with six.
+-- Planned as part of the calling statement.
 create function private.position_ere(tenant uuid, account uuid, years int[]) returns table (ere json)
 language sql stable
 begin atomic
@@ -85,5 +86,3 @@ begin atomic
              private.iso(greatest(p.published_at, l.changed_at)) as updated_at) f
    where cardinality(years) > 0;
 end;
-comment on function private.position_ere(uuid, uuid, int[]) is
-  'What an account earns: the object ere of GET /v1/ere-positions. It is of the latest of these published years (newest first) with months that count, else of the first. No row if no year is published. kWh as accepted once credited; ERE with two decimals; the price with six. Planned as part of the calling statement.';

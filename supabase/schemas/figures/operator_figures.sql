@@ -21,9 +21,8 @@ declare
 begin
   perform private.act_as_operator(input);
   chosen := private.chosen_partner(input);
-  if not exists (select from core.ere_factors f where f.delivery_year = year) then
-    perform private.refuse('factor_missing', json_build_object('delivery_year', year));
-  end if;
+  perform private.refuse_if('factor_missing', not exists (select from core.ere_factors f where f.delivery_year = year),
+    json_build_object('delivery_year', year));
   for tenant in select p.id from core.partners p where chosen is null or p.id = chosen order by p.id loop
     perform private.act_for_partner(tenant);
     if private.publish_figures(tenant, year) then

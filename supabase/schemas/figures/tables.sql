@@ -57,7 +57,6 @@ comment on table core.account_bookings is
 -- serves: the sums of a booking
 create index account_bookings_booking on core.account_bookings (partner_id, booking_id);
 select private.isolate('core.account_bookings', 'select');
-select private.keep_to_owner('core.account_bookings');
 
 create view core.booking_sums with (security_invoker = true) as
 select m.partner_id, m.account_id, m.booking_id, m.owner_id, extract(year from min(m.period))::int as delivery_year, sum(m.kwh) as kwh, sum(m.ere) as ere,

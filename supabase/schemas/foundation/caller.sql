@@ -1,5 +1,7 @@
 -- The caller of this transaction, and the tenant that row-level security reads.
 
+-- First line of every api function: sets the caller, and the tenant for row-level security, for this transaction. Admits a ticket
+-- (admission/admit.sql). A second check behind the scope check.
 create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 as $$
@@ -37,97 +39,90 @@ begin
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
   ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
-comment on function private.act_as(jsonb, text[]) is
-  'First line of every api function: sets the caller, and the tenant for row-level security, for this transaction. Admits a ticket (admission/admit.sql). A second check behind the scope check.';
 
+-- Narrows the transaction to the tenant that a link or a job belongs to.
 create function private.act_for_partner(partner uuid) returns void
 language sql
 as $$ select set_config('app.partner_id', coalesce(partner::text, ''), true) $$;
-comment on function private.act_for_partner(uuid) is 'Narrows the transaction to the tenant that a link or a job belongs to.';
 
+-- As private.act_for_partner, and a caller without an owner reaches all of that tenant, unless it is the house.
 create function private.act_for_tenant(partner uuid) returns void
 language plpgsql
 as $$
 begin
   perform private.act_for_partner(partner), set_config('app.breadth', case when partner = private.house() then '' else 'tenant' end, true);
 end $$;
-comment on function private.act_for_tenant(uuid) is
-  'As private.act_for_partner, and a caller without an owner reaches all of that tenant, unless it is the house.';
 
+-- Narrows the transaction to a person's own rows within a tenant, or without a person to rows without an owner.
 create function private.act_for_person(partner uuid, person uuid) returns void
 language sql
 as $$
   select private.act_for_partner(partner), set_config('app.user_id', coalesce(person::text, ''), true),
          set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.breadth', '', true)
 $$;
-comment on function private.act_for_person(uuid, uuid) is
-  'Narrows the transaction to a person''s own rows within a tenant, or without a person to rows without an owner.';
 
 -- The policies of every table read these. The bodies are parsed here, and the planner writes them into each query (0.2 us, a function call
 -- took 1.1).
 
+-- The tenant of this transaction; null matches no row.
 create function private.partner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.partner_id', true), '')::uuid;
-comment on function private.partner_id() is 'The tenant of this transaction; null matches no row.';
 
+-- The CPO client of this transaction, or null.
 create function private.client_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.client_id', true), '')::uuid;
-comment on function private.client_id() is 'The CPO client of this transaction, or null.';
 
+-- The person this transaction acts for, or null.
 create function private.user_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.user_id', true), '')::uuid;
-comment on function private.user_id() is 'The person this transaction acts for, or null.';
 
+-- The person or CPO client that this transaction acts for, who owns what it writes. Null if a partner, the worker or the bearer of a link
+-- acts.
 create function private.owner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.owner_id', true), '')::uuid;
-comment on function private.owner_id() is
-  'The person or CPO client that this transaction acts for, who owns what it writes. Null if a partner, the worker or the bearer of a link acts.';
 
+-- The owner whose rows this transaction sees within its tenant. Without an owner: null, for all rows, if the breadth is tenant, else the id
+-- that no owner has.
 create function private.reach() returns uuid
 language sql stable parallel safe
 return coalesce(private.owner_id(), case when current_setting('app.breadth', true) = 'tenant' then null
                                          else uuid '00000000-0000-0000-0000-000000000000' end);
-comment on function private.reach() is
-  'The owner whose rows this transaction sees within its tenant. Without an owner: null, for all rows, if the breadth is tenant, else the id that no owner has.';
 
+-- The person who acts for a partner in this transaction; null if its API key does.
 create function private.manager_id() returns uuid
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
-comment on function private.manager_id() is 'The person who acts for a partner in this transaction; null if its API key does.';
 
+-- Whether a partner asks by its key or in its portal, and so sees whom it brought. An application that a person let in sees pseudonyms
+-- (specification section 5).
 create function private.is_partner_itself() returns boolean
 language plpgsql stable
 as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
-comment on function private.is_partner_itself() is
-  'Whether a partner asks by its key or in its portal, and so sees whom it brought. An application that a person let in sees pseudonyms (specification section 5).';
 
+-- The address that the caller proved by a mailed code, as the signatory of a CPO's customer. Null if they proved none.
 create function private.signatory() returns text
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.signatory', true), ''); end $$;
-comment on function private.signatory() is
-  'The address that the caller proved by a mailed code, as the signatory of a CPO''s customer. Null if they proved none.';
 
+-- When the person of a session signed in.
 create function private.session_began() returns timestamptz
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.signed_in_at', true), '')::timestamptz; end $$;
-comment on function private.session_began() is 'When the person of a session signed in.';
 
+-- Whether the person of a session signed in within the last 15 minutes. Somebody who finds an open browser cannot redirect money or take a
+-- key. Always true for a token, which its scopes limit.
 create function private.signed_in_recently() returns boolean
 language plpgsql stable
 as $$ begin return coalesce(private.session_began() >= private.now() - interval '15 minutes', true); end $$;
-comment on function private.signed_in_recently() is
-  'Whether the person of a session signed in within the last 15 minutes. Somebody who finds an open browser cannot redirect money or take a key. Always true for a token, which its scopes limit.';
 
+-- Refuses with recent_sign_in_required unless private.signed_in_recently.
 create function private.require_recent_sign_in() returns void
 language plpgsql stable
 as $$
 begin
-  if not private.signed_in_recently() then
-    perform private.refuse('recent_sign_in_required');
-  end if;
+  perform private.refuse_if('recent_sign_in_required', not private.signed_in_recently());
 end $$;
-comment on function private.require_recent_sign_in() is 'Refuses with recent_sign_in_required unless private.signed_in_recently.';

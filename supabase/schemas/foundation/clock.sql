@@ -2,19 +2,18 @@
 -- are made. So no search_path can mislead them, none need be set, and the planner writes them into the calling queries. Replacing a function
 -- replaces the plans that hold it.
 
+-- The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.
 create function private.now() returns timestamptz
 language sql stable parallel safe
 return pg_catalog.now();
-comment on function private.now() is
-  'The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.';
 
+-- The calendar day in the Netherlands: months, years and mandates begin and end by it.
 create function private.today() returns date
 language sql stable parallel safe
 return (private.now() at time zone 'Europe/Amsterdam')::date;
-comment on function private.today() is 'The calendar day in the Netherlands: months, years and mandates begin and end by it.';
 
 -- Every row of every list shows it: 0.5 us a moment, where to_char takes 0.9 and a function call took 1.6.
+-- A moment as the API writes it: UTC, no fraction, Z.
 create function private.iso(moment timestamptz) returns text
 language sql stable parallel safe
 return substr(to_json(moment at time zone 'UTC')::text, 2, 19) || 'Z';
-comment on function private.iso(timestamptz) is 'A moment as the API writes it: UTC, no fraction, Z.';

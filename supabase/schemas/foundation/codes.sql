@@ -33,7 +33,20 @@ as $$
 $$;
 comment on function private.keep_code(text, text, text) is
   'Stores a code that is mailed now to an address, in place of an older one. Definer: no caller may read codes.';
-grant execute on function private.keep_code(text, text, text) to api_owner;
+
+-- Mails and keeps a one-time code: {code_hash, mail}, with what private.enqueue_mail takes. The answer is ok, or the refusal
+-- too_many_codes.
+create function private.mail_code(
+  subject text, address text, cause text, request jsonb, content jsonb default '{}', connection uuid default null, counted boolean default null) returns json
+language plpgsql
+as $$
+begin
+  if not private.enqueue_mail(request -> 'mail', address, cause || ':' || (request ->> 'code_hash'), content, connection => connection, counted => counted) then
+    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
+  end if;
+  perform private.keep_code(subject, address, request ->> 'code_hash');
+  return json_build_object('ok', true);
+end $$;
 
 create function private.code_sent(subject text) returns boolean
 language plpgsql stable security definer
@@ -43,8 +56,8 @@ begin
                   where c.subject = code_sent.subject and c.code_hash is not null and c.expires_at > private.now());
 end $$;
 comment on function private.code_sent(text) is 'Whether a code waits to be typed. Definer: no caller may read codes.';
-grant execute on function private.code_sent(text) to api_owner;
 
+-- Why the SHA-256 of a presented code is refused; null if it is right.
 create function private.judge_code(code core.one_time_codes, presented text) returns text
 language plpgsql stable
 as $$
@@ -53,7 +66,6 @@ begin
               when code.attempts >= 5 then 'too_many_attempts'
               when code.code_hash <> decode(presented, 'hex') is not false then 'wrong_code' end;
 end $$;
-comment on function private.judge_code(core.one_time_codes, text) is 'Why the SHA-256 of a presented code is refused; null if it is right.';
 
 create function private.code_works(subject text, code_hash text default null) returns boolean
 language plpgsql stable security definer
@@ -65,7 +77,6 @@ begin
 end $$;
 comment on function private.code_works(text, text) is
   'Whether this code, or if null the last one sent, would be accepted now. Definer: no caller may read codes.';
-grant execute on function private.code_works(text, text) to api_owner;
 
 create function private.judge_guess(subject text, purpose text, request jsonb, again_by text default null,
                                     out refused text, out email text, out again boolean)
@@ -96,12 +107,11 @@ begin
 end $$;
 comment on function private.judge_guess(text, text, jsonb, text) is
   'Judges a guess {code_hash, key, email?, device_hash?} of a subject''s code: why it is refused, or null, and the address it proves. again: a browser that used the code now sends again_by once more. Wrong guesses count by code, address and purpose, so that a new link or draft brings no new guesses. A refusal must be an answer, or the guess would not count. Definer: no caller may read codes.';
-grant execute on function private.judge_guess(text, text, jsonb, text) to api_owner;
 
+-- Counts a wrong guess of a code. Only definers call it: no caller may read codes.
 create function private.count_wrong_code(subject text) returns void
-language sql security definer
+language sql
 as $$ update core.one_time_codes c set attempts = c.attempts + 1 where c.subject = count_wrong_code.subject $$;
-comment on function private.count_wrong_code(text) is 'Counts a wrong guess of a code. Definer: no caller may read codes.';
 
 create function private.use_code(subject text, again_by text default null) returns void
 language sql security definer
@@ -113,4 +123,3 @@ as $$
 $$;
 comment on function private.use_code(text, text) is
   'Uses up the code of a subject. For ten seconds private.judge_guess accepts again_by from the browser that used it. Definer: no caller may read codes.';
-grant execute on function private.use_code(text, text) to api_owner;

@@ -18,11 +18,12 @@ alter table core.deployment enable row level security;
 create policy "every function may know the host" on core.deployment for select to api_owner using (true);
 grant select on core.deployment to api_owner;
 
+-- The host of this database; null until the operator has set it.
 create function private.host() returns text
 language plpgsql stable
 as $$ begin return (select d.host from core.deployment d); end $$;
-comment on function private.host() is 'The host of this database; null until the operator has set it.';
 
+-- Refuses a function whose API_HOST is not the host of this database.
 create function private.require_host(claimed text) returns void
 language plpgsql stable
 as $$
@@ -37,13 +38,13 @@ begin
     raise exception 'API_HOST is %, and this database belongs to the % host', claimed, host using errcode = 'cannot_connect_now';
   end if;
 end $$;
-comment on function private.require_host(text) is 'Refuses a function whose API_HOST is not the host of this database.';
 
+-- Whether this database belongs to the sandbox host.
 create function private.is_sandbox() returns boolean
 language plpgsql stable
 as $$ begin return coalesce(private.host() = 'sandbox', false); end $$;
-comment on function private.is_sandbox() is 'Whether this database belongs to the sandbox host.';
 
+-- A second check behind the routes, which exist on the sandbox host only.
 create function private.only_in_sandbox() returns void
 language plpgsql
 as $$
@@ -52,4 +53,3 @@ begin
     raise exception 'this function runs on the sandbox only' using errcode = 'insufficient_privilege';
   end if;
 end $$;
-comment on function private.only_in_sandbox() is 'A second check behind the routes, which exist on the sandbox host only.';

@@ -1,22 +1,21 @@
 -- Keys: what is derived from them, and links and hashes made with them.
 
+-- RFC 4648 section 5, without padding.
 create function private.base64url(bytes bytea) returns text
 language sql immutable parallel safe
 return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_');
-comment on function private.base64url(bytea) is 'RFC 4648 section 5, without padding.';
 
 create function private.claim_mac(message text, key text) returns bytea
 language plpgsql immutable security definer
 as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
 comment on function private.claim_mac(text, text) is
   'HMAC-SHA-256 under a key in hex. Definer, because api_owner may not use the schema of the extensions.';
-grant execute on function private.claim_mac(text, text) to api_owner;
 
+-- The keys of one purpose (claim, mail, opt_out, customer), in hex, from sqlKeys in packages/shared/src/auth/keys.ts. The first makes, all
+-- of them verify. A text that is no object is the one key of its caller. The database stores none of them.
 create function private.keys_for(purpose text, keys text) returns text[]
 language sql immutable
 return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');
-comment on function private.keys_for(text, text) is
-  'The keys of one purpose (claim, mail, opt_out, customer), in hex, from sqlKeys in packages/shared/src/auth/keys.ts. The first makes, all of them verify. A text that is no object is the one key of its caller. The database stores none of them.';
 
 -- Links and hashes made with keys: claim links, opting out, a partner's sign-in links. `links` is {key, pages_url}: the keys, as
 -- private.keys_for reads them, and the root of the pages.
@@ -24,17 +23,17 @@ comment on function private.keys_for(text, text) is
 -- The planner writes these into the calling queries, five hundred times in an import. The casts to text are needed: joining a text to a uuid
 -- is not immutable, and would prevent that.
 
+-- The token of a claim link, derived whenever it is shown. claimToken in packages/shared/src/domain/claim/links.ts makes the same.
 create function private.claim_token(draft uuid, key text) returns text
 language sql immutable
 return replace(draft::text, '-', '') || '-' || private.base64url(private.claim_mac('claim:' || draft::text, (private.keys_for('claim', key))[1]));
-comment on function private.claim_token(uuid, text) is
-  'The token of a claim link, derived whenever it is shown. claimToken in packages/shared/src/domain/claim/links.ts makes the same.';
 
+-- The hash of an address in new unsubscribe links, which opting out stores.
 create function private.email_hash(email text, key text) returns bytea
 language sql immutable
 return private.claim_mac('email:' || lower(email), (private.keys_for('opt_out', key))[1]);
-comment on function private.email_hash(text, text) is 'The hash of an address in new unsubscribe links, which opting out stores.';
 
+-- The token of an unsubscribe link. It has the hash of the address, so it works when the draft is long gone.
 create function private.unsubscribe_token(email text, key text) returns text
 language plpgsql immutable
 as $$
@@ -43,8 +42,6 @@ declare
 begin
   return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, (private.keys_for('opt_out', key))[1]));
 end $$;
-comment on function private.unsubscribe_token(text, text) is
-  'The token of an unsubscribe link. It has the hash of the address, so it works when the draft is long gone.';
 
 create function private.claim_url(draft uuid, links jsonb) returns text
 language sql immutable
@@ -75,14 +72,10 @@ begin
      and (input ->> 'email' is null or d.email = input ->> 'email')
    order by private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
      for no key update;
-  if draft.id is null then
-    perform private.refuse('draft_not_found');
-  end if;
+  perform private.refuse_if('draft_not_found', draft.id is null);
   select p.return_url into registered from core.partners p where p.id = draft.partner_id;
   target := coalesce(input ->> 'return_url', registered);
-  if input ->> 'return_url' is not null and not private.return_url_allowed(target, registered) then
-    perform private.refuse('return_url_not_allowed');
-  end if;
+  perform private.refuse_if('return_url_not_allowed', input ->> 'return_url' is not null and not private.return_url_allowed(target, registered));
   status := private.draft_status(draft);
   select * into customer from private.draft_login(draft);
   if status in ('expired', 'conflict') or status = 'active' and not customer.empty then

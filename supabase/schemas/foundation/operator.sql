@@ -2,6 +2,8 @@
 -- tables, so they cross tenants. They still set the tenant they touch, for the audit row and shared helpers. A call that changes nothing
 -- answers changed: false and leaves no audit row.
 
+-- Before anything else in every ops function that makes a change or shows something personal, or in the look-up of what its input names.
+-- The audit row names the database login, and {operator} beside it.
 create function private.act_as_operator(input jsonb) returns void
 language sql
 as $$
@@ -11,20 +13,17 @@ as $$
          set_config('app.client_id', '', true),
          set_config('app.request_id', '', true)
 $$;
-comment on function private.act_as_operator(jsonb) is
-  'First line of every ops function that makes a change or shows something personal. The audit row names the database login, and {operator} beside it.';
 
+-- The person who acts, for steps that need two people: by a login of their own, not the shared one.
 create function private.operator_login() returns text
 language plpgsql stable
 as $$
 begin
-  if session_user !~ '^operator_' then
-    perform private.refuse('own_login_needed', json_build_object('login', session_user));
-  end if;
+  perform private.refuse_if('own_login_needed', session_user !~ '^operator_', json_build_object('login', session_user));
   return session_user;
 end $$;
-comment on function private.operator_login() is 'The person who acts, for steps that need two people: by a login of their own, not the shared one.';
 
+-- A name of 1 to 120 characters on one line, trimmed.
 create function private.operator_name(value text) returns text
 language plpgsql immutable
 as $$
@@ -36,15 +35,12 @@ begin
   end if;
   return btrim(value);
 end $$;
-comment on function private.operator_name(text) is 'A name of 1 to 120 characters on one line, trimmed.';
 
+-- Why something was taken back: 1 to 500 characters on one line, trimmed.
 create function private.operator_reason(value text) returns text
 language plpgsql immutable
 as $$
 begin
-  if coalesce(length(btrim(value)), 0) not between 1 and 500 or value ~ '[[:cntrl:]]' then
-    perform private.refuse('invalid_reason');
-  end if;
+  perform private.refuse_if('invalid_reason', coalesce(length(btrim(value)), 0) not between 1 and 500 or value ~ '[[:cntrl:]]');
   return btrim(value);
 end $$;
-comment on function private.operator_reason(text) is 'Why something was taken back: 1 to 500 characters on one line, trimmed.';

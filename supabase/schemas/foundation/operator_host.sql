@@ -7,9 +7,7 @@ declare
   deployment core.deployment;
 begin
   select * into deployment from core.deployment;
-  if not found then
-    perform private.refuse('host_not_set');
-  end if;
+  perform private.refuse_if('host_not_set', not found);
   return json_build_object('host', json_build_object('host', deployment.host, 'key_prefix', deployment.key_prefix, 'set_at', private.iso(deployment.set_at)));
 end $$;
 comment on function ops.host_show(jsonb) is 'The host of this database: {} to {host}.';

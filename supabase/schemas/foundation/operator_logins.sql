@@ -7,6 +7,8 @@ as $$
     from pg_catalog.pg_roles r where r.rolname = role
 $$;
 
+-- Makes the login of one operator: {name, verifier} to {login}. verifier is the SCRAM-SHA-256 verifier of its password. Runs with the
+-- rights of the caller: only the owner of the database may make roles.
 create function private.login_create(input jsonb) returns json
 language plpgsql
 as $$
@@ -15,11 +17,9 @@ declare
   setting text;
 begin
   perform private.act_as_operator(input);
-  if coalesce(input ->> 'name', '') !~ '^[a-z][a-z0-9]{0,30}$' then
-    perform private.refuse('invalid_login');
-  elsif exists (select from pg_catalog.pg_roles r where r.rolname = role) then
-    perform private.refuse('login_taken', json_build_object('login', input ->> 'name'));
-  end if;
+  perform private.refuse_if('invalid_login', coalesce(input ->> 'name', '') !~ '^[a-z][a-z0-9]{0,30}$');
+  perform private.refuse_if('login_taken', exists (select from pg_catalog.pg_roles r where r.rolname = role),
+    json_build_object('login', input ->> 'name'));
   execute format('create role %I login password %L', role, input ->> 'verifier');
   execute format('grant operator to %I with inherit true, set false', role);
   -- how long a statement may take is not inherited
@@ -31,9 +31,9 @@ begin
   perform private.audit('operator.login_created', null, jsonb_build_object('role', role));
   return json_build_object('login', private.login_row(role));
 end $$;
-comment on function private.login_create(jsonb) is
-  'Makes the login of one operator: {name, verifier} to {login}. verifier is the SCRAM-SHA-256 verifier of its password. Runs with the rights of the caller: only the owner of the database may make roles.';
 
+-- Ends a login of an operator: {name} to {changed, login}. The role stays, so that no other person gets its name. Runs with the rights of
+-- the caller, as login_create.
 create function private.login_disable(input jsonb) returns json
 language plpgsql
 as $$
@@ -43,17 +43,13 @@ declare
 begin
   perform private.act_as_operator(input);
   select r.rolcanlogin into enabled from pg_catalog.pg_roles r where r.rolname = role;
-  if not found then
-    perform private.refuse('login_not_found', json_build_object('login', input ->> 'name'));
-  end if;
+  perform private.refuse_if('login_not_found', not found, json_build_object('login', input ->> 'name'));
   if enabled then
     execute format('alter role %I nologin', role);
     perform private.audit('operator.login_disabled', null, jsonb_build_object('role', role));
   end if;
   return json_build_object('changed', enabled, 'login', private.login_row(role));
 end $$;
-comment on function private.login_disable(jsonb) is
-  'Ends a login of an operator: {name} to {changed, login}. The role stays, so that no other person gets its name. Runs with the rights of the caller, as login_create.';
 
 create function ops.login_list(input jsonb) returns json
 language sql stable security definer

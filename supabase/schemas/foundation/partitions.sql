@@ -1,6 +1,8 @@
 -- Tables that only grow have a partition for each year, so that an old year can be put away whole. Years begin at Dutch midnight. A row of a
 -- year without a partition goes to the default one, and moves when the year gets its own.
 
+-- Makes a year's partition of a table that uses private.partition_by_year. Moves that year's rows from the default partition; returns
+-- whether it made one. Fails with lock_not_available if it would have to wait.
 create function private.make_year_partition(parent regclass, year int) returns boolean
 language plpgsql
 as $$
@@ -34,8 +36,6 @@ begin
   execute format('alter table %s attach partition core.%I for values from (%L) to (%L)', parent, name, since, until);
   return true;
 end $$;
-comment on function private.make_year_partition(regclass, int) is
-  'Makes a year''s partition of a table that uses private.partition_by_year. Moves that year''s rows from the default partition; returns whether it made one. Fails with lock_not_available if it would have to wait.';
 
 create function private.make_due_partitions() returns int
 language plpgsql security definer
@@ -62,8 +62,10 @@ begin
 end $$;
 comment on function private.make_due_partitions() is
   'Makes the partitions of this year and the next in every table that has one for each year. Definer, because tables belong to their owner.';
-grant execute on function private.make_due_partitions() to api_owner;
 
+-- Stands beside each table that only grows and is made `partition by range` of the moment of its rows. Makes a default partition, which
+-- loses nothing, and those of private.make_due_partitions. Policies and grants are the table's; partitions have none, so nobody reaches
+-- them but through it.
 create function private.partition_by_year(parent regclass) returns void
 language plpgsql
 as $$
@@ -75,5 +77,3 @@ begin
   execute format('alter table core.%I enable row level security', aside);
   perform private.make_due_partitions();
 end $$;
-comment on function private.partition_by_year(regclass) is
-  'Stands beside each table that only grows and is made `partition by range` of the moment of its rows. Makes a default partition, which loses nothing, and those of private.make_due_partitions. Policies and grants are the table''s; partitions have none, so nobody reaches them but through it.';

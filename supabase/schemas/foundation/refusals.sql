@@ -1,23 +1,28 @@
 -- What an api function answers in place of its JSON: a refusal, or a request for something first. packages/shared/src/foundation/db.ts reads
 -- both.
 
+-- The usual refusal: it undoes what was written. code is a key of the error table; detail holds the extra fields of the error.
 create function private.refuse(code text, detail json default '{}') returns void
 language plpgsql
 as $$
 begin
   raise exception using errcode = 'RULE1', message = code, detail = detail::text;
 end $$;
-comment on function private.refuse(text, json) is
-  'The usual refusal: it undoes what was written. code is a key of the error table; detail holds the extra fields of the error.';
 
+-- private.refuse where the condition holds; detail is computed only then, because the planner writes the body into the statement. What
+-- writes or locks is not a part of a condition: beside `and` the planner may leave it out.
+create function private.refuse_if(code text, condition boolean, detail json default '{}') returns void
+language sql
+return case when condition then private.refuse(code, detail) end;
+
+-- A refusal as an answer, which commits. For writes that must stay (a counted guess, a debit, a recorded check), or before anything is
+-- written.
 create function private.refusal(code text, detail json default '{}') returns json
 language sql immutable
 as $$ select json_build_object('refused', code, 'with', detail) $$;
-comment on function private.refusal(text, json) is
-  'A refusal as an answer, which commits. For writes that must stay (a counted guess, a debit, a recorded check), or before anything is written.';
 
+-- Asks for something from outside the database, as an answer. The function is called again with the same input, and the result under the
+-- name of its kind.
 create function private.ask(next text, about json) returns json
 language sql immutable
 as $$ select json_build_object('next', next, 'about', about) $$;
-comment on function private.ask(text, json) is
-  'Asks for something from outside the database, as an answer. The function is called again with the same input, and the result under the name of its kind.';

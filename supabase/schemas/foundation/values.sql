@@ -1,10 +1,11 @@
 -- Reading values that came from outside as JSON, and writing bytes.
 
+-- The text as an id, or null if it is none: a person may have typed a name.
 create function private.as_uuid(value text) returns uuid
 language sql immutable
 as $$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $$;
-comment on function private.as_uuid(text) is 'The text as an id, or null if it is none: a person may have typed a name.';
 
+-- ISO 8601 with its offset, to the second as the API shows it; else null.
 create function private.as_moment(value text) returns timestamptz
 language sql stable
 as $$
@@ -12,28 +13,26 @@ as $$
                and pg_input_is_valid(value, 'timestamptz')
               then date_trunc('second', value::timestamptz) end
 $$;
-comment on function private.as_moment(text) is 'ISO 8601 with its offset, to the second as the API shows it; else null.';
 
+-- A calendar day as people write it, 2026-08-15; else null. Postgres by itself reads infinity and yesterday too.
 create function private.as_day(value text) returns date
 language sql immutable
 as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_valid(value, 'date') then value::date end $$;
-comment on function private.as_day(text) is
-  'A calendar day as people write it, 2026-08-15; else null. Postgres by itself reads infinity and yesterday too.';
 
+-- A JSON number as a whole one; null if it is none, or too large.
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
 as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
-comment on function private.as_count(jsonb) is 'A JSON number as a whole one; null if it is none, or too large.';
 
+-- A number of at most nine digits and so many decimals, without a sign; else null.
 create function private.as_decimal(value text, places int) returns numeric
 language sql immutable
 as $$ select case when value ~ ('^[0-9]{1,9}([.][0-9]{1,' || places || '})?$') then value::numeric end $$;
-comment on function private.as_decimal(text, int) is 'A number of at most nine digits and so many decimals, without a sign; else null.';
 
+-- A date as its Dutch midnight, a moment as itself.
 create function private.as_border(value text) returns timestamptz
 language sql stable
 as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
-comment on function private.as_border(text) is 'A date as its Dutch midnight, a moment as itself.';
 
 create function private.claim_token_hash(hex text) returns bytea
 language plpgsql immutable
@@ -49,6 +48,7 @@ end $$;
 comment on function private.claim_token_hash(text) is
   'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 random bits make it unique.';
 
+-- A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote in front.
 create function private.csv_line(variadic fields text[]) returns text
 language sql immutable
 as $$
@@ -57,35 +57,32 @@ as $$
     from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value else coalesce(value, '') end as field
             from unnest(fields) with ordinality as u (value, place)) f
 $$;
-comment on function private.csv_line(text[]) is
-  'A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote in front.';
 
+-- The words of a text in lower case, without accents. Anything but letters and digits separates them.
 create function private.words_of(said text) returns text[]
 language sql immutable parallel safe
 return array_remove(regexp_split_to_array(lower(regexp_replace(normalize(coalesce(said, ''), nfkd), '[\u0300-\u036f]', '', 'g')), '[^[:alnum:]]+'), '');
-comment on function private.words_of(text) is 'The words of a text in lower case, without accents. Anything but letters and digits separates them.';
 
+-- The last nine digits of a telephone number, the same for 06, +316 and 00316.
 create function private.phone_end(phone text) returns text
 language sql immutable parallel safe
 return right(regexp_replace(phone, '\D', '', 'g'), 9);
-comment on function private.phone_end(text) is 'The last nine digits of a telephone number, the same for 06, +316 and 00316.';
 
+-- The words by which a row is found, for the index that private.search_query uses.
 create function private.search_words(variadic said text[]) returns tsvector
 language sql immutable parallel safe
 return array_to_tsvector(private.words_of(array_to_string(said, ' ')));
-comment on function private.search_words(text[]) is 'The words by which a row is found, for the index that private.search_query uses.';
 
+-- Matches rows that have, for each typed word, a word that begins with it. Null if only signs were typed.
 create function private.search_query(typed text) returns tsquery
 language sql immutable
 return (select string_agg(quote_literal(left(w.word, 255)) || ':*', ' & ')::tsquery from unnest(private.words_of(typed)) as w (word));
-comment on function private.search_query(text) is
-  'Matches rows that have, for each typed word, a word that begins with it. Null if only signs were typed.';
 
+-- The ten characters by which a customer names a payment, made of the id of its line. Of a million payments two share one with a chance of
+-- 1 in 80.
 create function private.payment_reference(line uuid) returns text
 language sql immutable
 as $$
   -- no 0 O, 1 I L, 2 Z, 5 S, 8 B, U V: people read it aloud and copy it from paper
   select string_agg(substr('34679ACDEFGHJKMNPQRTWXY', 1 + get_byte(sha256(uuid_send(line)), i) % 23, 1), '' order by i) from generate_series(0, 9) i
 $$;
-comment on function private.payment_reference(uuid) is
-  'The ten characters by which a customer names a payment, made of the id of its line. Of a million payments two share one with a chance of 1 in 80.';

@@ -1,5 +1,6 @@
 -- The four gates of eligibility, computed here and nowhere else.
 
+-- The closed gates of a connection, by their names in the checklist.
 create function private.closed_gates(connection core.connections) returns text[]
 language plpgsql stable
 as $$
@@ -11,8 +12,8 @@ begin
                               case when not g.iban_present then 'iban_present' end], null)
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
-comment on function private.closed_gates(core.connections) is 'The closed gates of a connection, by their names in the checklist.';
 
+-- Whether a mandate covers kWh of a connection, of a month with a MID charger, that no booking has yet.
 create function private.months_wait(connection core.connections) returns boolean
 language plpgsql stable
 as $$
@@ -23,9 +24,9 @@ begin
        and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam')
      where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0);
 end $$;
-comment on function private.months_wait(core.connections) is
-  'Whether a mandate covers kWh of a connection, of a month with a MID charger, that no booking has yet.';
 
+-- The closed gates that prevent approval of a registration: one may have closed since it was submitted. A missing IBAN prevents nothing.
+-- Nor do an ended mandate or a removed charger, while covered months wait.
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable
 as $$
@@ -38,5 +39,3 @@ begin
   end if;
   return closed;
 end $$;
-comment on function private.grounds_to_reject(core.connections) is
-  'The closed gates that prevent approval of a registration: one may have closed since it was submitted. A missing IBAN prevents nothing. Nor do an ended mandate or a removed charger, while covered months wait.';

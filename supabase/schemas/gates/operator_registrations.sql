@@ -19,20 +19,15 @@ declare
   verdict    constant text := input ->> 'verdict';
   closed     text[];
 begin
-  perform private.act_as_operator(input);
-  if verdict is null or verdict not in ('goedgekeurd', 'afgekeurd') then
-    perform private.refuse('invalid_verdict');
-  end if;
-  connection := private.active_connection_named(input ->> 'connection');
+  perform private.refuse_if('invalid_verdict', verdict is null or verdict not in ('goedgekeurd', 'afgekeurd'));
+  connection := private.active_connection_named(input);
   if connection.registration_status = verdict then
     return private.connection_answer(connection, false);
   elsif connection.registration_status <> 'ingediend' then
     perform private.refuse('registration_not_submitted', json_build_object('registration_status', connection.registration_status));
   end if;
   closed := private.grounds_to_reject(connection);
-  if verdict = 'goedgekeurd' and cardinality(closed) > 0 then
-    perform private.refuse('gates_closed', json_build_object('gates', closed));
-  end if;
+  perform private.refuse_if('gates_closed', verdict = 'goedgekeurd' and cardinality(closed) > 0, json_build_object('gates', closed));
   perform private.review_registration(connection, verdict);
   return private.connection_answer(connection, true);
 end $$;

@@ -1,5 +1,7 @@
 -- The registration of a connection: concept, submitted, reviewed.
 
+-- Writes an event for each of these CPO accounts that became ERE-eligible, or is not any more. Called after anything that can close a gate;
+-- private.advance_registration calls it after what can open one.
 create function private.note_eligibility(tenant uuid, accounts uuid[]) returns void
 language plpgsql
 as $$
@@ -15,13 +17,11 @@ begin
   )
   select array_agg(row(n.id, null, jsonb_build_object('ere_eligible', n.ere_eligible, 'checklist', n.checklist))::private.occurrence order by n.id)
     into turned from now_so n;
-  if turned is not null then
-    perform private.emit_all(tenant, 'account.eligibility_changed', turned);
-  end if;
+  perform private.emit_all(tenant, 'account.eligibility_changed', turned) where turned is not null;
 end $$;
-comment on function private.note_eligibility(uuid, uuid[]) is
-  'Writes an event for each of these CPO accounts that became ERE-eligible, or is not any more. Called after anything that can close a gate; private.advance_registration calls it after what can open one.';
 
+-- Submits the registration of a connection. A CPO's account needs all four gates, a person's a signature and a charger; review judges the
+-- rest. Called after anything that can open a gate. corrected: it answers a rejection.
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
 language plpgsql
 as $$
@@ -47,9 +47,8 @@ begin
                          jsonb_build_object('connection_id', submitted, 'registration_status', 'ingediend'));
   end loop;
 end $$;
-comment on function private.advance_registration(uuid, boolean) is
-  'Submits the registration of a connection. A CPO''s account needs all four gates, a person''s a signature and a charger; review judges the rest. Called after anything that can open a gate. corrected: it answers a rejection.';
 
+-- Decides a submitted registration, its row locked: goedgekeurd or afgekeurd, and has the signatory told. The caller checks the grounds.
 create function private.review_registration(connection core.connections, verdict text) returns void
 language plpgsql
 as $$
@@ -64,5 +63,3 @@ begin
                          case verdict when 'afgekeurd' then jsonb_build_object('grounds', private.grounds_to_reject(connection)) else '{}' end,
                          connection.id);
 end $$;
-comment on function private.review_registration(core.connections, text) is
-  'Decides a submitted registration, its row locked: goedgekeurd or afgekeurd, and has the signatory told. The caller checks the grounds.';

@@ -1,10 +1,11 @@
 -- Invoices: the service writes them in a partner's name for its share (self-billing), with VAT on top.
 
+-- A number as people write it: 2026-0001. Null of null.
 create function private.invoice_number(invoice core.invoices) returns text
 language sql immutable
 return invoice.year || '-' || lpad(invoice.number::text, greatest(4, length(invoice.number::text)), '0');
-comment on function private.invoice_number(core.invoices) is 'A number as people write it: 2026-0001. Null of null.';
 
+-- Entries of a partner's share that no invoice has: quarter of delivery, euro, and the invoice that a reversal corrects.
 create function private.share_entries(partner uuid)
 returns table (ledger_partner_id uuid, entry_id bigint, quarter date, amount numeric, corrects uuid)
 language plpgsql stable
@@ -32,14 +33,13 @@ begin
    where not exists (select from core.invoice_entries o
                       where o.partner_id = share_entries.partner and o.ledger_partner_id = e.partner_id and o.entry_id = e.id);
 end $$;
-comment on function private.share_entries(uuid) is
-  'Entries of a partner''s share that no invoice has: quarter of delivery, euro, and the invoice that a reversal corrects.';
 
+-- Whether it looks like a Dutch VAT number. Nobody asks the tax authority.
 create function private.dutch_vat_number(value text) returns boolean
 language sql immutable
 return regexp_replace(upper(value), '[ .-]', '', 'g') ~ '^NL[0-9]{9}B[0-9]{2}$';
-comment on function private.dutch_vat_number(text) is 'Whether it looks like a Dutch VAT number. Nobody asks the tax authority.';
 
+-- The first thing that is missing of a partner to write an invoice in its name; null if nothing is.
 create function private.why_no_invoice(partner core.partners) returns text
 language sql immutable
 as $$
@@ -50,9 +50,9 @@ as $$
     when partner.vat_regime = 'reverse_charge' and private.dutch_vat_number(partner.company ->> 'vat') then 'vat_number_dutch'
     when coalesce(partner.company ->> 'street', '') = '' or coalesce(partner.company ->> 'city', '') = '' then 'address_missing' end
 $$;
-comment on function private.why_no_invoice(core.partners) is
-  'The first thing that is missing of a partner to write an invoice in its name; null if nothing is.';
 
+-- Writes an invoice of its quarter's entries that no invoice has, or a credit note of the corrected invoice's reversals. Moves its VAT to
+-- an account of its own, which the next payout pays. Null if there is nothing. The partner's invoices are locked.
 create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
 language plpgsql
 as $$
@@ -84,14 +84,14 @@ begin
   if invoice.vat <> 0 then
     perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.house(), 'vat', partner.id)]);
   end if;
-  perform private.request_invoice_document(invoice);
+  insert into core.documents (partner_id, invoice_id) values (invoice.partner_id, invoice.id);
   perform private.act_for_partner(partner.id),
           private.audit('invoice.issued', invoice.id, jsonb_build_object('number', private.invoice_number(invoice), 'net', invoice.net, 'vat', invoice.vat));
   return invoice;
 end $$;
-comment on function private.write_invoice(core.partners, core.invoices) is
-  'Writes an invoice of its quarter''s entries that no invoice has, or a credit note of the corrected invoice''s reversals. Moves its VAT to an account of its own, which the next payout pays. Null if there is nothing. The partner''s invoices are locked.';
 
+-- Writes what a partner's share in a quarter still needs. That is a credit note for each invoice with reversals, at its rate, and an
+-- invoice of the rest.
 create function private.issue_invoices(partner core.partners, wanted date, by_login text) returns setof core.invoices
 language plpgsql
 as $$
@@ -131,9 +131,8 @@ begin
     end if;
   end if;
 end $$;
-comment on function private.issue_invoices(core.partners, date, text) is
-  'Writes what a partner''s share in a quarter still needs. That is a credit note for each invoice with reversals, at its rate, and an invoice of the rest.';
 
+-- What an invoice charges by the month of delivery: [{period, customers, ere, fee_eur, share_eur}].
 create function private.invoice_months(invoice core.invoices) returns json
 language sql stable
 as $$
@@ -151,11 +150,8 @@ as $$
             join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
            group by r.period) m
 $$;
-comment on function private.invoice_months(core.invoices) is
-  'What an invoice charges by the month of delivery: [{period, customers, ere, fee_eur, share_eur}].';
 
-create function private.check_invoices(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+create function private.check_invoices(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
   with invoice as materialized (

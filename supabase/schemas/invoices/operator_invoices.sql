@@ -1,5 +1,6 @@
 -- The operator on invoices: issue, list, show; the rates of VAT.
 
+-- An invoice as the operator sees it. Below zero it is a credit note, with the number of the invoice it corrects.
 create function private.invoice_row(invoice core.invoices) returns json
 language sql stable
 as $$
@@ -9,8 +10,6 @@ as $$
     'corrects', (select private.invoice_number(i) from core.invoices i where i.partner_id = invoice.partner_id and i.id = invoice.corrects), 'quarter', private.quarter_name(invoice.quarter), 'issued_on', invoice.issued_on, 'issued_by', invoice.issued_by,
     'vat_regime', invoice.vat_regime, 'vat_rate', invoice.vat_rate, 'net_eur', invoice.net, 'vat_eur', invoice.vat, 'total_eur', invoice.net + invoice.vat)
 $$;
-comment on function private.invoice_row(core.invoices) is
-  'An invoice as the operator sees it. Below zero it is a credit note, with the number of the invoice it corrects.';
 
 create function ops.invoice_issue(input jsonb) returns json
 language plpgsql security definer
@@ -26,12 +25,11 @@ declare
 begin
   perform private.act_as_operator(input);
   if input ? 'partner' then
-    chosen := (private.business_named(input ->> 'partner')).id;
+    chosen := (private.business_named(input)).id;
   end if;
   -- what is sold of a quarter that runs is a part of it
-  if wanted + interval '3 months' > private.today() then
-    perform private.refuse('quarter_not_over', json_build_object('quarter', private.quarter_name(wanted)));
-  end if;
+  perform private.refuse_if('quarter_not_over', wanted + interval '3 months' > private.today(),
+    json_build_object('quarter', private.quarter_name(wanted)));
   for partner in
     select p.* from core.partners p
      where p.id <> private.house() and (chosen is null or p.id = chosen)
@@ -71,13 +69,11 @@ create function ops.invoice_show(input jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
-  partner constant core.partners := private.business_named(input ->> 'partner');
+  partner constant core.partners := private.business_named(input);
   invoice core.invoices;
 begin
   select * into invoice from core.invoices i where i.partner_id = partner.id and private.invoice_number(i) = input ->> 'number';
-  if not found then
-    perform private.refuse('invoice_not_found', json_build_object('number', input ->> 'number', 'partner', partner.slug));
-  end if;
+  perform private.refuse_if('invoice_not_found', not found, json_build_object('number', input ->> 'number', 'partner', partner.slug));
   return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', private.invoice_months(invoice));
 end $$;
 comment on function ops.invoice_show(jsonb) is
@@ -92,9 +88,7 @@ declare
   changed boolean;
 begin
   perform private.act_as_operator(input);
-  if wanted is null or wanted > 100 or since is null then
-    perform private.refuse('invalid_vat_rate');
-  end if;
+  perform private.refuse_if('invalid_vat_rate', wanted is null or wanted > 100 or since is null);
   changed := not exists (select from core.vat_rates r where r.valid_from = since and r.rate = wanted);
   if changed and exists (select from core.invoices i where i.issued_on >= since) then
     perform private.refuse('vat_rate_in_use', json_build_object('valid_from', since));

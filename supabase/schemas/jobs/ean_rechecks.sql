@@ -20,7 +20,6 @@ as $$
     from claimed c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
 $$;
 comment on function private.due_ean_checks(int) is 'Signed connections whose EAN has been unverified for a week. Definer: every tenant at once.';
-grant execute on function private.due_ean_checks(int) to api_owner;
 
 create function api.due_ean_checks(caller jsonb, batch jsonb) returns json
 language plpgsql security definer

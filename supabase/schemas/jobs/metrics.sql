@@ -1,11 +1,12 @@
 -- Figures for monitoring: of the service as a whole, never of a partner or a person. Each uses an index and counts no further than ten
 -- thousand, so that a scrape of a million rows costs no more.
 
+-- How long ago a moment was; 0 for null.
 create function private.seconds_since(moment timestamptz) returns numeric
 language sql stable
 return coalesce(round(extract(epoch from private.now() - moment), 3), 0);
-comment on function private.seconds_since(timestamptz) is 'How long ago a moment was; 0 for null.';
 
+-- Delivered months by status: exact up to ten thousand in all, above that the planner's estimate.
 create function private.months_by_status() returns table (status text, months numeric)
 language plpgsql stable
 as $$
@@ -29,8 +30,8 @@ begin
     select k.status, coalesce((counts ->> k.status)::numeric, 0)
       from unnest(array['staged', 'outside_mandate', 'submitted', 'registered', 'rejected']) k (status);
 end $$;
-comment on function private.months_by_status() is 'Delivered months by status: exact up to ten thousand in all, above that the planner''s estimate.';
 
+-- How many rows of a log wait for their hash, counted up to ten thousand.
 create function private.unchained(of_log text) returns bigint
 language plpgsql stable
 as $$
@@ -50,7 +51,6 @@ begin
              where c.log = of_log and of_log = 'ledger'
             limit 10000) w);
 end $$;
-comment on function private.unchained(text) is 'How many rows of a log wait for their hash, counted up to ten thousand.';
 
 create function private.metrics() returns table (name text, label text, value numeric)
 language sql stable security definer
@@ -111,7 +111,6 @@ as $$
   union all select 'unchained_entries', l.log, private.unchained(l.log) from unnest(array['audit', 'ledger']) l (log)
 $$;
 comment on function private.metrics() is 'Definer: the figures are of all tenants at once.';
-grant execute on function private.metrics() to api_owner;
 
 create function api.metrics(caller jsonb) returns json
 language plpgsql security definer

@@ -1,6 +1,7 @@
 -- The operator on everything at once: what waits, how much there is, what was sold. No personal data. It answers as quickly for a million
 -- accounts as for ten. What waits is counted by its index, up to ten thousand; large tables have the planner's estimate.
 
+-- Counts the rows of a query of ours, up to ten thousand: {what, count, or_more}.
 create function private.waiting(what text, query text) returns json
 language plpgsql stable
 as $$
@@ -11,8 +12,8 @@ begin
   execute format('select count(*) from (%s limit %s) w', query, most + 1) into waiting;
   return json_build_object('what', what, 'count', least(waiting, most), 'or_more', waiting > most);
 end $$;
-comment on function private.waiting(text, text) is 'Counts the rows of a query of ours, up to ten thousand: {what, count, or_more}.';
 
+-- Counts the rows of a table, exactly up to ten thousand and about above that: {what, count, about}.
 create function private.held(what text, kind regclass) returns json
 language plpgsql stable
 as $$
@@ -25,9 +26,8 @@ begin
   return json_build_object('what', what, 'about', true, 'count', greatest((counted ->> 'count')::bigint, (
     select sum(greatest(c.reltuples, 0))::bigint from pg_partition_tree(kind) t join pg_class c on c.oid = t.relid where t.isleaf)));
 end $$;
-comment on function private.held(text, regclass) is
-  'Counts the rows of a table, exactly up to ten thousand and about above that: {what, count, about}.';
 
+-- The sales of each year of delivery, less what was taken back.
 create function private.sold_by_year() returns json
 language sql stable
 as $$
@@ -44,7 +44,6 @@ as $$
              and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
        group by 1) y
 $$;
-comment on function private.sold_by_year() is 'The sales of each year of delivery, less what was taken back.';
 
 create function ops.stats(input jsonb) returns json
 language sql stable security definer

@@ -1,19 +1,8 @@
 -- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many
 -- things disagree, and the first of them. They read everything of a tenant: hash joins, whatever the planner believes.
 
-create function private.check_units(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+create function private.check_kwh(tenant uuid) returns setof private.check_result
 language sql stable
-set enable_nestloop = off
-as $$
-  select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
-    from core.ledger_balances b where b.partner_id = tenant group by b.unit
-$$;
-
-create function private.check_kwh(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
-language sql stable
-set enable_nestloop = off
 as $$
   with booked as materialized (
     select r.*, c.accepted_kwh
@@ -49,10 +38,8 @@ as $$
     from account a
 $$;
 
-create function private.check_ere(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+create function private.check_ere(tenant uuid) returns setof private.check_result
 language sql stable
-set enable_nestloop = off
 as $$
   with credited as materialized (
     select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
@@ -96,10 +83,8 @@ as $$
     from judged j
 $$;
 
-create function private.check_money(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+create function private.check_money(tenant uuid) returns setof private.check_result
 language sql stable
-set enable_nestloop = off
 as $$
   with moved as materialized (
     -- what was moved for each part, less what was moved back
@@ -137,8 +122,7 @@ as $$
              case when p.stands then row(p.net, p.partner_share, p.fee - p.partner_share) else row(0.00, 0.00, 0.00) end as is_wrong) k
 $$;
 
-create function private.check_owed(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+create function private.check_owed(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
   with ledger as materialized (
@@ -170,10 +154,8 @@ as $$
     from account a
 $$;
 
-create function private.check_sums(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+create function private.check_sums(tenant uuid) returns setof private.check_result
 language sql stable
-set enable_nestloop = off
 as $$
   select 'sums of bookings are those of their rows', coalesce(sum(s.kwh), 0), coalesce(sum(k.kwh), 0),
          count(*) filter (where s is distinct from k), min('booking ' || coalesce(s.booking_id, k.booking_id)) filter (where s is distinct from k)
@@ -186,11 +168,13 @@ as $$
    where f.partner_id = tenant
 $$;
 
-create function private.check_books(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+-- What must hold of a tenant's ledger, months, bookings, sales and payouts.
+create function private.check_books(tenant uuid) returns setof private.check_result
 language sql stable
+set enable_nestloop = off
 as $$
-  select * from private.check_units(tenant)
+  select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
+    from core.ledger_balances b where b.partner_id = tenant group by b.unit
   union all select * from private.check_kwh(tenant)
   union all select * from private.check_ere(tenant)
   union all select * from private.check_money(tenant)
@@ -199,14 +183,12 @@ as $$
   union all select * from private.check_payouts(tenant)
   union all select * from private.check_invoices(tenant)
 $$;
-comment on function private.check_books(uuid) is 'What must hold of a tenant''s ledger, months, bookings, sales and payouts.';
 
-create function private.check_ledger(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+-- Checks a tenant's ledger, months, bookings, sales, payouts and kept sums. Answers what should be, what is, how many things are wrong, and
+-- the first of them.
+create function private.check_ledger(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
   select * from private.check_books(tenant)
   union all select * from private.check_partner_sums(tenant)
 $$;
-comment on function private.check_ledger(uuid) is
-  'Checks a tenant''s ledger, months, bookings, sales, payouts and kept sums. Answers what should be, what is, how many things are wrong, and the first of them.';

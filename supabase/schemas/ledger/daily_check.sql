@@ -14,7 +14,6 @@ as $$
 $$;
 comment on function private.begin_ledger_check() is
   'Picks a tenant whose books are due, and makes it not due for a day; null if there is none. Definer: every tenant has its turn.';
-grant execute on function private.begin_ledger_check() to api_owner;
 
 create function private.finish_ledger_check(tenant uuid) returns bigint
 language sql security definer
@@ -26,7 +25,6 @@ as $$
 $$;
 comment on function private.finish_ledger_check(uuid) is
   'Checks a tenant''s books and stores how many things disagree. Definer, because nobody else reads everything of a tenant.';
-grant execute on function private.finish_ledger_check(uuid) to api_owner;
 
 create function api.begin_ledger_check(caller jsonb) returns json
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- The ledger: every kWh, ERE and cent that moved from one account to another. docs/ere.md says what moves when.
 
+-- What was credited to an account less what was debited from it; 0 if nothing was.
 create function private.balance(partner uuid, unit text, kind text, owner uuid) returns numeric
 language plpgsql stable
 as $$
@@ -10,11 +11,12 @@ begin
       from core.ledger_accounts a
      where a.partner_id = balance.partner and a.owner = balance.owner and a.kind = balance.kind and a.unit = balance.unit), 0);
 end $$;
-comment on function private.balance(uuid, text, text, uuid) is 'What was credited to an account less what was debited from it; 0 if nothing was.';
 
+-- Writes entries, opens the accounts they name, and returns how many were new. An amount of 0 moves nothing and is left out. The same cause
+-- again must be the same entry, and writes nothing.
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off set work_mem = '64MB'
+set enable_seqscan = off set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -53,12 +55,12 @@ begin
   end if;
   return written;
 end $$;
-comment on function private.post(uuid, private.posting[]) is
-  'Writes entries, opens the accounts they name, and returns how many were new. An amount of 0 moves nothing and is left out. The same cause again must be the same entry, and writes nothing.';
 
+-- Moves back what the entries of these causes moved, once each, and returns how many were new. A cause without an entry had nothing to
+-- move.
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 declare
   written int;
@@ -72,5 +74,3 @@ begin
   get diagnostics written = row_count;
   return written;
 end $$;
-comment on function private.reverse_postings(uuid, text[]) is
-  'Moves back what the entries of these causes moved, once each, and returns how many were new. A cause without an entry had nothing to move.';

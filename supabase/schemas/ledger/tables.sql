@@ -68,10 +68,8 @@ comment on view core.ledger_balances is 'All balances, for reading many of them.
 grant select on core.ledger_balances to api_owner;
 
 -- A step writes thousands of rows, and the next one reads them before any statistics know of them. So these tables, and those of bookings
--- and sales, are looked up by key, row by row (lateral, with offset 0), and never joined whole. A function that reads for such a step is
--- planned each time for its arguments (force_custom_plan). That setting also holds for what the function calls. So a function that writes,
--- or is called for each row, says auto, or every check of a foreign key and every call would be planned again. It also says that no table is
--- read whole, or a plan made for few rows would go on doing that.
+-- and sales, are looked up by key, row by row (lateral, with offset 0), and never joined whole. A function that is called for each row, or
+-- in a step with many, also says that no table is read whole (enable_seqscan = off), or a plan made for few rows would go on doing that.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -92,3 +90,6 @@ create table core.ledger_checks (
 comment on table core.ledger_checks is
   'When a tenant''s books were last checked, and how many things disagreed. An unfinished check leaves the last result. No personal data.';
 select private.isolate('core.ledger_checks', 'select');
+
+create type private.check_result as (what text, expected numeric, found numeric, wrong bigint, example text);
+comment on type private.check_result is 'One thing that ledger check compares: what should be, what is, how many things disagree, and the first of them.';

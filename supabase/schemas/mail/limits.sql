@@ -1,6 +1,8 @@
 -- How many mails an address gets in a day. A caller decides where a mail goes: a stranger on a page, a partner, a CPO. Production only: the
 -- sandbox writes to nobody, and tests use one address all day.
 
+-- The kind that counts a mail, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells
+-- what happened and is never dropped.
 create function private.counted_kind(cause text) returns text
 language plpgsql immutable
 as $$
@@ -11,11 +13,10 @@ begin
               when matter in ('mandate_link', 'mandate_code', 'claim_reminder', 'claim_sign_in', 'claim_code', 'sign_in_code', 'account_code',
                               'invitation_code', 'manager_invitation') then matter end;
 end $$;
-comment on function private.counted_kind(text) is
-  'The kind that counts a mail, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells what happened and is never dropped.';
 
 -- The planner writes the next two into the calling queries, so they have no regular expression: an import asks for five hundred.
 
+-- The mailbox of an address, for limits only. Tags make no other mailbox, nor dots (of Proton also - and _) if the provider ignores them.
 create function private.counted_address(email text) returns text
 language sql immutable
 -- the providers where most people are and where anybody makes addresses of one mailbox; elsewhere a+b may be somebody else
@@ -27,13 +28,11 @@ return case
   when split_part(lower(split_part(email, '@', 2)), '.', 1) in ('outlook', 'hotmail', 'live', 'msn', 'fastmail')
     then split_part(split_part(lower(email), '@', 1), '+', 1) || '@' || split_part(lower(email), '@', 2)
   else lower(email) end;
-comment on function private.counted_address(text) is
-  'The mailbox of an address, for limits only. Tags make no other mailbox, nor dots (of Proton also - and _) if the provider ignores them.';
 
+-- The HMAC of an address, by which limits know it.
 create function private.mail_subject(email text, key text) returns text
 language sql immutable
 return 'mail:' || encode(private.claim_mac('email:' || private.counted_address(email), (private.keys_for('mail', key))[1]), 'hex');
-comment on function private.mail_subject(text, text) is 'The HMAC of an address, by which limits know it.';
 
 create function private.take_mails(subjects text[], kind text, whole_bucket text, kind_bucket text, dry boolean default false) returns setof bigint
 language plpgsql security definer
@@ -73,8 +72,9 @@ begin
 end $$;
 comment on function private.take_mails(text[], text, text, text, boolean) is
   'Counts a mail of a kind for each of these subjects with room, and returns their places (from 1). whole_bucket limits all kinds, kind_bucket this kind. Of a subject that stands several times the first fit. dry counts nothing. Definer, because limits belong to no tenant.';
-grant execute on function private.take_mails(text[], text, text, text, boolean) to api_owner;
 
+-- Counts a mail of a kind to each address, and returns the places (from 1) that may be mailed. Mail counts by address, invitations also by
+-- address and partner, and mail about a connection also by connection. dry counts nothing.
 create function private.mails_that_fit(kind text, emails text[], key text, connection uuid default null, dry boolean default false) returns setof bigint
 language plpgsql
 as $$
@@ -103,8 +103,6 @@ begin
   select places[t.place]
     from private.take_mails(subjects, kind, 'mail', case kind when 'invitation' then 'draft_invitation_any' else 'mail_kind' end, dry) as t (place);
 end $$;
-comment on function private.mails_that_fit(text, text[], text, uuid, boolean) is
-  'Counts a mail of a kind to each address, and returns the places (from 1) that may be mailed. Mail counts by address, invitations also by address and partner, and mail about a connection also by connection. dry counts nothing.';
 
 create function private.sign_in_mail(request jsonb) returns text
 language plpgsql security definer
@@ -126,21 +124,20 @@ begin
 end $$;
 comment on function private.sign_in_mail(jsonb) is
   'Counts a requested sign-in code, {email, address_hash, device_hash, mail}: fits, refused, or dropped without a word. A browser that signed in to this account before counts itself; others count by network and address, known or not. Definer, because limits belong to no tenant.';
-grant execute on function private.sign_in_mail(jsonb) to api_owner;
 
+-- Counts a code of a kind for a browser that proved the address, apart from its other mail. So no stranger or partner keeps anybody from
+-- withdrawing a mandate or changing an account number.
 create function private.own_code_fits(kind text, address text, key text) returns boolean
 language plpgsql
 as $$
 begin
   return private.is_sandbox() or exists (select from private.take_mails(array[private.mail_subject(address, key) || '@own'], kind, 'mail_kind', 'mail_kind'));
 end $$;
-comment on function private.own_code_fits(text, text, text) is
-  'Counts a code of a kind for a browser that proved the address, apart from its other mail. So no stranger or partner keeps anybody from withdrawing a mandate or changing an account number.';
 
+-- The state of a mail limit that is reached, until the next Dutch day, as private.rate_json.
 create function private.mail_rate() returns jsonb
 language sql stable
 as $$
   select private.rate_json('mail', 1, 86400,
     (extract(epoch from (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam' - private.now()) * 1000000)::bigint, false)
 $$;
-comment on function private.mail_rate() is 'The state of a mail limit that is reached, until the next Dutch day, as private.rate_json.';

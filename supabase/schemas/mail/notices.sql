@@ -1,5 +1,6 @@
 -- Notices: what a customer is told after signing. Written in the transaction of the change; the worker makes a mail of each.
 
+-- Has a customer of this tenant told by mail, once for a cause. A customer without an e-mail address is not told.
 create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
 language sql
 as $$
@@ -8,9 +9,8 @@ as $$
     from core.accounts a where a.partner_id = private.partner_id() and a.id = account
   on conflict on constraint notices_cause_key do nothing
 $$;
-comment on function private.notify(uuid, text, text, jsonb, uuid) is
-  'Has a customer of this tenant told by mail, once for a cause. A customer without an e-mail address is not told.';
 
+-- Which of iban and charger a customer has yet to give.
 create function private.still_missing(account core.accounts) returns text[]
 language sql stable
 as $$
@@ -21,8 +21,8 @@ as $$
                            where h.partner_id = account.partner_id and h.account_id = account.id and h.status = 'active'
                              and h.mid_eligible is distinct from false) then 'charger' end], null)
 $$;
-comment on function private.still_missing(core.accounts) is 'Which of iban and charger a customer has yet to give.';
 
+-- What a notice says now. Null if nothing is left to say: the missing thing was given, or the mandate was renewed or ended.
 create function private.notice_details(notice core.notices) returns jsonb
 language plpgsql stable
 as $$
@@ -40,9 +40,8 @@ begin
   end if;
   return notice.details;
 end $$;
-comment on function private.notice_details(core.notices) is
-  'What a notice says now. Null if nothing is left to say: the missing thing was given, or the mandate was renewed or ended.';
 
+-- What a mail about a notice is composed of; null if there is nothing to say, or nobody to tell.
 create function private.notice_post(notice core.notices) returns jsonb
 language plpgsql stable
 as $$
@@ -74,8 +73,6 @@ begin
       join core.partners p on p.id = coalesce(d.partner_id, a.partner_id)
      where a.partner_id = notice.partner_id and a.id = notice.account_id and details is not null);
 end $$;
-comment on function private.notice_post(core.notices) is
-  'What a mail about a notice is composed of; null if there is nothing to say, or nobody to tell.';
 
 create function private.due_notices(size int) returns jsonb
 language plpgsql security definer
@@ -103,7 +100,6 @@ begin
 end $$;
 comment on function private.due_notices(int) is
   'The next notices to mail, each leased for five minutes. Definer: every tenant at once, and a person''s draft is in its partner''s tenant.';
-grant execute on function private.due_notices(int) to api_owner;
 
 create function api.due_notices(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
@@ -150,7 +146,6 @@ begin
 end $$;
 comment on function private.mail_notice(jsonb) is
   'Puts the mail of a notice in the outbox, once. With token_hash it has a link to sign by. Definer: every tenant at once.';
-grant execute on function private.mail_notice(jsonb) to api_owner;
 
 create function api.mail_notices(caller jsonb, posts jsonb) returns json
 language plpgsql security definer

@@ -15,16 +15,14 @@ as $$
     'done_at', private.iso(mail.done_at))
 $$;
 
+-- The newest mails of {to?, partner?, failed?}. failed: failed for good, or waiting after a failure.
 create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
 language plpgsql stable
 as $$
 declare
-  partner uuid;
+  partner constant uuid := private.chosen_partner(input);
   wanted  constant text := lower(input ->> 'to');
 begin
-  if input ->> 'partner' is not null then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
   if (input ->> 'failed')::boolean then
     return query
       select * from core.mail_outbox m
@@ -38,8 +36,6 @@ begin
        order by m.created_at desc, m.id desc limit size;
   end if;
 end $$;
-comment on function private.newest_mails(jsonb, int) is
-  'The newest mails of {to?, partner?, failed?}. failed: failed for good, or waiting after a failure.';
 
 create function ops.mail_list(input jsonb) returns json
 language sql stable security definer
@@ -64,9 +60,7 @@ begin
     select * into mail from core.mail_outbox m
      where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id');
   end if;
-  if mail.id is null then
-    perform private.refuse('mail_not_found');
-  end if;
+  perform private.refuse_if('mail_not_found', mail.id is null);
   -- a mail may hold a code or a link that lets its reader act as the recipient
   perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
   return json_build_object('mail', private.mail_row(mail), 'locale', mail.locale, 'content', mail.content);
@@ -74,6 +68,7 @@ end $$;
 comment on function ops.mail_show(jsonb) is
   'One mail and what it is about: {id}, or the newest of {to?, partner?}, to {mail, locale, content}. It shows what was meant for the recipient, so it leaves an audit row.';
 
+-- Whether a mail is still of use: its code or link works, and what it asks for is still missing. Mail that only tells something always is.
 create function private.still_opens(mail core.mail_outbox) returns boolean
 language plpgsql stable
 as $$
@@ -112,16 +107,6 @@ begin
   end if;
   return true;
 end $$;
-comment on function private.still_opens(core.mail_outbox) is
-  'Whether a mail is still of use: its code or link works, and what it asks for is still missing. Mail that only tells something always is.';
-
-create function private.wants_no_mail(mail core.mail_outbox) returns boolean
-language sql stable
-as $$
-  select coalesce(private.is_suppressed(decode((regexp_match(mail.content ->> 'unsubscribe_url', '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')), false)
-$$;
-comment on function private.wants_no_mail(core.mail_outbox) is
-  'Whether its reader has opted out of mail of this kind. The unsubscribe link has the hash of the address.';
 
 create function ops.mail_resend(input jsonb) returns json
 language plpgsql security definer
@@ -133,20 +118,16 @@ begin
   perform private.act_as_operator(input);
   select * into mail from core.mail_outbox m
    where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id') and m.status <> 'nobody' for update;
-  if mail.id is null then
-    perform private.refuse('mail_not_found', json_build_object('mail', input ->> 'id'));
-  elsif mail.status = 'sent' then
-    perform private.refuse('mail_sent', json_build_object('mail', mail.id));
-  elsif mail.status = 'captured' then
-    perform private.refuse('mail_captured', json_build_object('mail', mail.id));
-  elsif mail.status = 'dropped' then
-    perform private.refuse('mail_dropped', json_build_object('mail', mail.id));
-  end if;
+  perform private.refuse_if('mail_not_found', mail.id is null, json_build_object('mail', input ->> 'id'));
+  perform private.refuse_if('mail_sent', mail.status = 'sent', json_build_object('mail', mail.id));
+  perform private.refuse_if('mail_captured', mail.status = 'captured', json_build_object('mail', mail.id));
+  perform private.refuse_if('mail_dropped', mail.status = 'dropped', json_build_object('mail', mail.id));
   select * into partner from core.partners p where p.id = mail.partner_id;
   perform private.act_for_partner(mail.partner_id);
   if mail.template in ('claim', 'reminder', 'sign_in', 'mandate_link') and not partner.is_active then
     perform private.refuse('mail_of_inactive_partner', json_build_object('mail', mail.id, 'partner', partner.slug));
-  elsif private.wants_no_mail(mail) then
+  -- its reader opted out of mail of this kind: the unsubscribe link has the hash of the address
+  elsif private.is_suppressed(decode((regexp_match(mail.content ->> 'unsubscribe_url', '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')) then
     perform private.refuse('mail_unwanted', json_build_object('mail', mail.id));
   elsif private.still_opens(mail) is not true then
     perform private.refuse('mail_outdated', json_build_object('mail', mail.id));

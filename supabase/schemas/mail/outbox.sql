@@ -1,5 +1,7 @@
 -- The mail outbox: a mail is stored in the transaction of the change. The worker writes its text and sends it.
 
+-- enqueue_mail for many: letters of one kind [{recipient, cause, content, to_nobody, connection, counted}]. Drops mail over the limits of
+-- its address (private.mails_that_fit), and returns how many. counted says whether it fits, if the caller has counted it.
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
 as $$
@@ -23,14 +25,13 @@ begin
          with ordinality as l (recipient, cause, content, to_nobody, counted, place)
     cross join lateral (select not coalesce(l.counted, l.place = any (fits), true) as dropped offset 0) as d
   on conflict on constraint mail_outbox_cause_key do nothing;
-  if found and not captured then
-    perform private.kick();
-  end if;
+  perform private.kick() where found and not captured;
   return (select count(*) from rows from (jsonb_to_recordset(letters) as (counted boolean)) with ordinality as l (counted, place) where not coalesce(l.counted, l.place = any (fits), true));
 end $$;
-comment on function private.enqueue_mails(jsonb, jsonb) is
-  'enqueue_mail for many: letters of one kind [{recipient, cause, content, to_nobody, connection, counted}]. Drops mail over the limits of its address (private.mails_that_fit), and returns how many. counted says whether it fits, if the caller has counted it.';
 
+-- Puts a mail {template, locale, content, key} in the outbox, with what the caller adds to its content. The worker writes the text when it
+-- sends. key hashes the recipient for limits. to_nobody does the same work for a mail that is never sent. connection counts the mail too.
+-- False if a limit dropped it.
 create function private.enqueue_mail(
   mail jsonb, recipient text, cause text, content jsonb default '{}', to_nobody boolean default false, connection uuid default null, counted boolean default null
 ) returns boolean
@@ -40,8 +41,6 @@ begin
   return private.enqueue_mails(mail, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('connection', connection, 'counted', counted))
     || jsonb_build_object('recipient', recipient, 'cause', cause, 'to_nobody', to_nobody, 'content', content))) = 0;
 end $$;
-comment on function private.enqueue_mail(jsonb, text, text, jsonb, boolean, uuid, boolean) is
-  'Puts a mail {template, locale, content, key} in the outbox, with what the caller adds to its content. The worker writes the text when it sends. key hashes the recipient for limits. to_nobody does the same work for a mail that is never sent. connection counts the mail too. False if a limit dropped it.';
 
 create function api.lease_mail(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
@@ -84,13 +83,11 @@ as $$
     from leased
 $$;
 comment on function private.lease_mail(int) is 'Definer: the worker sends the mail of every tenant.';
-grant execute on function private.lease_mail(int) to api_owner;
 
 create function private.count_waiting_mail() returns json
 language sql stable security definer
 as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where status = 'queued' $$;
 comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
-grant execute on function private.count_waiting_mail() to api_owner;
 
 create function api.count_waiting_mail(caller jsonb) returns json
 language plpgsql security definer
@@ -116,7 +113,6 @@ as $$
 $$;
 comment on function private.settle_mail(uuid, uuid, text, boolean) is
   'Stores the result of a mail, and deletes what was sent: it held live links and codes. Definer: the worker sends the mail of every tenant.';
-grant execute on function private.settle_mail(uuid, uuid, text, boolean) to api_owner;
 
 create function api.settle_mail(caller jsonb, results jsonb) returns json
 language plpgsql security definer

@@ -46,7 +46,6 @@ create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where stat
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
 select private.isolate('core.mail_outbox', 'select, insert');
-select private.keep_to_owner('core.mail_outbox');
 -- serves: mail of all partners, newest first
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 -- serves: mail that failed, newest first
@@ -83,4 +82,3 @@ create index notices_account on core.notices (partner_id, account_id);
 -- serves: deleting a connection
 create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
 select private.isolate('core.notices', 'select, insert');
-select private.keep_to_owner('core.notices');

@@ -17,22 +17,16 @@ begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
   select * into partner from core.partners p where p.id = private.partner_id();
-  if input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered) then
-    perform private.refuse('return_url_not_allowed');
-  end if;
+  perform private.refuse_if('return_url_not_allowed', input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered));
   account := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
   -- one link, signature or correction at a time on a connection
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
   select m.mandate_status into status
     from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
-  if not private.can_sign(connection) then
-    perform private.refuse('mandate_already_signed');
-  end if;
+  perform private.refuse_if('mandate_already_signed', not private.can_sign(connection));
   select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
-  if send_email and signatory.email is null then
-    perform private.refuse('signatory_email_missing');
-  end if;
+  perform private.refuse_if('signatory_email_missing', send_email and signatory.email is null);
 
   perform private.void_mandate_links(connection);
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)

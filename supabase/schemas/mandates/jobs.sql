@@ -1,6 +1,7 @@
 -- The scheduled work on mandates: warnings before they end, their end, and what is missing after a signature. Each first locks the accounts
 -- it tells something, because a reset locks accounts first. It leaves accounts that are locked to the next run.
 
+-- Writes the events of connections whose mandate has run out.
 create function private.emit_ended(tenant uuid, ended uuid[]) returns void
 language plpgsql
 as $$
@@ -14,7 +15,6 @@ begin
   perform private.note_eligibility(tenant, array(
     select distinct c.account_id from core.connections c where c.partner_id = tenant and c.id = any (ended)));
 end $$;
-comment on function private.emit_ended(uuid, uuid[]) is 'Writes the events of connections whose mandate has run out.';
 
 create function private.expire_mandates() returns bigint
 language plpgsql security definer
@@ -54,7 +54,6 @@ begin
 end $$;
 comment on function private.expire_mandates() is
   'Marks ended mandates, which connection_mandates already reads from the calendar, and tells customers who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
-grant execute on function private.expire_mandates() to api_owner;
 
 create function private.announce_endings() returns bigint
 language sql security definer
@@ -84,7 +83,6 @@ as $$
 $$;
 comment on function private.announce_endings() is
   'Tells customers who have not renewed that their mandate ends this year, from 1 November, and again from 1 December. Definer: every tenant at once.';
-grant execute on function private.announce_endings() to api_owner;
 
 create function private.announce_missing() returns bigint
 language sql security definer
@@ -109,4 +107,3 @@ as $$
 $$;
 comment on function private.announce_missing() is
   'Tells a person once, three days after signing, that the IBAN or the charger is missing. Definer: every tenant at once.';
-grant execute on function private.announce_missing() to api_owner;

@@ -1,13 +1,14 @@
 -- Mandates: what a signatory signs, for whole calendar years, and what ends it.
 
+-- The last day, today or later, that is signed for a connection; null if nothing is.
 create function private.signed_until(connection uuid, tenant uuid default private.partner_id()) returns date
 language sql stable
 as $$
   select max(m.valid_until) from core.mandates m
    where m.partner_id = tenant and m.connection_id = signed_until.connection and m.status = 'signed' and m.valid_until >= private.today()
 $$;
-comment on function private.signed_until(uuid, uuid) is 'The last day, today or later, that is signed for a connection; null if nothing is.';
 
+-- Whether years after those of a mandate are signed for too.
 create function private.is_renewed(mandate core.mandates) returns boolean
 language sql stable
 as $$
@@ -15,8 +16,8 @@ as $$
                   where m.partner_id = mandate.partner_id and m.connection_id = mandate.connection_id and m.status = 'signed'
                     and m.valid_until > mandate.valid_until)
 $$;
-comment on function private.is_renewed(core.mandates) is 'Whether years after those of a mandate are signed for too.';
 
+-- Whether somebody may sign for a connection: if no mandate holds, and from 1 November of the last signed year.
 create function private.can_sign(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 as $$
@@ -25,9 +26,10 @@ declare
 begin
   return held_until is null or private.today() >= make_date(extract(year from held_until)::int, 11, 1);
 end $$;
-comment on function private.can_sign(uuid, uuid) is
-  'Whether somebody may sign for a connection: if no mandate holds, and from 1 November of the last signed year.';
 
+-- What can be signed for today: [{validity_years, valid_from, valid_until}], for the fixed years or each choice. A first mandate begins on
+-- 1 January of this year. Signed in November or December, it lasts the next year too. A renewal begins after what is signed. For a null
+-- connection nothing is signed.
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
 language plpgsql stable
 as $$
@@ -47,8 +49,6 @@ begin
                     else year + n.years - 1 end, 12, 31)) order by n.years)
       from unnest(case when fixed_years is null then array[1, 3, 5] else array[fixed_years] end) as n (years));
 end $$;
-comment on function private.mandate_periods(uuid, int) is
-  'What can be signed for today: [{validity_years, valid_from, valid_until}], for the fixed years or each choice. A first mandate begins on 1 January of this year. Signed in November or December, it lasts the next year too. A renewal begins after what is signed. For a null connection nothing is signed.';
 
 create function private.terms_of(connection uuid, brought_by uuid, out fee_pct numeric, out partner_share_pct numeric)
 language sql stable security definer
@@ -62,8 +62,9 @@ as $$
 $$;
 comment on function private.terms_of(uuid, uuid) is
   'The percentages a signature agrees to today. They are of the partner who brings or brought the person, or of a CPO account''s partner. Definer, because people are in the house and their partner is another tenant.';
-grant execute on function private.terms_of(uuid, uuid) to api_owner;
 
+-- Ends the signed mandate of a connection, and one for the years after it. Judges the months they covered again, and has the signatory
+-- told. reason: customer, operator, connection_updated or connection_archived. A customer's withdrawal leaves the whole months before it.
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
 language plpgsql
 as $$
@@ -88,21 +89,16 @@ begin
   perform private.note_eligibility(c.partner_id, array[c.account_id])
      from core.connections c where c.partner_id = private.partner_id() and c.id = connection;
 end $$;
-comment on function private.end_mandate(uuid, text, text) is
-  'Ends the signed mandate of a connection, and one for the years after it. Judges the months they covered again, and has the signatory told. reason: customer, operator, connection_updated or connection_archived. A customer''s withdrawal leaves the whole months before it.';
 
+-- Called when EAN or address of a connection change: earlier signatures no longer cover its open months.
 create function private.lapse_mandates(connection uuid) returns void
 language plpgsql
 as $$
 begin
   update core.mandates m set lapsed_at = private.now()
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.covered_until is not null;
-  if found then
-    perform private.judge_months(connection);
-  end if;
+  perform private.judge_months(connection) where found;
 end $$;
-comment on function private.lapse_mandates(uuid) is
-  'Called when EAN or address of a connection change: earlier signatures no longer cover its open months.';
 
 create function private.void_mandate_links(connection uuid) returns void
 language sql
@@ -111,6 +107,7 @@ as $$
    where l.partner_id = private.partner_id() and l.connection_id = connection and l.voided_at is null and l.used_at is null
 $$;
 
+-- Whether a return URL is the registered one followed by /, ? or nothing. It may have no fragment, and must not climb out of it.
 create function private.return_url_allowed(return_url text, registered text) returns boolean
 language sql immutable
 as $$
@@ -120,5 +117,3 @@ as $$
     -- a browser resolves these, and would end up above the registered URL
     and split_part(return_url, '?', 1) !~* '[/\\](\.|%2e){2}([/\\]|$)', false)
 $$;
-comment on function private.return_url_allowed(text, text) is
-  'Whether a return URL is the registered one followed by /, ? or nothing. It may have no fragment, and must not climb out of it.';

@@ -7,8 +7,8 @@ as $$
 $$;
 comment on function private.last_price(uuid) is
   'The average price of an ERE, in euro, in the latest year published to a tenant; null if unknown. Definer, because a customer''s pages see no sales.';
-grant execute on function private.last_price(uuid) to api_owner;
 
+-- What a mandate yields: the latest factor, the tenant's last average price (null if there is none), and who pays.
 create function private.offer(tenant uuid, payout_handler text) returns jsonb
 language sql stable
 as $$
@@ -18,5 +18,3 @@ as $$
                      where f.delivery_year <= extract(year from private.today()) order by f.delivery_year desc limit 1),
     'price_per_ere_eur', private.last_price(tenant))
 $$;
-comment on function private.offer(uuid, text) is
-  'What a mandate yields: the latest factor, the tenant''s last average price (null if there is none), and who pays.';

@@ -4,11 +4,9 @@ create function ops.mandate_revoke(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  connection core.connections;
   status     text;
+  connection constant core.connections := private.connection_named(input);
 begin
-  perform private.act_as_operator(input);
-  connection := private.connection_named(input ->> 'connection');
   select m.mandate_status into status from core.connection_mandates m
    where m.partner_id = connection.partner_id and m.connection_id = connection.id;
   if status = 'revoked' then

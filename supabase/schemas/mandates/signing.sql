@@ -4,8 +4,8 @@ create function private.link_by_token(token_hash text) returns core.mandate_link
 language sql stable security definer
 as $$ select l from core.mandate_links l where l.token_hash = decode(link_by_token.token_hash, 'hex') $$;
 comment on function private.link_by_token(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
-grant execute on function private.link_by_token(text) to api_owner;
 
+-- Makes the bearer of a link the caller, within the link's tenant.
 create function private.enter_link(caller jsonb, request jsonb) returns core.mandate_links
 language plpgsql
 as $$
@@ -17,7 +17,6 @@ begin
   perform private.act_for_tenant(link.partner_id), set_config('app.caller_kind', 'signatory', true);
   return link;
 end $$;
-comment on function private.enter_link(jsonb, jsonb) is 'Makes the bearer of a link the caller, within the link''s tenant.';
 
 create function private.link_state(link core.mandate_links) returns text
 language sql stable
@@ -33,6 +32,8 @@ as $$
     else 'open' end
 $$;
 
+-- The facts of the mandate's text without its years, with the fee, and the address that its code goes to. The same facts give the same
+-- text.
 create function private.connection_facts(connection uuid) returns jsonb
 language sql stable
 as $$
@@ -57,9 +58,8 @@ as $$
   join core.partners p on p.id = c.partner_id
   where c.partner_id = private.partner_id() and c.id = connection_facts.connection
 $$;
-comment on function private.connection_facts(uuid) is
-  'The facts of the mandate''s text without its years, with the fee, and the address that its code goes to. The same facts give the same text.';
 
+-- The facts of a signature, with the chosen years out of periods. Refused unless they equal request.facts, which the signatory read.
 create function private.signed_facts(facts jsonb, periods jsonb, request jsonb) returns jsonb
 language plpgsql immutable
 as $$
@@ -68,14 +68,11 @@ declare
     select p.period from jsonb_array_elements(periods) as p (period)
      where p.period -> 'validity_years' = request #> '{facts,validity_years}');
 begin
-  if signed is distinct from request -> 'facts' then
-    perform private.refuse('mandate_changed');
-  end if;
+  perform private.refuse_if('mandate_changed', signed is distinct from request -> 'facts');
   return signed;
 end $$;
-comment on function private.signed_facts(jsonb, jsonb, jsonb) is
-  'The facts of a signature, with the chosen years out of periods. Refused unless they equal request.facts, which the signatory read.';
 
+-- A signed mandate, as its pages show it.
 create function private.shown_mandate(mandate core.mandates) returns jsonb
 language sql stable
 as $$
@@ -87,8 +84,9 @@ as $$
     'valid_from', mandate.valid_from, 'valid_until', mandate.valid_until, 'ended_at', private.iso(mandate.ended_at),
     'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
 $$;
-comment on function private.shown_mandate(core.mandates) is 'A signed mandate, as its pages show it.';
 
+-- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody
+-- meant.
 create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 as $$
@@ -98,9 +96,8 @@ begin
      where m.partner_id = tenant and m.connection_id = may_sign_again.connection and m.status = 'active'
        and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id, tenant));
 end $$;
-comment on function private.may_sign_again(uuid, uuid) is
-  'Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody meant.';
 
+-- What the pages of a link show. Stable, so that it reads one moment: a signature changes what may be signed.
 create function private.mandate_link_view(link_id uuid) returns json
 language plpgsql stable
 as $$
@@ -133,8 +130,6 @@ begin
       select private.shown_mandate(m) from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end,
     'may_sign_again', state = 'signed' and private.may_sign_again(link.connection_id));
 end $$;
-comment on function private.mandate_link_view(uuid) is
-  'What the pages of a link show. Stable, so that it reads one moment: a signature changes what may be signed.';
 
 create function api.open_mandate_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -155,19 +150,11 @@ declare
 begin
   link := private.enter_link(caller, request);
   select * into link from core.mandate_links l where l.partner_id = link.partner_id and l.id = link.id for update;
-  if private.link_state(link) <> 'open' then
-    perform private.refuse('link_not_open');
-  end if;
+  perform private.refuse_if('link_not_open', private.link_state(link) <> 'open');
   recipient := private.connection_facts(link.connection_id) ->> 'email';
-  if recipient is null then
-    perform private.refuse('signatory_email_missing');
-  end if;
-  if not private.enqueue_mail(request -> 'mail', recipient, 'mandate_code:' || link.id || ':' || (request ->> 'code_hash'),
-                              jsonb_build_object('logo', private.partner_brand(private.own_partner()) -> 'logo'), connection => link.connection_id) then
-    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
-  end if;
-  perform private.keep_code('mandate:' || link.id, recipient, request ->> 'code_hash');
-  return json_build_object('ok', true);
+  perform private.refuse_if('signatory_email_missing', recipient is null);
+  return private.mail_code('mandate:' || link.id, recipient, 'mandate_code:' || link.id, request,
+    jsonb_build_object('logo', private.partner_brand(private.own_partner()) -> 'logo'), connection => link.connection_id);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts, within the limits of its address: {token_hash, code_hash, mail}.';
@@ -192,8 +179,9 @@ begin
 end $$;
 comment on function private.end_others_sign_ins(text, uuid) is
   'On the sandbox a tenant''s first signature ends the sign-ins at that address: another tenant may have read the code. Definer, because it looks across tenants.';
-grant execute on function private.end_others_sign_ins(text, uuid) to api_owner;
 
+-- Stores a signature, its evidence and what follows, by a mandate link, or a claim, without one: {signed_name, document, document_sha256,
+-- address, user_agent} on facts. The caller has proven who signs. brought_by is the partner who brings them with this signature.
 create function private.record_signature(connection uuid, link uuid, facts jsonb, request jsonb, brought_by uuid default null) returns uuid
 language plpgsql
 as $$
@@ -225,8 +213,6 @@ begin
   perform private.audit('mandate.signed', connection, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
   return mandate;
 end $$;
-comment on function private.record_signature(uuid, uuid, jsonb, jsonb, uuid) is
-  'Stores a signature, its evidence and what follows, by a mandate link, or a claim, without one: {signed_name, document, document_sha256, address, user_agent} on facts. The caller has proven who signs. brought_by is the partner who brings them with this signature.';
 
 create function api.sign_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -237,9 +223,7 @@ declare
   judged record;
 begin
   link := private.lock_link(private.enter_link(caller, request));
-  if private.link_state(link) <> 'open' then
-    perform private.refuse('link_not_open');
-  end if;
+  perform private.refuse_if('link_not_open', private.link_state(link) <> 'open');
   facts := private.signed_facts(private.connection_facts(link.connection_id),
                                 private.mandate_periods(link.connection_id, link.validity_years), request);
   if facts ->> 'email' is not null then
@@ -268,9 +252,7 @@ declare
   link core.mandate_links;
 begin
   link := private.lock_link(private.enter_link(caller, request));
-  if private.link_state(link) <> 'open' then
-    perform private.refuse('link_not_open');
-  end if;
+  perform private.refuse_if('link_not_open', private.link_state(link) <> 'open');
   insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, renewal, address, user_agent)
   values (link.partner_id, link.connection_id, link.owner_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
@@ -284,6 +266,7 @@ end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is
   'Declines to sign: {token_hash, address, user_agent}. While a mandate holds this is about later years, and changes nothing.';
 
+-- Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz, signed_by uuid default null) returns void
 language sql
 as $$
@@ -296,8 +279,6 @@ as $$
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined' and (signed_by is null or m.link_id = signed_by)
    order by m.created_at desc limit 1
 $$;
-comment on function private.issue_renewal_link(uuid, text, timestamptz, uuid) is
-  'Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.';
 
 create function api.renew_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -307,13 +288,9 @@ declare
   rate jsonb;
 begin
   link := private.lock_link(private.enter_link(caller, request));
-  if private.link_state(link) is distinct from 'signed' or not private.may_sign_again(link.connection_id) then
-    perform private.refuse('link_not_open');
-  end if;
+  perform private.refuse_if('link_not_open', private.link_state(link) is distinct from 'signed' or not private.may_sign_again(link.connection_id));
   rate := private.debit('mandate_renewal:' || link.id, 'mandate_renewal');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
-  end if;
+  perform private.refuse_if('too_many_codes', not (rate ->> 'allowed')::boolean, json_build_object('rate', rate));
   perform private.issue_renewal_link(link.connection_id, request ->> 'new_token_hash', private.now() + interval '1209600 seconds', link.id);
   perform private.audit('mandate_link.issued', link.connection_id, '{"renewal": true}');
   return json_build_object('ok', true);

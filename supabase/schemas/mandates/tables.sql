@@ -26,7 +26,6 @@ comment on column core.mandate_links.validity_years is 'For how many calendar ye
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.isolate('core.mandate_links', 'select, insert, update');
-select private.keep_to_owner('core.mandate_links');
 
 create table core.mandates (
   partner_id      uuid        not null,
@@ -86,7 +85,6 @@ create index mandates_ending on core.mandates (valid_until) where status = 'sign
 -- serves: the job that asks for what is still missing
 create index mandates_signed on core.mandates (signed_at) where status = 'signed' and not renewal;
 select private.isolate('core.mandates', 'select, insert, update');
-select private.keep_to_owner('core.mandates');
 
 -- It has the connection's own columns: a query for both would read it twice, because Postgres does not drop such a join.
 create view core.connection_mandates with (security_invoker = true) as

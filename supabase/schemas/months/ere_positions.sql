@@ -3,7 +3,7 @@
 create function api.list_ere_positions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 -- Planned once: a plan made for the values at hand is no better, and its planning costs more than it shows.
-set search_path = '' set plan_cache_mode = 'force_generic_plan'
+set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   years     int[];
@@ -39,4 +39,3 @@ begin
 end $$;
 comment on function api.list_ere_positions(jsonb, jsonb) is
   'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, for the requested year if one is.';
-select private.expose('api.list_ere_positions(jsonb, jsonb)');

@@ -1,8 +1,8 @@
 -- POST /v1/sessions:batch.
 
+-- Finds the active connection for a delivery, the wanted one or the first. Locks it: one batch, signature or booking at a time.
 create function private.lock_for_delivery(account uuid, wanted uuid) returns uuid
 language plpgsql
-set search_path = ''
 as $$
 declare
   connection uuid;
@@ -21,13 +21,9 @@ begin
   end if;
   return connection;
 end $$;
-comment on function private.lock_for_delivery(uuid, uuid) is
-  'Finds the active connection for a delivery, the wanted one or the first. Locks it: one batch, signature or booking at a time.';
-grant execute on function private.lock_for_delivery(uuid, uuid) to api_owner;
 
 create function api.ingest_months(caller jsonb, input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   delivery   constant uuid := gen_random_uuid();
@@ -76,4 +72,3 @@ begin
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Three arrays as Postgres writes them, an entry each month. The first days are distinct; kWh and sessions are null if invalid. A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or bad_session_count. A bad item is a result, never an exception. One set-based statement.';
-select private.expose('api.ingest_months(jsonb, jsonb)');

@@ -5,7 +5,6 @@
 
 create function private.require_delivery() returns trigger
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   if exists (
@@ -24,7 +23,6 @@ create trigger require_delivery_updated after update on core.delivered_months
 
 create function private.keep_delivery() returns trigger
 language plpgsql security definer
-set search_path = ''
 as $$
 begin
   if exists (select from deleted d join core.delivered_months m on m.partner_id = d.partner_id and m.delivery_id = d.id) then
@@ -37,43 +35,34 @@ comment on function private.keep_delivery() is
 create trigger keep_delivery after delete on core.deliveries
   referencing old table as deleted for each statement execute function private.keep_delivery();
 
+-- Deliveries count from 2026-01.
 create function private.first_delivery_month() returns date
 language sql immutable
 return date '2026-01-01';
-comment on function private.first_delivery_month() is 'Deliveries count from 2026-01.';
-grant execute on function private.first_delivery_month() to api_owner;
 
+-- Whether a month lies inside a mandate of its connection: staged, or outside_mandate.
 create function private.judge_month(coverage core.connection_coverage, period date) returns text
 language sql immutable
 return case when (coverage).decided is not true then 'staged'  -- nobody has signed yet: kept until somebody does
             when period >= private.first_delivery_month() and period <@ (coverage).covered then 'staged'
             else 'outside_mandate' end;
-comment on function private.judge_month(core.connection_coverage, date) is 'Whether a month lies inside a mandate of its connection: staged, or outside_mandate.';
-grant execute on function private.judge_month(core.connection_coverage, date) to api_owner;
 
+-- What the mandates of a connection cover; all null if nobody was asked.
 create function private.coverage_of(connection uuid) returns core.connection_coverage
 language plpgsql stable
-set search_path = ''
 as $$
-declare
-  coverage core.connection_coverage;
 begin
-  select * into coverage from core.connection_coverage k where k.partner_id = private.partner_id() and k.connection_id = coverage_of.connection;
-  return coverage;
+  return (select k from core.connection_coverage k where k.partner_id = private.partner_id() and k.connection_id = coverage_of.connection);
 end $$;
-comment on function private.coverage_of(uuid) is 'What the mandates of a connection cover; all null if nobody was asked.';
-grant execute on function private.coverage_of(uuid) to api_owner;
 
+-- private.judge_month for a single month; it reads the coverage itself.
 create function private.month_status(connection uuid, period date) returns text
 language plpgsql stable
-set search_path = ''
 as $$ begin return private.judge_month(private.coverage_of(connection), period); end $$;
-comment on function private.month_status(uuid, date) is 'private.judge_month for a single month; it reads the coverage itself.';
-grant execute on function private.month_status(uuid, date) to api_owner;
 
+-- Judges a connection's open months again, after a signature or its end. Locked months stay as they are.
 create function private.judge_months(connection uuid) returns void
 language plpgsql
-set search_path = ''
 as $$
 declare
   coverage constant core.connection_coverage := private.coverage_of(connection);
@@ -84,5 +73,3 @@ begin
      and d.status in ('staged', 'outside_mandate')
      and d.status <> private.judge_month(coverage, d.period);
 end $$;
-comment on function private.judge_months(uuid) is 'Judges a connection''s open months again, after a signature or its end. Locked months stay as they are.';
-grant execute on function private.judge_months(uuid) to api_owner;

@@ -2,7 +2,6 @@
 
 create function private.factor_row(factor core.ere_factors) returns json
 language sql stable
-set search_path = ''
 as $$
   select json_build_object('delivery_year', factor.delivery_year, 'renewable_share', factor.renewable_share, 'ere_per_kwh', factor.ere_per_kwh,
                            'bookable_until', factor.bookable_until)
@@ -10,16 +9,13 @@ $$;
 
 create function ops.factor_list(input jsonb) returns json
 language sql stable security definer
-set search_path = ''
 as $$
   select json_build_object('factors', coalesce(json_agg(private.factor_row(f) order by f.delivery_year desc), '[]')) from core.ere_factors f
 $$;
 comment on function ops.factor_list(jsonb) is 'The factors, newest year first: {} to {factors}.';
-select private.expose_ops('ops.factor_list(jsonb)');
 
 create function ops.factor_set(input jsonb) returns json
 language plpgsql security definer
-set search_path = ''
 as $$
 declare
   year   constant int := (input ->> 'delivery_year')::int;
@@ -34,11 +30,9 @@ begin
   end if;
   -- a booking that is submitted now holds the row that it judges by, and is seen below
   select * into before from core.ere_factors f where f.delivery_year = year for update;
-  if not found and share is null then
-    perform private.refuse('factor_missing', json_build_object('delivery_year', year));
-  elsif share <> before.renewable_share and private.year_is_booked(year) then
-    perform private.refuse('factor_in_use', json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
-  end if;
+  perform private.refuse_if('factor_missing', not found and share is null, json_build_object('delivery_year', year));
+  perform private.refuse_if('factor_in_use', share <> before.renewable_share and private.year_is_booked(year),
+    json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
   insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
   values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'), before.bookable_until))
   on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share, bookable_until = excluded.bookable_until
@@ -50,4 +44,3 @@ begin
 end $$;
 comment on function ops.factor_set(jsonb) is
   'Sets what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. A new year needs the share, which is fixed once something is booked by it.';
-select private.expose_ops('ops.factor_set(jsonb)');

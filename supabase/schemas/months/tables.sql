@@ -28,7 +28,6 @@ comment on column core.deliveries.replaced is
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.isolate('core.deliveries', 'select, insert');
-select private.keep_to_owner('core.deliveries');
 
 create table core.delivered_months (
   partner_id    uuid           not null,
@@ -59,7 +58,6 @@ comment on column core.delivered_months.accepted_kwh is
   'What the register accepted, copied from core.credits, so that a position need not look it up. Null until then.';
 comment on column core.delivered_months.delivery_id is 'Null if the month is the sum of charging sessions that came in one by one.';
 select private.isolate('core.delivered_months', 'select, insert, update');
-select private.keep_to_owner('core.delivered_months');
 
 create view core.replaced_months with (security_invoker = true) as
 select d.partner_id, d.connection_id, r.period, r.total_kwh, r.session_count, r.delivery_id, r.received_at, d.id as replaced_by, d.received_at as replaced_at
@@ -110,14 +108,13 @@ comment on view core.counted_months is
   'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet does not count.';
 grant select on core.counted_months to api_owner;
 
+-- A delivered month as the API shows it.
 create function private.month_json(month core.delivered_months) returns text
 language sql stable
 -- by hand, because row_to_json looks up type and name of every column again for each row; none of these has a character to escape
 return concat('{"period":"', month.period, '","total_kwh":', month.total_kwh, ',"session_count":', month.session_count,
               ',"status":"', month.status, '","received_at":"', private.iso(month.received_at),
               '","connection_id":"', month.connection_id, '","accepted_kwh":', coalesce(month.accepted_kwh::text, 'null'), '}');
-comment on function private.month_json(core.delivered_months) is 'A delivered month as the API shows it.';
-grant execute on function private.month_json(core.delivered_months) to api_owner;
 
 create view core.ere_positions with (security_invoker = true) as
 select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_handler, g.created_at, g.ere_eligible, g.mandate_valid_from, g.checklist,

@@ -15,7 +15,7 @@ begin
   subject := coalesce('client:' || client.id, 'unknown');
   failures := subject || '@' || (request ->> 'address_hash');
   if exists (select from core.rate_limit_state s where s.subject = failures and s.bucket = 'token_failures') then
-    failed := private.standing(failures, 'token_failures');
+    failed := private.limit_state(failures, 'token_failures');
     if not failed.fits then
       rate := private.rate_json('token_failures', failed.quota, failed.window_seconds, failed.full_in, false);
       refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
@@ -40,7 +40,6 @@ begin
 end $$;
 comment on function private.authenticate_client(jsonb, text) is
   'The client of {client_id, secret_hash, address_hash} if its secret is right and it has the grant type (null: any); else a refusal. A refusal is an answer, because a failed attempt must be counted. Definer: it runs before there is a client.';
-grant execute on function private.authenticate_client(jsonb, text) to api_owner;
 
 create function api.grant_client_credentials(caller jsonb, request jsonb) returns json
 language plpgsql security definer

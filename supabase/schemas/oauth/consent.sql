@@ -4,6 +4,8 @@ create function private.scope_words(scope text) returns text[]
 language sql immutable
 as $$ select array(select distinct s.word from string_to_table(scope, ' ') as s (word) where s.word <> '') $$;
 
+-- The client and scopes of {client_id, redirect_uri, scope}, or why not. Without a valid client and redirect URI an answer never goes by
+-- redirect, so these are checked first.
 create function private.check_authorization(
   request jsonb, out client core.oauth_clients, out scopes text[], out refusal text)
 language plpgsql stable
@@ -20,8 +22,6 @@ begin
     when wanted = '{}' or not wanted <@ scopes then 'invalid_scope'
   end;
 end $$;
-comment on function private.check_authorization(jsonb) is
-  'The client and scopes of {client_id, redirect_uri, scope}, or why not. Without a valid client and redirect URI an answer never goes by redirect, so these are checked first.';
 
 create function private.consent(person uuid, client core.oauth_clients, scopes text[], request jsonb) returns void
 language plpgsql security definer
@@ -49,7 +49,6 @@ begin
 end $$;
 comment on function private.consent(uuid, core.oauth_clients, text[], jsonb) is
   'Records a person''s consent, attributes them on the first one, and begins a grant with its code. Definer: no caller may read consents, grants and codes.';
-grant execute on function private.consent(uuid, core.oauth_clients, text[], jsonb) to api_owner;
 
 create function api.issue_authorization_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -59,9 +58,7 @@ declare
 begin
   perform private.act_as(caller, 'session');
   select * into checked from private.check_authorization(request);
-  if checked.refusal is not null then
-    perform private.refuse(checked.refusal);
-  end if;
+  perform private.refuse_if(checked.refusal, checked.refusal is not null);
   perform private.consent(private.user_id(), checked.client, checked.scopes, request);
   return json_build_object('scope', array_to_string(checked.scopes, ' '));
 end $$;

@@ -1,5 +1,6 @@
 -- What an application holds of a person: grants, their codes and refresh tokens, and access tokens revoked early.
 
+-- Ends every token of a grant at once; returns whether it was still live.
 create function private.end_grant(grant_id uuid, reason text) returns boolean
 language plpgsql
 as $$
@@ -11,19 +12,16 @@ begin
   perform private.audit('oauth.grant_ended', grant_id, jsonb_build_object('reason', reason));
   return true;
 end $$;
-comment on function private.end_grant(uuid, text) is 'Ends every token of a grant at once; returns whether it was still live.';
 
+-- Whether a grant may still give tokens: not revoked, and its login neither deleted nor banned.
 create function private.is_live(oauth_grant core.oauth_grants) returns boolean
 language sql stable
 as $$ select oauth_grant.revoked_at is null and private.login_stands(oauth_grant.user_id) $$;
-comment on function private.is_live(core.oauth_grants) is
-  'Whether a grant may still give tokens: not revoked, and its login neither deleted nor banned.';
 
+-- Whether a second use came within 30 seconds. It then counts as a lost answer or parallel requests, not as a theft.
 create function private.is_race(used_at timestamptz) returns boolean
 language sql stable
 as $$ select used_at >= private.now() - interval '30 seconds' $$;
-comment on function private.is_race(timestamptz) is
-  'Whether a second use came within 30 seconds. It then counts as a lost answer or parallel requests, not as a theft.';
 
 create function private.add_refresh_token(grant_id uuid, generation int, token_hash text) returns void
 language sql

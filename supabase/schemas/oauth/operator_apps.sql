@@ -1,22 +1,23 @@
 -- The operator on applications: register, list, rotate the secret, disable, link to a partner.
 
-create function private.app_named(named text) returns core.oauth_clients
+-- private.act_as_operator, and the application that {app} names by id or client_id, locked. Its partner becomes the tenant of the
+-- transaction.
+create function private.app_named(input jsonb) returns core.oauth_clients
 language plpgsql
 as $$
 declare
-  app core.oauth_clients;
+  named constant text := input ->> 'app';
+  app   core.oauth_clients;
 begin
+  perform private.act_as_operator(input);
   select * into app from core.oauth_clients c
    where (c.id = private.as_uuid(named) or c.client_id = named) and 'authorization_code' = any (c.grant_types) for update;
-  if not found then
-    perform private.refuse('app_not_found', json_build_object('app', named));
-  end if;
+  perform private.refuse_if('app_not_found', not found, json_build_object('app', named));
   perform private.act_for_partner(app.partner_id);
   return app;
 end $$;
-comment on function private.app_named(text) is
-  'The application with this id or client_id, locked. Its partner becomes the tenant of the transaction.';
 
+-- An application as the operator sees it, with how many people use it, without the secret's hash.
 create function private.app_row(app uuid) returns json
 language sql stable
 as $$
@@ -35,8 +36,8 @@ as $$
     'created_at', private.iso(c.created_at))
   from core.oauth_clients c where c.id = app
 $$;
-comment on function private.app_row(uuid) is 'An application as the operator sees it, with how many people use it, without the secret''s hash.';
 
+-- One to ten redirect URIs, each once.
 create function private.read_redirect_uris(uris jsonb) returns text[]
 language plpgsql immutable
 as $$
@@ -53,7 +54,6 @@ begin
   end if;
   return wanted;
 end $$;
-comment on function private.read_redirect_uris(jsonb) is 'One to ten redirect URIs, each once.';
 
 create function ops.app_create(input jsonb) returns json
 language plpgsql security definer
@@ -64,7 +64,7 @@ begin
   perform private.act_as_operator(input);
   insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
   values (input ->> 'client_id',
-          case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
+          case when input ->> 'partner' is not null then (private.business_named(input)).id end,
           private.operator_name(input ->> 'name'),
           private.operator_name(input ->> 'operated_by'),
           decode(input ->> 'secret_hash', 'hex'),
@@ -73,9 +73,7 @@ begin
           private.read_redirect_uris(input -> 'redirect_uris'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning id into app;
-  if app is null then
-    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
-  end if;
+  perform private.refuse_if('client_id_taken', app is null, json_build_object('client_id', input ->> 'client_id'));
   perform private.audit('app.created', app, jsonb_build_object('scopes', input -> 'scopes', 'redirect_uris', input -> 'redirect_uris'));
   return json_build_object('app', private.app_row(app));
 end $$;
@@ -83,26 +81,19 @@ comment on function ops.app_create(jsonb) is
   'Registers an application that acts for people: {name, operated_by, redirect_uris, scopes, partner?, client_id, secret_hash} to {app}. secret_hash is the SHA-256 in hex.';
 
 create function ops.app_list(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-declare
-  partner uuid;
-begin
-  if input ->> 'partner' is not null then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
-  return (
-    select json_build_object('apps', coalesce(json_agg(private.app_row(c.id) order by c.created_at desc, c.id), '[]'))
-      from core.oauth_clients c
-     where 'authorization_code' = any (c.grant_types) and (partner is null or c.partner_id = partner));
-end $$;
+  select json_build_object('apps', coalesce(json_agg(private.app_row(c.id) order by c.created_at desc, c.id), '[]'))
+    from private.chosen_partner(input) as chosen (id)
+    join core.oauth_clients c on (chosen.id is null or c.partner_id = chosen.id) and 'authorization_code' = any (c.grant_types)
+$$;
 comment on function ops.app_list(jsonb) is 'Applications, newest first, disabled ones included: {partner?} to {apps}. Never a secret.';
 
 create function ops.app_rotate_secret(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  app core.oauth_clients := private.app_named(input ->> 'app');
+  app core.oauth_clients := private.app_named(input);
 begin
   perform ops.client_rotate_secret(input || jsonb_build_object('client', app.client_id));
   return json_build_object('app', private.app_row(app.id));
@@ -114,7 +105,7 @@ create function ops.app_disable(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  app     core.oauth_clients := private.app_named(input ->> 'app');
+  app     core.oauth_clients := private.app_named(input);
   outcome json;
 begin
   outcome := ops.client_disable(input || jsonb_build_object('client', app.client_id));
@@ -126,7 +117,7 @@ create function ops.app_link(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  app     core.oauth_clients := private.app_named(input ->> 'app');
+  app     core.oauth_clients := private.app_named(input);
   outcome json;
 begin
   outcome := ops.client_link(input || jsonb_build_object('client', app.client_id));

@@ -1,24 +1,25 @@
 -- Browsers that are signed in to somebody's own pages. With a login the browser outlasts a session JWT, but not the session it came of. A
 -- signatory of a CPO's customer has no login: the browser has the address that a mailed code proved.
 
+-- Admits a browser that proved the address of a signatory, as long as it is one. Belongs to no tenant: row-level security shows it nothing.
 create function private.admit_signatory(shown core.page_sessions, demand jsonb) returns jsonb
 language plpgsql
 as $$
 begin
   if not private.signs(shown.signatory) then
-    perform private.turn_away('missing_or_invalid_token');
+    perform private.refuse_admission('missing_or_invalid_token');
   elsif demand ->> 'kind' is distinct from 'session' then
-    perform private.turn_away('wrong_kind');
+    perform private.refuse_admission('wrong_kind');
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'signatory', 'signatory', shown.signatory, 'signed_in_at', shown.created_at),
     'subject', 'signatory:' || encode(sha256(convert_to(shown.signatory, 'UTF8')), 'hex'));
 end $$;
-comment on function private.admit_signatory(core.page_sessions, jsonb) is
-  'Admits a browser that proved the address of a signatory, as long as it is one. Belongs to no tenant: row-level security shows it nothing.';
 
+-- Admits a browser in which a person is signed in to their pages: {token_hash}. It is as good as its session of Supabase Auth. For pages of
+-- a partner, the person acts for the partner that they manage. Only definers call it, as all of admission.
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   shown    core.page_sessions;
@@ -37,13 +38,11 @@ begin
   admitted := private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand || '{"kind": "session"}');
   partner := private.managed_partner(shown.user_id);
   if partner is null then
-    perform private.turn_away('no_partner_linked');
+    perform private.refuse_admission('no_partner_linked');
   end if;
   return jsonb_set(admitted, '{caller}', admitted -> 'caller' || jsonb_build_object(
     'kind', 'partner', 'partner_id', partner, 'manager_id', shown.user_id, 'user_id', null));
 end $$;
-comment on function private.admit_page_session(jsonb, jsonb) is
-  'Admits a browser in which a person is signed in to their pages: {token_hash}. It is as good as its session of Supabase Auth. For pages of a partner, the person acts for the partner that they manage. Definer, as all of admission.';
 
 create function private.begin_signatory_session(token_hash text, address text) returns boolean
 language plpgsql security definer
@@ -57,7 +56,6 @@ begin
 end $$;
 comment on function private.begin_signatory_session(text, text) is
   'Signs a browser that proved an address by a code in as the signatory there; false if there is none. Definer, because nobody is signed in yet.';
-grant execute on function private.begin_signatory_session(text, text) to api_owner;
 
 create function private.take_signatory(token_hash text, person uuid) returns text
 language plpgsql security definer
@@ -73,7 +71,6 @@ begin
 end $$;
 comment on function private.take_signatory(text, uuid) is
   'Takes the address that a browser proved as a signatory, if the person''s login has it too. The new page session replaces that row. Definer, because the row is of no person.';
-grant execute on function private.take_signatory(text, uuid) to api_owner;
 
 create function private.end_signatory_session(token_hash text) returns void
 language sql security definer
@@ -82,7 +79,6 @@ as $$
    where s.token_hash = decode(end_signatory_session.token_hash, 'hex') and s.user_id is null and s.signatory = private.signatory()
 $$;
 comment on function private.end_signatory_session(text) is 'Signs a signatory out. Definer, because the row is of no person.';
-grant execute on function private.end_signatory_session(text) to api_owner;
 
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer

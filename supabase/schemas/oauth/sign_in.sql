@@ -1,5 +1,7 @@
 -- Signing in on a page: counted before Supabase Auth is asked; one-time codes go by mail.
 
+-- Counts an attempt {email_hash, address_hash, device_hash} by its origin, and by account. Browsers that signed in to the account before,
+-- by device_hash, have one count, all others another. What was counted before a refusal stays, so the refusal must be an answer.
 create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
 as $$
@@ -26,8 +28,6 @@ begin
   -- for whoever got in once may have signed in from as many as they liked
   return private.debit(case when device is null then login else login || '@devices' end, account_bucket);
 end $$;
-comment on function private.count_sign_in(jsonb, text[], text) is
-  'Counts an attempt {email_hash, address_hash, device_hash} by its origin, and by account. Browsers that signed in to the account before, by device_hash, have one count, all others another. What was counted before a refusal stays, so the refusal must be an answer.';
 
 create function private.code_opens(address text, strangers boolean) returns boolean
 language plpgsql stable security definer
@@ -39,7 +39,6 @@ begin
 end $$;
 comment on function private.code_opens(text, boolean) is
   'Whether a code mailed to an address signs anybody in: a login, a signatory, or with strangers somebody new. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.code_opens(text, boolean) to api_owner;
 
 create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql security definer
@@ -55,19 +54,15 @@ begin
 end $$;
 comment on function private.judge_sign_in_code(jsonb, text) is
   'private.judge_guess of the code of one browser, {token_hash, code_hash, key, strangers?}. A code that would sign nobody in is always wrong. Definer: no caller may read codes.';
-grant execute on function private.judge_sign_in_code(jsonb, text) to api_owner;
 
+-- private.judge_sign_in_code, which then uses up a right code, but for a second click.
 create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql
 as $$
 begin
   select * into refused, email, again from private.judge_sign_in_code(request, purpose);
-  if refused is null then
-    perform private.use_code('browser:' || (request ->> 'token_hash'), request ->> 'code_hash');
-  end if;
+  perform private.use_code('browser:' || (request ->> 'token_hash'), request ->> 'code_hash') where refused is null;
 end $$;
-comment on function private.redeem_sign_in_code(jsonb, text) is
-  'private.judge_sign_in_code, which then uses up a right code, but for a second click.';
 
 create function api.count_sign_in(caller jsonb, attempt jsonb) returns json
 language plpgsql security definer
@@ -130,7 +125,6 @@ begin
 end $$;
 comment on function private.reader_of_codes(text) is
   'On the sandbox the tenant that reads the codes of an address without a login, as its signatory''s. A login that such a code makes is made for it. Else null. Definer, because it looks across tenants.';
-grant execute on function private.reader_of_codes(text) to api_owner;
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer

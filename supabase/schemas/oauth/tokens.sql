@@ -25,7 +25,6 @@ begin
 end $$;
 comment on function private.redeem_code(core.oauth_clients, jsonb) is
   'Uses an authorization code once, for the client, redirect URI and challenge it was made for. A later second use ends its grant. Definer: no caller may read codes.';
-grant execute on function private.redeem_code(core.oauth_clients, jsonb) to api_owner;
 
 create function private.rotate_refresh_token(
   client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
@@ -60,7 +59,6 @@ begin
 end $$;
 comment on function private.rotate_refresh_token(core.oauth_clients, jsonb) is
   'Exchanges a refresh token for its one successor. The predecessor shown again within 30 seconds is a race and harms nothing. Later, or an older one, ends the grant. Definer: no caller may read refresh tokens.';
-grant execute on function private.rotate_refresh_token(core.oauth_clients, jsonb) to api_owner;
 
 create function api.grant_user_token(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -110,7 +108,6 @@ begin
 end $$;
 comment on function private.revoke_presented(core.oauth_clients, jsonb) is
   'Ends the grant of a refresh token, or one access token, of this client; other tokens stay. Definer: no caller may read tokens.';
-grant execute on function private.revoke_presented(core.oauth_clients, jsonb) to api_owner;
 
 create function api.revoke_token(caller jsonb, request jsonb) returns json
 language plpgsql security definer

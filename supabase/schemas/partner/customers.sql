@@ -1,30 +1,29 @@
 -- GET /partner/customers.
 
+-- The AES key of a partner's customer references.
 create function private.customer_key(partner uuid, key text) returns bytea
 language sql immutable
 return substr(private.claim_mac('customers:' || partner::text, (private.keys_for('customer', key))[1]), 1, 16);
-comment on function private.customer_key(uuid, text) is 'The AES key of a partner''s customer references.';
 
 create function private.encrypt_block(block bytea, key bytea) returns bytea
 language plpgsql immutable security definer
 as $$ begin return extensions.encrypt(block, key, 'aes-ecb/pad:none'); end $$;
 comment on function private.encrypt_block(bytea, bytea) is
   'AES of one block of 16 bytes, which is a permutation, so no mode is needed. Definer, as private.claim_mac.';
-grant execute on function private.encrypt_block(bytea, bytea) to api_owner;
 
 create function private.decrypt_block(block bytea, key bytea) returns bytea
 language plpgsql immutable security definer
 as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
 comment on function private.decrypt_block(bytea, bytea) is 'Reverses private.encrypt_block. Definer, as private.claim_mac.';
-grant execute on function private.decrypt_block(bytea, bytea) to api_owner;
 
+-- A partner's reference of a customer: always the same, different for every partner, and without meaning to anybody else.
 create function private.customer_ref(person uuid, customer_key bytea) returns text
 language sql immutable
 -- a permutation of the ids, so that whom a reference means is looked up and not looked for
 return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
-comment on function private.customer_ref(uuid, bytea) is
-  'A partner''s reference of a customer: always the same, different for every partner, and without meaning to anybody else.';
 
+-- The person of a private.customer_ref, under any key that is still accepted; null if it is none. A reference of another partner, or made
+-- up, gives an id that nobody has.
 create function private.customer_named(ref text, partner uuid, key text) returns uuid
 language plpgsql stable
 as $$
@@ -44,8 +43,6 @@ begin
   end if;
   return first;
 end $$;
-comment on function private.customer_named(text, uuid, text) is
-  'The person of a private.customer_ref, under any key that is still accepted; null if it is none. A reference of another partner, or made up, gives an id that nobody has.';
 
 create function private.customer_borders(partner uuid, size int) returns jsonb
 language sql stable security definer
@@ -58,7 +55,6 @@ as $$
 $$;
 comment on function private.customer_borders(uuid, int) is
   'The last customer of each stretch of size, except the last stretch: [{at, id}], newest first. Definer, as private.customer_page.';
-grant execute on function private.customer_borders(uuid, int) to api_owner;
 
 create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json
 language plpgsql stable security definer
@@ -143,18 +139,11 @@ begin
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}. Definer, because people own what they have in the house. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
-grant execute on function private.customer_page(core.partners, boolean, jsonb) to api_owner;
 
+-- The tenant of this transaction, read through row-level security.
 create function private.own_partner() returns core.partners
 language plpgsql stable
-as $$
-declare
-  partner core.partners;
-begin
-  select * into partner from core.partners p where p.id = private.partner_id();
-  return partner;
-end $$;
-comment on function private.own_partner() is 'The tenant of this transaction, read through row-level security.';
+as $$ begin return (select p from core.partners p where p.id = private.partner_id()); end $$;
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -1,6 +1,7 @@
 -- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered with its moment. If
 -- that is older than a minute, the worker is asked for a new one.
 
+-- The number of a partner's drafts in each status as of now, in the order of the dashboard.
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
 language sql stable
 as $$
@@ -9,10 +10,11 @@ as $$
     left join core.drafts d on d.partner_id = drafts_by_status.partner and private.draft_status(d) = k.status
    group by k.status, k.place
 $$;
-comment on function private.drafts_by_status(uuid) is 'The number of a partner''s drafts in each status as of now, in the order of the dashboard.';
 
+-- Counts a partner's customers and drafts in one statement, from the month each customer was attached. Only definers call it, because
+-- people own what they have in the house. The sums disclose nothing about a customer that the list does not.
 create function private.count_dashboard(partner uuid) returns json
-language plpgsql stable security definer
+language plpgsql stable
 -- planned for the partner at hand: few customers are looked up, many are joined
 set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
@@ -92,13 +94,11 @@ begin
       'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
                                                             'active_customers', m.active) order by m.period desc), '[]') from month m)));
 end $$;
-comment on function private.count_dashboard(uuid) is
-  'Counts a partner''s customers and drafts in one statement, from the month each customer was attached. Definer, because people own what they have in the house. The sums disclose nothing about a customer that the list does not.';
 
+-- How many customers a reader counts. Above that, only the worker counts.
 create function private.counted_at_once() returns int
 language sql immutable
 return 1000;
-comment on function private.counted_at_once() is 'How many customers a reader counts. Above that, only the worker counts.';
 
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
@@ -119,15 +119,12 @@ begin
     update core.dashboards d set asked_at = private.now()
      where d.partner_id = (select a.partner_id from core.dashboards a
                             where a.partner_id = partner.id and a.as_of < fresh and (a.asked_at is null or a.asked_at < fresh) for update skip locked);
-    if found then
-      perform private.kick();
-    end if;
+    perform private.kick() where found;
   end if;
   return last.figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
   'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Definer, because dashboards are otherwise only read.';
-grant execute on function private.partner_figures(core.partners) to api_owner;
 
 create function api.get_dashboard(caller jsonb) returns json
 language plpgsql security definer
@@ -157,7 +154,6 @@ begin
 end $$;
 comment on function private.recount_dashboard() is
   'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Null if there is none, or another count runs. Definer: every tenant at once.';
-grant execute on function private.recount_dashboard() to api_owner;
 
 create function api.recount_dashboard(caller jsonb) returns json
 language plpgsql security definer
@@ -169,8 +165,9 @@ end $$;
 comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id}, null if none is.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
-create function private.check_partner_sums(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+-- Counts a partner's dashboard and compares its months with the customers' positions. Both read one snapshot, so neither shows a
+-- transaction that still runs.
+create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
   with counted as (
@@ -191,5 +188,3 @@ as $$
     from delivered d full join counted c using (period)
    cross join lateral (select (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong) k
 $$;
-comment on function private.check_partner_sums(uuid) is
-  'Counts a partner''s dashboard and compares its months with the customers'' positions. Both read one snapshot, so neither shows a transaction that still runs.';

@@ -1,9 +1,9 @@
 -- GET /partner/payouts.
 
+-- The id of what a partner earned in a quarter of delivery; it never changes.
 create function private.payout_id(partner uuid, quarter date) returns uuid
 language sql immutable
 return md5('payout ' || partner::text || ' ' || quarter)::uuid;
-comment on function private.payout_id(uuid, date) is 'The id of what a partner earned in a quarter of delivery; it never changes.';
 
 create function private.partner_payouts(partner uuid) returns json
 language plpgsql stable security definer
@@ -44,7 +44,6 @@ begin
 end $$;
 comment on function private.partner_payouts(uuid) is
   'What a partner earned by quarter of delivery, from the first sale on. It is of its CPO accounts, and of the people it brought, from the month of attachment. Definer, because what people own is in the house; it discloses sums.';
-grant execute on function private.partner_payouts(uuid) to api_owner;
 
 create function api.list_payouts(caller jsonb) returns json
 language plpgsql stable security definer

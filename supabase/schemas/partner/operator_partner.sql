@@ -1,5 +1,6 @@
 -- The operator on one partner: show.
 
+-- A partner with its settings, its managers, what it has and how many customers.
 create function private.partner_story(partner core.partners) returns json
 language sql stable
 as $$
@@ -26,16 +27,13 @@ as $$
               from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null),
     'clients', (select coalesce(json_agg(private.client_row(c) order by c.created_at, c.id), '[]') from core.oauth_clients c where c.partner_id = partner.id))
 $$;
-comment on function private.partner_story(core.partners) is 'A partner with its settings, its managers, what it has and how many customers.';
 
 create function ops.partner_show(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  partner core.partners;
+  partner constant core.partners := private.partner_named(input);
 begin
-  perform private.act_as_operator(input);
-  partner := private.partner_named(input ->> 'partner');
   perform private.audit('partner.shown', partner.id);
   return private.partner_story(partner);
 end $$;

@@ -9,7 +9,6 @@ as $$
    where m.partner_id = partner
 $$;
 comment on function private.managers_of(uuid) is 'Who manages a partner, and when they signed in last. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.managers_of(uuid) to api_owner;
 
 create function api.read_portal_colleagues(caller jsonb) returns json
 language plpgsql stable security definer
@@ -47,9 +46,7 @@ begin
   update core.manager_invitations i set withdrawn_at = private.now()
    where i.partner_id = private.partner_id() and i.id = private.as_uuid(input ->> 'id') and private.invitation_state(i) = 'open';
   withdrawn := found;
-  if withdrawn then
-    perform private.audit('partner.manager_invitation_withdrawn', private.as_uuid(input ->> 'id'));
-  end if;
+  perform private.audit('partner.manager_invitation_withdrawn', private.as_uuid(input ->> 'id')) where withdrawn;
   return json_build_object('withdrawn', withdrawn);
 end $$;
 comment on function api.withdraw_manager_invitation(jsonb, jsonb) is 'Ends an open invitation of the partner: {id} to {withdrawn}.';

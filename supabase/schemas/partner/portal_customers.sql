@@ -1,10 +1,9 @@
 -- The customers of a partner in its portal: the search, and one of them.
 
+-- How many customers a page of the portal reads, of however many: what is rare is searched in parts.
 create function private.customers_examined() returns int
 language sql immutable
 return 2000;
-comment on function private.customers_examined() is
-  'How many customers a page of the portal reads, of however many: what is rare is searched in parts.';
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
 language plpgsql stable security definer
@@ -44,7 +43,6 @@ begin
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the house. It discloses nothing: private.customer_page decides who is found by what.';
-grant execute on function private.customer_candidates(uuid, jsonb, uuid, int) to api_owner;
 
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -91,9 +89,7 @@ begin
   partner := private.own_partner();
   person := private.customer_named(query ->> 'customer_ref', partner.id, query ->> 'key');
   customer := private.customer_page(partner, private.is_partner_itself(), jsonb_build_object('ids', array[person], 'key', query -> 'key'))::jsonb -> 0;
-  if customer is null then
-    perform private.refuse('customer_not_found');
-  end if;
+  perform private.refuse_if('customer_not_found', customer is null);
   return json_build_object(
     'who', private.portal_who(),
     'customer', customer,

@@ -1,10 +1,11 @@
 -- The drafts of a partner in its portal: the search, one of them, and its invitation once more.
 
+-- How many drafts a page of the portal searches, of however many: five months of them at the cap.
 create function private.drafts_examined() returns int
 language sql immutable
 return 5000;
-comment on function private.drafts_examined() is 'How many drafts a page of the portal searches, of however many: five months of them at the cap.';
 
+-- A draft in the portal, as in GET /partner/drafts, without its link.
 create function private.portal_draft(draft core.drafts) returns jsonb
 language sql stable
 as $$
@@ -15,16 +16,14 @@ as $$
     'created_at', private.iso(draft.created_at), 'invited_at', private.iso(draft.invited_at), 'claimed_at', private.iso(draft.claimed_at),
     'expires_at', private.iso(draft.expires_at))
 $$;
-comment on function private.portal_draft(core.drafts) is 'A draft in the portal, as in GET /partner/drafts, without its link.';
 
+-- Why a draft needs attention, or null. The first that holds of conflict, ean (none or several at the address), expiring (within 14 days).
 create function private.needs_attention(draft core.drafts) returns text
 language sql stable
 return case when draft.status = 'conflict' then 'conflict'
             when draft.status in ('invited', 'claimed') and draft.ean_status in ('not_found', 'ambiguous')
                  and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'ean'
             when draft.status = 'invited' and draft.expires_at > private.now() and draft.expires_at <= private.now() + interval '14 days' then 'expiring' end;
-comment on function private.needs_attention(core.drafts) is
-  'Why a draft needs attention, or null. The first that holds of conflict, ean (none or several at the address), expiring (within 14 days).';
 
 create function api.read_portal_drafts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -61,6 +60,9 @@ end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
   'A page of a partner''s drafts, newest first: {for: {text, status, needs}, after, limit} to {who, drafts, more_after}, needs as private.needs_attention. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
+-- Whether a draft's customer may be mailed the invitation once more: {state, last_at, again_at, by_hand}. Three times at most, each a day
+-- after the last invitation or reminder. mail_limit: the address had enough of them today, by private.mails_that_fit. Never to somebody who
+-- opted out.
 create function private.draft_mailing(draft core.drafts, key text) returns jsonb
 language plpgsql stable
 as $$
@@ -84,9 +86,8 @@ begin
     'again_at', private.iso(mails.last_at + interval '1 day'),
     'by_hand', mails.by_hand);
 end $$;
-comment on function private.draft_mailing(core.drafts, text) is
-  'Whether a draft''s customer may be mailed the invitation once more: {state, last_at, again_at, by_hand}. Three times at most, each a day after the last invitation or reminder. mail_limit: the address had enough of them today, by private.mails_that_fit. Never to somebody who opted out.';
 
+-- A draft of the tenant of this transaction. Refused with draft_not_found if there is none.
 create function private.own_partners_draft(draft_id uuid) returns core.drafts
 language plpgsql
 as $$
@@ -94,12 +95,9 @@ declare
   draft core.drafts;
 begin
   select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = draft_id;
-  if draft.id is null then
-    perform private.refuse('draft_not_found');
-  end if;
+  perform private.refuse_if('draft_not_found', draft.id is null);
   return draft;
 end $$;
-comment on function private.own_partners_draft(uuid) is 'A draft of the tenant of this transaction. Refused with draft_not_found if there is none.';
 
 create function api.read_portal_draft(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -1,14 +1,9 @@
 -- Bringing customers on a partner's pages: a file is kept for an hour, looked at, and then imported in stretches.
 
-create function private.kept_import(wanted uuid) returns core.imports
-language sql stable
-as $$ select i from core.imports i where i.partner_id = private.partner_id() and i.id = wanted and i.expires_at > private.now() $$;
-comment on function private.kept_import(uuid) is 'A kept import of this transaction''s person that has not expired, or null.';
-
+-- How far an import is: {row_count, rows_done, send_invite}; send_invite is null until it was confirmed.
 create function private.import_state(kept core.imports) returns json
 language sql stable
 as $$ select json_build_object('row_count', kept.row_count, 'rows_done', kept.rows_done, 'send_invite', kept.send_invite) $$;
-comment on function private.import_state(core.imports) is 'How far an import is: {row_count, rows_done, send_invite}; send_invite is null until it was confirmed.';
 
 create function api.keep_import(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -39,7 +34,8 @@ declare
   kept core.imports;
 begin
   perform private.act_as(caller, 'partner');
-  kept := private.kept_import((request ->> 'id')::uuid);
+  select * into kept from core.imports i
+   where i.partner_id = private.partner_id() and i.id = (request ->> 'id')::uuid and i.expires_at > private.now();
   return json_build_object(
     'who', private.portal_who(),
     'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(),

@@ -32,7 +32,6 @@ begin
 end $$;
 comment on function private.partner_log(bigint, int) is
   'What a partner''s people, its key and the operator did for it, newest first, below an id. It leaves out its clients and customers. Definer, because api functions append to the audit log and read nothing.';
-grant execute on function private.partner_log(bigint, int) to api_owner;
 
 create function api.read_portal_log(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -70,8 +69,7 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'signed_in_recently', private.signed_in_recently(),
-    'webhooks', (select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
-                  where e.partner_id = private.partner_id() and e.owner_id = private.partner_id()));
+    'webhooks', private.own_webhooks());
 end $$;
 comment on function api.read_portal_webhooks(jsonb) is 'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks}, the oldest first.';
 
@@ -82,11 +80,7 @@ declare
   endpoint core.webhook_endpoints;
 begin
   perform private.act_as(caller, 'partner');
-  select * into endpoint from core.webhook_endpoints e
-   where e.partner_id = private.partner_id() and e.owner_id = private.partner_id() and e.id = (query ->> 'webhook_id')::uuid;
-  if not found then
-    perform private.refuse('webhook_not_found');
-  end if;
+  endpoint := private.shown_webhook(query ->> 'webhook_id');
   return json_build_object(
     'who', private.portal_who(),
     'signed_in_recently', private.signed_in_recently(),
@@ -94,9 +88,7 @@ begin
     'previous_until', case when endpoint.previous_until > private.now() then private.iso(endpoint.previous_until) end,
     'retries', (select json_build_object('waiting', count(r.next_attempt_at), 'given_up', count(*) - count(r.next_attempt_at))
                   from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id),
-    'attempts', (select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
-                   from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
-                          order by a.id desc limit (query ->> 'limit')::int) a));
+    'attempts', private.newest_attempts(endpoint, (query ->> 'limit')::int));
 end $$;
 comment on function api.read_portal_webhook(jsonb, jsonb) is
   'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts}. previous_until is null if one secret signs.';

@@ -1,5 +1,6 @@
 -- What the people who manage a partner see first.
 
+-- How many of the tenant's newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are no other drafts.
 create function private.drafts_in_need() returns json
 language sql stable
 as $$
@@ -10,9 +11,9 @@ as $$
     from (select private.needs_attention(d) as needs from core.drafts d
            where d.partner_id = private.partner_id() order by d.created_at desc, d.id desc limit private.drafts_examined()) d
 $$;
-comment on function private.drafts_in_need() is
-  'How many of the tenant''s newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are no other drafts.';
 
+-- How many of a partner's newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all:
+-- there are no others.
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
 language sql stable
 as $$
@@ -24,8 +25,6 @@ as $$
            'ids', private.customer_candidates(partner.id, '{}', null, private.customers_examined()), 'key', key)))
       as c (charger_count int, charger_mid_eligible boolean, registration_status text)
 $$;
-comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others.';
 
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -101,9 +101,7 @@ begin
     return json_build_object('ok', false);
   end if;
   update core.partners p set return_url = root where p.id = private.partner_id() and p.return_url is distinct from root;
-  if found then
-    perform private.audit('partner.return_url_changed', private.partner_id());
-  end if;
+  perform private.audit('partner.return_url_changed', private.partner_id()) where found;
   return json_build_object('ok', true);
 end $$;
 comment on function api.set_partner_return_url(jsonb, jsonb) is
@@ -117,9 +115,7 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
-  if minted is null then
-    perform private.refuse('api_key_exists');
-  end if;
+  perform private.refuse_if('api_key_exists', minted is null);
   return minted;
 end $$;
 comment on function api.mint_partner_key(jsonb, jsonb) is 'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
@@ -133,9 +129,7 @@ begin
   perform private.act_as(caller, 'partner'), private.act_as_manager();
   update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   revoked := found;
-  if revoked then
-    perform private.audit('partner.key_revoked', private.partner_id());
-  end if;
+  perform private.audit('partner.key_revoked', private.partner_id()) where revoked;
   return json_build_object('ok', true, 'revoked', revoked);
 end $$;
 comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: ends the active key at once, if there is one.';

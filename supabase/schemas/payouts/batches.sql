@@ -1,5 +1,6 @@
 -- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line is prepared.
 
+-- One transaction at a time pays out balances (exclusively), and none while another takes back what was not paid out.
 create function private.lock_payouts(exclusively boolean) returns void
 language plpgsql
 as $$
@@ -12,18 +13,17 @@ begin
     perform pg_advisory_xact_lock_shared(key);
   end if;
 end $$;
-comment on function private.lock_payouts(boolean) is
-  'One transaction at a time pays out balances (exclusively), and none while another takes back what was not paid out.';
 
+-- For the sandbox, which settles and resets a partner's customers. One at a time for each partner, and not while the operator pays. Called
+-- before any row is locked.
 create function private.lock_payouts_of(partner uuid) returns void
 language plpgsql
 as $$
 begin
   perform private.lock_payouts(exclusively => false), pg_advisory_xact_lock(hashtextextended('payouts of ' || partner, 0));
 end $$;
-comment on function private.lock_payouts_of(uuid) is
-  'For the sandbox, which settles and resets a partner''s customers. One at a time for each partner, and not while the operator pays. Called before any row is locked.';
 
+-- A posting of euros from one account to another; an amount below zero goes the other way.
 create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text, to_owner uuid) returns private.posting
 language plpgsql immutable
 as $$
@@ -33,13 +33,13 @@ begin
   end if;
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
-comment on function private.euro_posting(text, numeric, text, uuid, text, uuid) is
-  'A posting of euros from one account to another; an amount below zero goes the other way.';
 
+-- Each part of a sale that earned one payee something (kind customer or partner). It says whether the part stands, what is due (0 if taken
+-- back), what payments have, and their state. The next payment has due less paid.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
 language plpgsql stable
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 begin
   return query
@@ -69,12 +69,11 @@ begin
        where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
    group by m.id;
 end $$;
-comment on function private.earned_of(uuid, text, uuid) is
-  'Each part of a sale that earned one payee something (kind customer or partner). It says whether the part stands, what is due (0 if taken back), what payments have, and their state. The next payment has due less paid.';
 
+-- Makes a batch with a line for each of these payees, for all they are owed now. owners limits the balances. From here on the sales that
+-- each line pays are fixed, and the money is on its way. Payouts are locked.
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   made   uuid;
@@ -120,12 +119,10 @@ begin
   end loop;
   return made;
 end $$;
-comment on function private.make_batch(private.payee[], numeric, text, uuid[]) is
-  'Makes a batch with a line for each of these payees, for all they are owed now. owners limits the balances. From here on the sales that each line pays are fixed, and the money is on its way. Payouts are locked.';
 
+-- Returns what these lines took to the balances it came from.
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   ledger record;
@@ -140,11 +137,10 @@ begin
     perform private.reverse_postings(ledger.partner_id, ledger.causes);
   end loop;
 end $$;
-comment on function private.return_lines(core.payout_lines[]) is 'Returns what these lines took to the balances it came from.';
 
+-- Marks every line of a batch as paid that the bank did not report as failed; returns how many.
 create function private.pay_lines(batch uuid) returns int
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   ledger record;
@@ -166,8 +162,9 @@ begin
   perform private.emit_payouts('payout.paid', array(select l from unnest(private.lines_of(batch)) l where l.status = 'paid'));
   return paid;
 end $$;
-comment on function private.pay_lines(uuid) is 'Marks every line of a batch as paid that the bank did not report as failed; returns how many.';
 
+-- Marks a line that the bank could not pay, or sent back. The money is in the balance again, the IBAN is held back, and the customer is
+-- asked for another.
 create function private.fail_line(line core.payout_lines, reason text) returns void
 language plpgsql
 as $$
@@ -182,9 +179,8 @@ begin
                            jsonb_build_object('amount_eur', line.amount, 'iban_last4', line.iban_last4));
   end if;
 end $$;
-comment on function private.fail_line(core.payout_lines, text) is
-  'Marks a line that the bank could not pay, or sent back. The money is in the balance again, the IBAN is held back, and the customer is asked for another.';
 
+-- So many working days after a day. It knows weekends, not holidays.
 create function private.working_day(day date, later int) returns date
 language sql immutable
 as $$
@@ -192,11 +188,10 @@ as $$
     select d::date as day from generate_series(working_day.day + 1, working_day.day + 3 + 2 * later, interval '1 day') d
      where extract(isodow from d) < 6 order by d limit later) w
 $$;
-comment on function private.working_day(date, int) is 'So many working days after a day. It knows weekends, not holidays.';
 
+-- Mails the customers of a batch: payout_sent, the bank is asked to pay them, or payout_paid, the bank did.
 create function private.notify_payments(batch uuid, kind text) returns void
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   expected constant jsonb := case kind when 'payout_sent' then
@@ -209,13 +204,14 @@ begin
    where l.batch_id = batch and l.account_id is not null and l.status = case kind when 'payout_sent' then 'pending' else 'paid' end
   on conflict on constraint notices_cause_key do nothing;
 end $$;
-comment on function private.notify_payments(uuid, text) is
-  'Mails the customers of a batch: payout_sent, the bank is asked to pay them, or payout_paid, the bank did.';
 
+-- The state of each standing part of a sale for one payee (kind customer or partner). pending. approved: two people let it go to the bank.
+-- paid, with the moment. failed: its last payment came back. taken: a payment has it, or it settles what was paid and taken back, even in
+-- part.
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 begin
   return query
@@ -241,5 +237,3 @@ begin
    cross join kept k
     left join last l on true;
 end $$;
-comment on function private.payments(uuid, text, uuid) is
-  'The state of each standing part of a sale for one payee (kind customer or partner). pending. approved: two people let it go to the bank. paid, with the moment. failed: its last payment came back. taken: a payment has it, or it settles what was paid and taken back, even in part.';

@@ -1,9 +1,7 @@
 -- Whether payouts and the ledger agree; see ledger/check.sql.
 
-create function private.check_payouts(tenant uuid)
-returns table (what text, expected numeric, found numeric, wrong bigint, example text)
+create function private.check_payouts(tenant uuid) returns setof private.check_result
 language sql stable
-set enable_nestloop = off
 as $$
   with part as materialized (
     select p.*, l.status, l.payee_id as line_payee_id

@@ -1,5 +1,6 @@
 -- The operator on payouts: prepare, approve, export, settle, release, cancel, list, show.
 
+-- A batch as the operator sees it. Amounts in euro.
 create function private.payout_batch_row(batch core.payout_batches) returns json
 language sql stable
 as $$
@@ -15,8 +16,8 @@ as $$
                count(*) filter (where l.status = 'failed') as failed, coalesce(sum(l.amount) filter (where l.status = 'failed'), 0) as failed_amount
           from core.payout_lines l where l.batch_id = batch.id) t
 $$;
-comment on function private.payout_batch_row(core.payout_batches) is 'A batch as the operator sees it. Amounts in euro.';
 
+-- A line as the operator sees it, with the last four characters of the IBAN.
 create function private.payout_line_row(line core.payout_lines) returns json
 language sql stable
 as $$
@@ -29,34 +30,31 @@ as $$
   left join core.accounts a on a.partner_id = line.partner_id and a.id = line.account_id
  where p.id = line.partner_id
 $$;
-comment on function private.payout_line_row(core.payout_lines) is 'A line as the operator sees it, with the last four characters of the IBAN.';
 
-create function private.payout_batch_named(named text) returns core.payout_batches
+-- private.act_as_operator, and the batch that {batch} names, its row locked.
+create function private.payout_batch_named(input jsonb) returns core.payout_batches
 language plpgsql
 as $$
 declare
+  named constant text := input ->> 'batch';
   batch core.payout_batches;
 begin
+  perform private.act_as_operator(input);
   select * into batch from core.payout_batches b where b.id = private.as_uuid(named) for update;
-  if not found then
-    perform private.refuse('payout_batch_not_found', json_build_object('batch', named));
-  end if;
+  perform private.refuse_if('payout_batch_not_found', not found, json_build_object('batch', named));
   return batch;
 end $$;
-comment on function private.payout_batch_named(text) is 'The batch with this id, its row locked.';
 
+-- The least amount in euro that is paid, {minimum?}: 5 by default.
 create function private.read_minimum(input jsonb) returns numeric
 language plpgsql immutable
 as $$
 declare
   minimum constant numeric := private.as_decimal(coalesce(input ->> 'minimum', '5'), 2);
 begin
-  if minimum is null then
-    perform private.refuse('invalid_minimum');
-  end if;
+  perform private.refuse_if('invalid_minimum', minimum is null);
   return minimum;
 end $$;
-comment on function private.read_minimum(jsonb) is 'The least amount in euro that is paid, {minimum?}: 5 by default.';
 
 create function ops.payout_due(input jsonb) returns json
 language plpgsql stable security definer
@@ -120,12 +118,9 @@ language plpgsql security definer
 as $$
 declare
   login   constant text := private.operator_login();
-  batch   core.payout_batches;
-  changed boolean;
+  batch   core.payout_batches := private.payout_batch_named(input);
+  changed constant boolean := batch.status = 'prepared';
 begin
-  perform private.act_as_operator(input);
-  batch := private.payout_batch_named(input ->> 'batch');
-  changed := batch.status = 'prepared';
   if batch.status = 'cancelled' then
     perform private.refuse('payout_cancelled', json_build_object('batch', batch.id));
   elsif batch.prepared_by = login then
@@ -144,10 +139,8 @@ language plpgsql security definer
 as $$
 declare
   again constant boolean := coalesce((input ->> 'again')::boolean, false);
-  batch core.payout_batches;
+  batch constant core.payout_batches := private.payout_batch_named(input);
 begin
-  perform private.act_as_operator(input);
-  batch := private.payout_batch_named(input ->> 'batch');
   if batch.status = 'approved' then
     return json_build_object(
       'batch', private.payout_batch_row(batch),
@@ -171,15 +164,11 @@ create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  batch core.payout_batches;
+  batch core.payout_batches := private.payout_batch_named(input);
 begin
-  perform private.act_as_operator(input);
-  batch := private.payout_batch_named(input ->> 'batch');
-  if batch.status = 'cancelled' then
-    perform private.refuse('payout_cancelled', json_build_object('batch', batch.id));
-  elsif batch.status <> 'approved' then
-    perform private.refuse('payout_exported', json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
-  end if;
+  perform private.refuse_if('payout_cancelled', batch.status = 'cancelled', json_build_object('batch', batch.id));
+  perform private.refuse_if('payout_exported', batch.status <> 'approved',
+    json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
   update core.payout_batches b
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
@@ -190,11 +179,12 @@ end $$;
 comment on function ops.payout_keep_file(jsonb) is
   'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
 
+-- The id of a line, as itself or as the bank's EndToEndId, without dashes.
 create function private.line_id_of(named text) returns uuid
 language sql immutable
 as $$ select private.as_uuid(regexp_replace(named, '^(.{8})(.{4})(.{4})(.{4})(.{12})$', '\1-\2-\3-\4-\5')) $$;
-comment on function private.line_id_of(text) is 'The id of a line, as itself or as the bank''s EndToEndId, without dashes.';
 
+-- Marks these lines as not paid by the bank; returns how many were new. Payouts are locked exclusively.
 create function private.fail_lines(ids text[], reason text) returns int
 language plpgsql
 as $$
@@ -207,13 +197,10 @@ begin
   foreach named in array ids loop
     select * into line from core.payout_lines l
      where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
-    if not found then
-      perform private.refuse('payout_line_not_found', json_build_object('line', named));
-    end if;
+    perform private.refuse_if('payout_line_not_found', not found, json_build_object('line', named));
     select b.status into status from core.payout_batches b where b.id = line.batch_id;
-    if status not in ('exported', 'settled') then
-      perform private.refuse('payout_not_exported', json_build_object('batch', line.batch_id, 'status', status));
-    end if;
+    perform private.refuse_if('payout_not_exported', status not in ('exported', 'settled'),
+      json_build_object('batch', line.batch_id, 'status', status));
     if line.status <> 'failed' then
       perform private.fail_line(line, reason);
       failed := failed + 1;
@@ -221,8 +208,6 @@ begin
   end loop;
   return failed;
 end $$;
-comment on function private.fail_lines(text[], text) is
-  'Marks these lines as not paid by the bank; returns how many were new. Payouts are locked exclusively.';
 
 create function ops.payout_settle(input jsonb) returns json
 language plpgsql security definer
@@ -233,15 +218,12 @@ declare
   paid   int := 0;
   lost   int;
 begin
-  if input ->> 'batch' is null and cardinality(failed) = 0 then
-    perform private.refuse('nothing_to_settle');
-  end if;
+  perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
   if input ->> 'batch' is not null then
-    batch := private.payout_batch_named(input ->> 'batch');
-    if batch.status not in ('exported', 'settled') then
-      perform private.refuse('payout_not_exported', json_build_object('batch', batch.id, 'status', batch.status));
-    end if;
+    batch := private.payout_batch_named(input);
+    perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
+      json_build_object('batch', batch.id, 'status', batch.status));
   end if;
   lost := private.fail_lines(failed, private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it')));
   perform private.act_for_partner(null);
@@ -268,7 +250,7 @@ declare
   changed boolean;
 begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
-  batch := private.payout_batch_named(input ->> 'batch');
+  batch := private.payout_batch_named(input);
   changed := batch.status <> 'cancelled';
   if batch.status in ('exported', 'settled') then
     perform private.refuse('payout_gone', json_build_object('batch', batch.id));
@@ -278,9 +260,7 @@ begin
     update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(), cancelled_reason = reason
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.cancelled', batch.id);
-    if batch.approved_at is not null then
-      perform private.emit_payouts('payout.reversed', private.lines_of(batch.id));
-    end if;
+    perform private.emit_payouts('payout.reversed', private.lines_of(batch.id)) where batch.approved_at is not null;
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
@@ -301,9 +281,7 @@ begin
    where l.partner_id = any (array(select q.id from core.partners q)) and l.status = 'failed'
      and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'), (select q.id from core.partners q where q.slug = input ->> 'payee'))
    order by l.released_at is null desc, l.arrival desc limit 1;
-  if not found then
-    perform private.refuse('nothing_to_release', json_build_object('payee', input ->> 'payee'));
-  end if;
+  perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
     perform private.act_for_partner(line.partner_id);
@@ -338,10 +316,8 @@ create function ops.payout_show(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  batch core.payout_batches;
+  batch constant core.payout_batches := private.payout_batch_named(input);
 begin
-  perform private.act_as_operator(input);
-  batch := private.payout_batch_named(input ->> 'batch');
   perform private.audit('payout.read', batch.id);
   return json_build_object(
     'batch', private.payout_batch_row(batch),
@@ -357,10 +333,8 @@ create function ops.payout_overview(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  account core.accounts;
+  account constant core.accounts := private.account_named(input);
 begin
-  perform private.act_as_operator(input);
-  account := private.account_named(input ->> 'account');
   perform private.audit('account.overview_read', account.id);
   return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
 end $$;

@@ -1,5 +1,7 @@
 -- Who is owed what, and whether it can be paid now.
 
+-- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; anything else is a space.
+-- Null if nothing is left.
 create function private.sepa_name(name text) returns text
 language plpgsql immutable
 as $$
@@ -15,14 +17,15 @@ begin
   plain := btrim(left(btrim(regexp_replace(plain, '[^A-Za-z0-9/?:().,''+-]+', ' ', 'g')), 70));
   return case when plain ~ '[A-Za-z0-9]' then plain end;
 end $$;
-comment on function private.sepa_name(text) is
-  'A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; anything else is a space. Null if nothing is left.';
 
 -- Without nested loops: right after a sale no statistics know the new rows, and each would be compared with each.
+-- Every balance of a customer or a partner, or those of owners, with its payee. That is the customer, or the partner (account_id is null)
+-- if the CPO settles with its customers. What a person earned a partner is in the house's ledger. Below zero: it was paid, and taken back
+-- since.
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
+set enable_nestloop = off
 as $$
 begin
   return query
@@ -42,12 +45,12 @@ begin
   union all
   select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat') and b.balance <> 0;
 end $$;
-comment on function private.payable_balances(uuid[]) is
-  'Every balance of a customer or a partner, or those of owners, with its payee. That is the customer, or the partner (account_id is null) if the CPO settles with its customers. What a person earned a partner is in the house''s ledger. Below zero: it was paid, and taken back since.';
 
+-- The bookings with nothing left to sell: the register granted no more, or the rest is worth no cent. That is by the price of the last
+-- sale. A few milliseconds a booking.
 create function private.spent_bookings() returns uuid[]
 language plpgsql stable
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 begin
   return array(
@@ -58,12 +61,12 @@ begin
        -- before the first sale nobody knows the price
        and private.sellable_ere(b) * coalesce(p.price, 1000000) < 0.005);
 end $$;
-comment on function private.spent_bookings() is
-  'The bookings with nothing left to sell: the register granted no more, or the rest is worth no cent. That is by the price of the last sale. A few milliseconds a booking.';
 
+-- Whether an account may earn more, if these bookings are spent. It may by a running mandate, a bookable month, uncredited kWh or sellable
+-- ERE.
 create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -90,12 +93,11 @@ begin
                                         where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null)
                               and r.booking_id <> all (spent)));
 end $$;
-comment on function private.may_yield(uuid, uuid, uuid[]) is
-  'Whether an account may earn more, if these bookings are spent. It may by a running mandate, a bookable month, uncredited kWh or sellable ERE.';
 
+-- Whether a partner may earn more, from its own accounts or the people it brought.
 create function private.partner_may_yield(partner uuid, spent uuid[]) returns boolean
 language plpgsql stable
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
@@ -103,11 +105,12 @@ begin
                    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
-comment on function private.partner_may_yield(uuid, uuid[]) is 'Whether a partner may earn more, from its own accounts or the people it brought.';
 
+-- Everybody, or those of owners, who is owed something or owes it, and why they are not paid now. reason is null if the database knows no
+-- obstacle. What is below the minimum is carried over while more can come.
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan' set enable_nestloop = off
+set enable_nestloop = off
 as $$
 declare
   spent constant uuid[] := case when minimum > 0 then private.spent_bookings() else '{}' end;
@@ -144,5 +147,3 @@ begin
                  and l.status = 'failed' and l.released_at is null) l) f on true
    where o.amount <> 0;
 end $$;
-comment on function private.payees(numeric, uuid[]) is
-  'Everybody, or those of owners, who is owed something or owes it, and why they are not paid now. reason is null if the database knows no obstacle. What is below the minimum is carried over while more can come.';

@@ -47,7 +47,6 @@ begin
 end $$;
 comment on function private.settlements(uuid, uuid, jsonb) is
   'The parts of payments to a partner for a client''s accounts, newest payment first, one more than the limit. Definer, because the payment is the partner''s and its batch the service''s own.';
-grant execute on function private.settlements(uuid, uuid, jsonb) to api_owner;
 
 create function api.list_settlements(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

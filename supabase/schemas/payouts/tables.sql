@@ -87,7 +87,6 @@ create index payout_lines_batch on core.payout_lines (batch_id);
 -- serves: deleting an account
 create index payout_lines_account on core.payout_lines (partner_id, account_id) where account_id is not null;
 select private.isolate('core.payout_lines', 'select');
-select private.keep_to_owner('core.payout_lines');
 
 create table core.payout_parts (
   partner_id        uuid           not null,
@@ -120,7 +119,6 @@ create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_i
 -- serves: deleting an account
 create index payout_parts_account on core.payout_parts (partner_id, account_id) where account_id is not null;
 select private.isolate('core.payout_parts', 'select');
-select private.keep_to_owner('core.payout_parts');
 
 create table core.payout_entries (
   partner_id        uuid           not null,
@@ -142,7 +140,6 @@ comment on column core.payout_entries.sold is
 -- serves: which payments have a part of a sale
 create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
 select private.isolate('core.payout_entries', 'select');
-select private.keep_to_owner('core.payout_entries');
 
 create type private.payee as (
   partner_id        uuid,

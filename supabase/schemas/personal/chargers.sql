@@ -9,6 +9,7 @@ begin
 end $$;
 comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
 
+-- The chargers of this transaction's person, newest first, each with its running session.
 create function private.own_chargers() returns json
 language sql stable
 as $$
@@ -30,7 +31,6 @@ as $$
        order by s.started_at desc, s.id limit 1) s on true
    where h.user_id = private.user_id() and h.status = 'active'
 $$;
-comment on function private.own_chargers() is 'The chargers of this transaction''s person, newest first, each with its running session.';
 
 create function api.list_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
@@ -60,9 +60,7 @@ begin
   update core.chargers h set status = 'removed', removed_at = private.now()
    where h.partner_id = private.partner_id() and h.user_id = private.user_id() and h.id = (request ->> 'id')::uuid and h.status = 'active'
   returning h.id into removed;
-  if removed is not null then
-    perform private.audit('charger.removed', removed);
-  end if;
+  perform private.audit('charger.removed', removed) where removed is not null;
   return json_build_object('removed', removed is not null);
 end $$;
 comment on function api.remove_own_charger(jsonb, jsonb) is
@@ -83,9 +81,8 @@ begin
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
    where a.user_id = private.user_id()
    order by c.created_at, c.id limit 1;
-  if not private.claim_ocpp_identity(input ->> 'ocpp_identity') then
-    perform private.refuse('ocpp_identity_taken', json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
-  end if;
+  perform private.refuse_if('ocpp_identity_taken', not private.claim_ocpp_identity(input ->> 'ocpp_identity'),
+    json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',

@@ -14,7 +14,6 @@ begin
 end $$;
 comment on function private.own_counted_months(date, date) is
   'What counts toward ERE for this transaction''s person, over all connections; of a credited month the accepted kWh. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
-grant execute on function private.own_counted_months(date, date) to api_owner;
 
 create function private.signed_months(since date, until date) returns table (month date, kwh numeric, sessions bigint)
 language plpgsql stable security definer
@@ -33,8 +32,9 @@ begin
 end $$;
 comment on function private.signed_months(date, date) is
   'The totals by month that CPOs delivered for accounts the caller signed for. Definer, as private.own_account_rows.';
-grant execute on function private.signed_months(date, date) to api_owner;
 
+-- What this transaction's person charged by month, by own chargers and CPO deliveries, with its ERE, exact. since inclusive, until
+-- exclusive.
 create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
 language plpgsql stable
 as $$
@@ -52,8 +52,6 @@ begin
   select coalesce(e.month, c.month), coalesce(e.kwh, 0), coalesce(e.sessions, 0), coalesce(c.ere, 0)
     from energy e full join private.own_counted_months(since, until) c on c.month = e.month;
 end $$;
-comment on function private.own_months(date, date) is
-  'What this transaction''s person charged by month, by own chargers and CPO deliveries, with its ERE, exact. since inclusive, until exclusive.';
 
 create function api.get_energy(caller jsonb) returns json
 language plpgsql stable security definer
@@ -72,6 +70,7 @@ begin
 end $$;
 comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
 
+-- The kWh that will count this year: those that do already, and the trailing average for its rest.
 create function private.forecast_kwh(this_month date) returns numeric
 language sql stable
 as $$
@@ -89,7 +88,6 @@ as $$
     from past t left join counted c on true
    group by t.average
 $$;
-comment on function private.forecast_kwh(date) is 'The kWh that will count this year: those that do already, and the trailing average for its rest.';
 
 create function private.own_quarters(since date, until date)
 returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean, unpaid numeric)
@@ -118,8 +116,9 @@ begin
 end $$;
 comment on function private.own_quarters(date, date) is
   'The quarters in which something counts for this transaction''s person. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
-grant execute on function private.own_quarters(date, date) to api_owner;
 
+-- The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid
+-- once all that was sold is.
 create function private.own_ere_position(year int) returns json
 language plpgsql stable
 as $$
@@ -155,8 +154,6 @@ begin
         'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
     from generate_series(1, begun) q left join own o on o.quarter = make_date(year, 3 * q - 2, 1));
 end $$;
-comment on function private.own_ere_position(int) is
-  'The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid once all that was sold is.';
 
 create function api.get_ere_position(caller jsonb) returns json
 language plpgsql stable security definer

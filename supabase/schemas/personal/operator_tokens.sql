@@ -1,5 +1,6 @@
 -- The operator on people's tokens: list, revoke.
 
+-- A personal token, or an application's grant (last used when last refreshed), as the operator sees it.
 create function private.token_row(token uuid) returns json
 language sql stable
 as $$
@@ -19,9 +20,8 @@ as $$
                         where t.grant_id = g.id order by t.generation desc limit 1) newest on true
    where g.id = token
 $$;
-comment on function private.token_row(uuid) is
-  'A personal token, or an application''s grant (last used when last refreshed), as the operator sees it.';
 
+-- The newest personal tokens and grants of a person, or of everybody.
 create function private.newest_tokens(person uuid, size int) returns table (id uuid, created_at timestamptz)
 language plpgsql stable
 as $$
@@ -40,7 +40,6 @@ begin
       order by 2 desc, 1 limit size;
   end if;
 end $$;
-comment on function private.newest_tokens(uuid, int) is 'The newest personal tokens and grants of a person, or of everybody.';
 
 create function ops.token_list(input jsonb) returns json
 language plpgsql stable security definer
@@ -50,9 +49,7 @@ declare
 begin
   if input ->> 'user' is not null then
     select u.id into person from auth.users u where u.id = private.as_uuid(input ->> 'user') or u.email = lower(input ->> 'user');
-    if person is null then
-      perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
-    end if;
+    perform private.refuse_if('user_not_found', person is null, json_build_object('user', input ->> 'user'));
   end if;
   return (
     select json_build_object('tokens', coalesce(json_agg(private.token_row(t.id) order by t.created_at desc, t.id), '[]'))
@@ -75,14 +72,10 @@ begin
   if person is not null then
     update core.personal_tokens p set revoked_at = private.now() where p.id = token and p.revoked_at is null;
     changed := found;
-    if changed then
-      perform private.audit('token.revoked', token);
-    end if;
+    perform private.audit('token.revoked', token) where changed;
   else
     select g.user_id, g.client_id into person, client from core.oauth_grants g where g.id = token for update;
-    if person is null then
-      perform private.refuse('token_not_found', json_build_object('token', input ->> 'token'));
-    end if;
+    perform private.refuse_if('token_not_found', person is null, json_build_object('token', input ->> 'token'));
     changed := private.end_grant(token, 'revoked_by_operator');
     -- the last grant of this application: the person is done with it
     update core.oauth_consents o set withdrawn_at = private.now()

@@ -7,8 +7,10 @@ begin
   return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)), 0) from core.accounts a where a.user_id = private.user_id());
 end $$;
 comment on function private.own_balance() is 'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
-grant execute on function private.own_balance() to api_owner;
 
+-- What closing the account means for this transaction's person: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh,
+-- iban_missing, kept_until}. Without accounts nothing is kept. lost_kwh, of months before this one, would count if their unsubmitted or
+-- rejected registration were approved first. month_kwh, of this month, is lost in any case.
 create function private.own_end() returns json
 language sql stable
 as $$
@@ -31,8 +33,6 @@ as $$
     'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)
     from core.accounts a where a.user_id = private.user_id()
 $$;
-comment on function private.own_end() is
-  'What closing the account means for this transaction''s person: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh, iban_missing, kept_until}. Without accounts nothing is kept. lost_kwh, of months before this one, would count if their unsubmitted or rejected registration were approved first. month_kwh, of this month, is lost in any case.';
 
 create function api.read_own_end(caller jsonb) returns json
 language plpgsql stable security definer
@@ -114,7 +114,6 @@ begin
 end $$;
 comment on function private.close_login(uuid) is
   'Ends every credential of a person, and deletes the login. It is only marked if something of theirs must be kept. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.close_login(uuid) to api_owner;
 
 create function private.say_farewell(person uuid, ending json, input jsonb) returns void
 language plpgsql security definer
@@ -133,7 +132,6 @@ begin
 end $$;
 comment on function private.say_farewell(uuid, json, jsonb) is
   'Mails a person what closing the account meant, and keeps the partners that brought them from inviting them again: {key, mail}. Definer, because the list of opt-outs belongs to no tenant.';
-grant execute on function private.say_farewell(uuid, json, jsonb) to api_owner;
 
 create function api.close_own_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -163,9 +161,7 @@ begin
   end loop;
   update core.chargers h set status = 'removed', removed_at = private.now() where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active';
   brand := private.own_brand();
-  if brand is not null then
-    perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid);
-  end if;
+  perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid) where brand is not null;
   perform private.audit('user.account_closed', person);
   perform private.leave_partner(person, coalesce(input ->> 'operator', input #>> '{mails,operator}'));
   perform private.say_farewell(person, ending, input);

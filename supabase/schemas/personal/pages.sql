@@ -9,7 +9,6 @@ begin
 end $$;
 comment on function private.own_draft(uuid) is
   'The claim that an account of this transaction''s person began with; null if there was none. Its pages can do more. Definer, because drafts are in the partner''s tenant.';
-grant execute on function private.own_draft(uuid) to api_owner;
 
 create function private.own_drafts() returns json
 language plpgsql stable security definer
@@ -18,7 +17,6 @@ begin
   return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active');
 end $$;
 comment on function private.own_drafts() is 'The signed claims of this transaction''s person. Definer, as private.own_draft.';
-grant execute on function private.own_drafts() to api_owner;
 
 create function private.own_brand() returns jsonb
 language plpgsql stable security definer
@@ -30,7 +28,6 @@ begin
 end $$;
 comment on function private.own_brand() is
   'The partner that brought this transaction''s person: {partner_id, name, source, since}; null if nobody did, or no longer. Definer, because a partner is another tenant.';
-grant execute on function private.own_brand() to api_owner;
 
 create function private.own_accounts() returns json
 language sql stable security definer
@@ -63,7 +60,6 @@ as $$
 $$;
 comment on function private.own_accounts() is
   'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}. cpo names the CPO whose customer they signed as, null for their own account. Definer, because that is in the tenant of the CPO.';
-grant execute on function private.own_accounts() to api_owner;
 
 create function private.own_prices(year int) returns json
 language sql stable security definer
@@ -80,8 +76,8 @@ as $$
 $$;
 comment on function private.own_prices(int) is
   'The numbers of a person''s estimate: {price_per_ere_eur, ere_per_kwh, fee_pct}. The last average price, the factor of a year, and the fee they signed for last; null if unknown. Definer, as private.own_accounts.';
-grant execute on function private.own_prices(int) to api_owner;
 
+-- The years from the first charging of this transaction's person to this one, newest first.
 create function private.own_years() returns json
 language sql stable
 as $$
@@ -90,7 +86,6 @@ as $$
                        (select min(m.month) from private.signed_months('-infinity', 'infinity') m)) as first) k,
          generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
 $$;
-comment on function private.own_years() is 'The years from the first charging of this transaction''s person to this one, newest first.';
 
 create function private.own_name() returns text
 language plpgsql stable security definer
@@ -102,7 +97,6 @@ begin
      order by a.created_at limit 1));
 end $$;
 comment on function private.own_name() is 'The name of this transaction''s person, as far as known. Definer, as private.own_accounts.';
-grant execute on function private.own_name() to api_owner;
 
 create function private.own_left_out(year int) returns json
 language sql stable security definer
@@ -127,7 +121,6 @@ as $$
 $$;
 comment on function private.own_left_out(int) is
   'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate or register; reason has the register''s own words, if any. Definer, as private.own_accounts.';
-grant execute on function private.own_left_out(int) to api_owner;
 
 create function private.own_payouts(year int) returns json
 language sql stable security definer
@@ -147,7 +140,6 @@ as $$
 $$;
 comment on function private.own_payouts(int) is
   'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a line_id. Definer, as private.own_accounts.';
-grant execute on function private.own_payouts(int) to api_owner;
 
 create function private.own_overviews() returns json
 language sql stable security definer
@@ -157,14 +149,12 @@ as $$
 $$;
 comment on function private.own_overviews() is
   'The past years with money of each account of this transaction''s person, newest first: [{account_id, year}]. Definer, as private.own_accounts.';
-grant execute on function private.own_overviews() to api_owner;
 
 create function private.own_account(account uuid) returns core.accounts
 language sql stable security definer
 as $$ select a from private.own_account_rows() a where a.id = account $$;
 comment on function private.own_account(uuid) is
   'An account of this transaction''s person; null if it is not theirs. Definer, as private.own_accounts.';
-grant execute on function private.own_account(uuid) to api_owner;
 
 create function private.own_mandates() returns json
 language sql stable security definer
@@ -178,7 +168,6 @@ as $$
 $$;
 comment on function private.own_mandates() is
   'The mandates that this transaction''s person signed, newest first, a hundred at most, as private.shown_mandate. Definer, as private.own_accounts.';
-grant execute on function private.own_mandates() to api_owner;
 
 create function private.own_paid(year int) returns json
 language sql stable security definer
@@ -192,7 +181,6 @@ as $$
 $$;
 comment on function private.own_paid(int) is
   'What this transaction''s person was paid since the year began, and ever, or the CPO that settles with them: {year_eur, all_eur}. Definer, as private.own_accounts.';
-grant execute on function private.own_paid(int) to api_owner;
 
 create function private.own_progress() returns json
 language sql stable security definer
@@ -233,8 +221,9 @@ as $$
 $$;
 comment on function private.own_progress() is
   'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as private.own_accounts.';
-grant execute on function private.own_progress() to api_owner;
 
+-- The chargers of this transaction's person whose kWh of a year do not count: [{name, kwh, why}], most kWh first. why is no_mid,
+-- mid_unknown or no_connection.
 create function private.own_idle_chargers(year int) returns json
 language sql stable
 as $$
@@ -248,8 +237,6 @@ as $$
                      and m.month >= make_date(year, 1, 1) and m.month < make_date(year + 1, 1, 1)) k on k.wh > 0
    where h.user_id = private.user_id() and (h.mid_eligible is not true or h.connection_id is null)
 $$;
-comment on function private.own_idle_chargers(int) is
-  'The chargers of this transaction''s person whose kWh of a year do not count: [{name, kwh, why}], most kWh first. why is no_mid, mid_unknown or no_connection.';
 
 create function api.read_own_overview(caller jsonb) returns json
 language plpgsql stable security definer
@@ -377,9 +364,7 @@ begin
   perform private.act_as(caller, 'session');
   select private.own_draft(a.id) into draft from core.accounts a
    where a.user_id = private.user_id() and a.id = (request ->> 'account_id')::uuid;
-  if draft is null then
-    perform private.refuse('account_not_found');
-  end if;
+  perform private.refuse_if('account_not_found', draft is null);
   perform private.audit('claim.entered', draft);
   return json_build_object('draft_id', draft);
 end $$;

@@ -22,7 +22,6 @@ begin
 end $$;
 comment on function private.own_applications() is
   'What applications hold of this transaction''s person: {client_id, name, operated_by, scopes, allowed_at, last_used_at}, newest first. last_used_at is when they last got a token. Definer, because nobody may read consents and refresh tokens.';
-grant execute on function private.own_applications() to api_owner;
 
 create function private.end_application(person uuid, client uuid) returns boolean
 language plpgsql security definer
@@ -39,7 +38,6 @@ begin
 end $$;
 comment on function private.end_application(uuid, uuid) is
   'Ends what an application holds of a person, at once; returns whether it held anything. Definer, because nobody may write grants.';
-grant execute on function private.end_application(uuid, uuid) to api_owner;
 
 create function private.own_cpos() returns json
 language sql stable security definer
@@ -49,7 +47,6 @@ as $$
 $$;
 comment on function private.own_cpos() is
   'The names of the CPOs whose customer this transaction''s person signed as. Definer, as private.own_accounts.';
-grant execute on function private.own_cpos() to api_owner;
 
 create function api.read_own_sharing(caller jsonb) returns json
 language plpgsql stable security definer

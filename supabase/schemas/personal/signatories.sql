@@ -3,8 +3,10 @@
 -- that is switched off ends it at once. Row-level security gives them no row, so the definers here and in this folder read all of it,
 -- beginning at private.own_account_rows.
 
+-- The accounts of CPO clients that the signatory at an address signed for, newest first, a hundred at most. None of a partner or client
+-- that is switched off, and no person's own account. Only definers call it, because it looks across tenants.
 create function private.signed_accounts(address text) returns setof core.accounts
-language plpgsql stable security definer rows 1
+language plpgsql stable rows 1
 as $$
 begin
   return query
@@ -20,18 +22,17 @@ begin
      order by a.created_at desc, a.id
      limit 100;
 end $$;
-comment on function private.signed_accounts(text) is
-  'The accounts of CPO clients that the signatory at an address signed for, newest first, a hundred at most. None of a partner or client that is switched off, and no person''s own account. Definer, because it looks across tenants.';
 
 create function private.signs(address text) returns boolean
 language plpgsql stable security definer
 as $$ begin return exists (select from private.signed_accounts(address)); end $$;
 comment on function private.signs(text) is
   'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
-grant execute on function private.signs(text) to api_owner;
 
+-- The accounts of this transaction's person, and those they signed for as a CPO's customer. The one rule of what is theirs. Only definers
+-- call it, because the latter are in the tenant of the CPO.
 create function private.own_account_rows() returns setof core.accounts
-language plpgsql stable security definer rows 1
+language plpgsql stable rows 1
 as $$
 begin
   if private.user_id() is not null then
@@ -41,15 +42,12 @@ begin
     return query select * from private.signed_accounts(private.signatory());
   end if;
 end $$;
-comment on function private.own_account_rows() is
-  'The accounts of this transaction''s person, and those they signed for as a CPO''s customer. The one rule of what is theirs. Definer, because the latter are in the tenant of the CPO.';
 
 create function private.own_email() returns text
 language plpgsql stable security definer
 as $$ begin return coalesce((private.user_profile(private.user_id())).email, private.signatory()); end $$;
 comment on function private.own_email() is
   'The address of this transaction''s person, of their login if they have one. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.own_email() to api_owner;
 
 create function private.enter_signed_account(account uuid) returns core.accounts
 language plpgsql security definer
@@ -58,15 +56,12 @@ declare
   signed core.accounts;
 begin
   select * into signed from private.signed_accounts(private.signatory()) a where a.id = account;
-  if signed.id is null then
-    perform private.refuse('account_not_found');
-  end if;
+  perform private.refuse_if('account_not_found', signed.id is null);
   perform private.act_for_person(signed.partner_id, null), private.act_for_tenant(signed.partner_id), set_config('app.caller_kind', 'signatory', true);
   return signed;
 end $$;
 comment on function private.enter_signed_account(uuid) is
   'Enters the tenant of an account that the caller signed for, as by a mandate link. Refused with account_not_found for any other. Definer, because it looks across tenants.';
-grant execute on function private.enter_signed_account(uuid) to api_owner;
 
 create function private.enter_signed_document(mandate uuid, line uuid, part uuid) returns void
 language plpgsql security definer
@@ -78,34 +73,33 @@ begin
     from private.signed_accounts(private.signatory()) a
     join core.documents d on d.partner_id = a.partner_id and d.account_id = a.id
    where d.mandate_id = mandate or d.line_id = line or d.part_id = part;
-  if account is not null then
-    perform private.enter_signed_account(account);
-  end if;
+  perform private.enter_signed_account(account) where account is not null;
 end $$;
 comment on function private.enter_signed_document(uuid, uuid, uuid) is
   'private.enter_signed_account, if a document is of an account that the caller signed for. Else nothing changes, and it is looked for among the caller''s own. Definer, because it looks across tenants.';
-grant execute on function private.enter_signed_document(uuid, uuid, uuid) to api_owner;
+
+-- Mails a signatory a code to change something of an account: {token_hash, code_hash, mail}.
+create function private.mail_account_code(account core.accounts, request jsonb) returns json
+language plpgsql
+as $$
+declare
+  address constant text := private.signatory();
+begin
+  return private.mail_code('browser:' || (request ->> 'token_hash'), address, 'account_code', request,
+    jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id)),
+    counted => private.own_code_fits('account_code', address, request #>> '{mail,key}'));
+end $$;
 
 create function api.send_account_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  address text;
   account core.accounts;
 begin
   perform private.act_as(caller, 'session', 'signatory');
-  address := private.signatory();
   account := private.enter_signed_account((request ->> 'account_id')::uuid);
-  if account.payout_handler <> 'service_pays_customer' then
-    perform private.refuse('account_not_found');
-  end if;
-  if not private.enqueue_mail(request -> 'mail', address, 'account_code:' || (request ->> 'code_hash'),
-                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = account.partner_id)),
-                              counted => private.own_code_fits('account_code', address, request #>> '{mail,key}')) then
-    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
-  end if;
-  perform private.keep_code('browser:' || (request ->> 'token_hash'), address, request ->> 'code_hash');
-  return json_build_object('ok', true);
+  perform private.refuse_if('account_not_found', account.payout_handler <> 'service_pays_customer');
+  return private.mail_account_code(account, request);
 end $$;
 comment on function api.send_account_code(jsonb, jsonb) is
   'Mails a signatory the code to change the IBAN of an account that the service pays: {account_id, token_hash, code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';
@@ -118,9 +112,7 @@ declare
 begin
   perform private.act_as(caller, 'session', 'signatory');
   account := private.enter_signed_account((request ->> 'account_id')::uuid);
-  if account.payout_handler <> 'service_pays_customer' then
-    perform private.refuse('account_not_found');
-  end if;
+  perform private.refuse_if('account_not_found', account.payout_handler <> 'service_pays_customer');
   return json_build_object(
     'email', private.own_email(), 'partner_id', account.partner_id, 'iban_last4', account.iban_last4,
     'partner_name', (select p.name from core.partners p where p.id = account.partner_id),
@@ -138,9 +130,7 @@ declare
 begin
   perform private.act_as(caller, 'session', 'signatory');
   account := private.enter_signed_account((request ->> 'account_id')::uuid);
-  if account.payout_handler <> 'service_pays_customer' or account.partner_id <> (request ->> 'partner_id')::uuid then
-    perform private.refuse('account_not_found');
-  end if;
+  perform private.refuse_if('account_not_found', account.payout_handler <> 'service_pays_customer' or account.partner_id <> (request ->> 'partner_id')::uuid);
   select * into used from private.redeem_sign_in_code(request, 'account');
   if used.refused is not null then
     return private.refusal(used.refused);  -- a wrong code was counted
@@ -172,13 +162,9 @@ begin
   account := private.enter_signed_account((request ->> 'account_id')::uuid);
   select c.id into connection from core.connections c
    where c.partner_id = account.partner_id and c.account_id = account.id and c.id = (request ->> 'connection_id')::uuid for update;
-  if connection is null or not private.may_sign_again(connection) then
-    perform private.refuse('link_not_open');
-  end if;
+  perform private.refuse_if('link_not_open', connection is null or not private.may_sign_again(connection));
   rate := private.debit('mandate_renewal:' || connection, 'mandate_renewal');
-  if not (rate ->> 'allowed')::boolean then
-    perform private.refuse('too_many_codes', json_build_object('rate', rate));
-  end if;
+  perform private.refuse_if('too_many_codes', not (rate ->> 'allowed')::boolean, json_build_object('rate', rate));
   perform private.issue_renewal_link(connection, request ->> 'new_token_hash', private.now() + interval '1209600 seconds');
   perform private.audit('mandate_link.issued', connection, '{"renewal": true}');
   return json_build_object('ok', true);
@@ -197,8 +183,9 @@ begin
 end $$;
 comment on function private.enter_signed_connection(uuid) is
   'private.enter_signed_account, by one of its connections. Definer, because it looks across tenants.';
-grant execute on function private.enter_signed_connection(uuid) to api_owner;
 
+-- Enters the tenant of a connection, {connection_id}, whose mandate the signatory signed; returns account and address. One request at a
+-- time. Refused with account_not_found if it is not theirs, link_not_open if nothing is signed.
 create function private.enter_signed_mandate(caller jsonb, request jsonb, out account core.accounts, out address text)
 language plpgsql
 as $$
@@ -215,8 +202,6 @@ begin
     perform private.refuse('link_not_open');
   end if;
 end $$;
-comment on function private.enter_signed_mandate(jsonb, jsonb) is
-  'Enters the tenant of a connection, {connection_id}, whose mandate the signatory signed; returns account and address. One request at a time. Refused with account_not_found if it is not theirs, link_not_open if nothing is signed.';
 
 create function api.read_signed_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -241,17 +226,8 @@ comment on function api.read_signed_mandate(jsonb, jsonb) is
 create function api.send_withdrawal_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
-declare
-  entered record;
 begin
-  select * into entered from private.enter_signed_mandate(caller, request);
-  if not private.enqueue_mail(request -> 'mail', entered.address, 'account_code:' || (request ->> 'code_hash'),
-                              jsonb_build_object('partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id)),
-                              counted => private.own_code_fits('account_code', entered.address, request #>> '{mail,key}')) then
-    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
-  end if;
-  perform private.keep_code('browser:' || (request ->> 'token_hash'), entered.address, request ->> 'code_hash');
-  return json_build_object('ok', true);
+  return private.mail_account_code((private.enter_signed_mandate(caller, request)).account, request);
 end $$;
 comment on function api.send_withdrawal_code(jsonb, jsonb) is
   'Mails a signatory the code to withdraw the mandate for a connection: {connection_id, token_hash, code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';

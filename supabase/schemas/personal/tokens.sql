@@ -8,13 +8,13 @@ as $$
     'expires_at', private.iso(token.expires_at), 'last_used_at', private.iso(token.last_used_at))
 $$;
 
+-- The tokens of this transaction's person that are not revoked, newest first; never the token itself.
 create function private.own_tokens() returns json
 language sql stable
 as $$
   select coalesce(json_agg(private.token_row(t) order by t.created_at desc, t.id desc), '[]')
     from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null
 $$;
-comment on function private.own_tokens() is 'The tokens of this transaction''s person that are not revoked, newest first; never the token itself.';
 
 create function api.list_personal_tokens(caller jsonb) returns json
 language plpgsql stable security definer

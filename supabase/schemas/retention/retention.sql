@@ -1,16 +1,17 @@
 -- Retention deletes what need not be kept any more, docs/retention.md. Data of a delivery year may go from 1 January of the seventh year
 -- after it, when the operator says so. Each step deletes whole things of one kind, in an order that leaves no reference to what is gone.
 
+-- Data from before this day may be deleted: on 1 January 2033 data from before 2027.
 create function private.retention_border() returns date
 language sql stable
 as $$ select make_date(extract(year from private.today())::int - 6, 1, 1) $$;
-comment on function private.retention_border() is 'Data from before this day may be deleted: on 1 January 2033 data from before 2027.';
 
 create function private.dutch_midnight(day date) returns timestamptz
 language sql stable
 as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
 
 -- Deletion leaves balances as they are: they are closed into an account of the tenant, or carried forward from it.
+-- Moves the balances of these owners to the tenant's account for what was closed.
 create function private.close_balances(tenant uuid, owners uuid[]) returns void
 language plpgsql
 as $$
@@ -23,9 +24,9 @@ begin
    where a.partner_id = tenant and a.owner = any (owners) and b.balance <> 0
   having count(*) > 0;
 end $$;
-comment on function private.close_balances(uuid, uuid[]) is 'Moves the balances of these owners to the tenant''s account for what was closed.';
 
 -- What was tampered with is named, and stays. The transaction that deletes the evidence also checks it, and nobody writes in between.
+-- Until the transaction ends nobody else writes what ledger check reads, except months that come in.
 create function private.hold_books() returns void
 language plpgsql
 as $$
@@ -37,8 +38,9 @@ begin
              core.payout_batches, core.payout_lines, core.payout_parts, core.payout_entries, core.ledger_accounts, core.ledger_entries
     in share row exclusive mode;
 end $$;
-comment on function private.hold_books() is 'Until the transaction ends nobody else writes what ledger check reads, except months that come in.';
 
+-- Refuses with ledger_disagrees if ledger check of a tenant does not hold. It skips dashboards, which are counted again anyway. The books
+-- are held.
 create function private.require_agreement(tenant uuid) returns void
 language plpgsql
 as $$
@@ -48,13 +50,11 @@ begin
   select p.slug, k.what, k.example into found
     from core.partners p cross join lateral private.check_books(p.id) k where p.id = tenant and (k.wrong > 0 or k.expected <> k.found)
    order by k.what limit 1;
-  if found.slug is not null then
-    perform private.refuse('ledger_disagrees', json_build_object('partner_slug', found.slug, 'check', found.what, 'first', found.example));
-  end if;
+  perform private.refuse_if('ledger_disagrees', found.slug is not null,
+    json_build_object('partner_slug', found.slug, 'check', found.what, 'first', found.example));
 end $$;
-comment on function private.require_agreement(uuid) is
-  'Refuses with ledger_disagrees if ledger check of a tenant does not hold. It skips dashboards, which are counted again anyway. The books are held.';
 
+-- Deletes what is due of a kind of core.deletions, at most size rows of a table, and returns how many.
 create function private.delete_due(of_kind text, border date, size int) returns int
 language plpgsql
 as $$
@@ -73,15 +73,12 @@ begin
   end loop;
   return deleted;
 end $$;
-comment on function private.delete_due(text, date, int) is
-  'Deletes what is due of a kind of core.deletions, at most size rows of a table, and returns how many.';
 
 create function private.sweep(of_kind text, size int default null) returns int
 language sql security definer
 as $$ select private.delete_due(of_kind, null, size) $$;
 comment on function private.sweep(text, int) is
   'What the worker deletes of a kind. Without a border, nothing is before it: what is kept for years stays. Definer: every tenant at once.';
-grant execute on function private.sweep(text, int) to api_owner;
 
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
@@ -278,6 +275,7 @@ begin
   return cardinality(gone);
 end $$;
 
+-- Deletes the oldest rows of the audit log or ledger with their links. Keeps the hash of the last one, which the next link follows.
 create function private.forget_log(of_log text, border date, size int) returns int
 language plpgsql
 as $$
@@ -328,9 +326,8 @@ begin
   end loop;
   return deleted;
 end $$;
-comment on function private.forget_log(text, date, int) is
-  'Deletes the oldest rows of the audit log or ledger with their links. Keeps the hash of the last one, which the next link follows.';
 
+-- Posts the sum of these entries in each account, so that its balance stays when they are deleted.
 create function private.carry_forward(tenant uuid, entries bigint[], upto bigint) returns void
 language plpgsql
 as $$
@@ -348,18 +345,16 @@ begin
    where n.amount <> 0 and a.kind <> 'closed'
   having count(*) > 0;
 end $$;
-comment on function private.carry_forward(uuid, bigint[], bigint) is
-  'Posts the sum of these entries in each account, so that its balance stays when they are deleted.';
 
+-- Deletes some rows of a kind that need not be kept any more, and returns how many. Refused if they disagree with the ledger, or with their
+-- chain: later nobody could tell.
 create function private.retention_step(kind text, size int) returns int
 language plpgsql
 as $$
 declare
   border constant date := private.retention_border();
 begin
-  if kind in ('invoices', 'bookings', 'payouts', 'ledger') then
-    perform private.hold_books();
-  end if;
+  perform private.hold_books() where kind in ('invoices', 'bookings', 'payouts', 'ledger');
   return case kind
     when 'drafts' then private.forget_claimed_drafts(size)
     when 'payouts' then private.forget_payouts(border, size)
@@ -372,10 +367,9 @@ begin
     when 'ledger' then private.forget_log('ledger', border, size)
     else case when kind = any (private.retention_kinds()) then private.delete_due(kind, border, size) end end;
 end $$;
-comment on function private.retention_step(text, int) is
-  'Deletes some rows of a kind that need not be kept any more, and returns how many. Refused if they disagree with the ledger, or with their chain: later nobody could tell.';
 
+-- The kinds in order of deletion: a kind goes before what it refers to.
+-- The kinds in order of deletion: a kind goes before what it refers to.
 create function private.retention_kinds() returns text[]
 language sql immutable
 as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,uploads,mandates,accounts,audit_log,ledger}'::text[] $$;
-comment on function private.retention_kinds() is 'The kinds in order of deletion: a kind goes before what it refers to.';

@@ -1,9 +1,10 @@
 -- The split of a sale over the rows of its booking.
 
+-- What each row gives and gets of a sale. ERE in proportion to what it has credited and unsold, at six decimals; cents in proportion to
+-- that ERE. By largest remainder both add up to the sale.
 create function private.split_sale(sale core.sales)
 returns table (row_id uuid, ere numeric, gross numeric)
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   -- whole numbers from here on: millionths of an ERE, and cents
@@ -33,12 +34,11 @@ begin
          (m.whole + (row_number() over (order by m.rest desc, m.id) <= cents - sum(m.whole) over ())::int) / 100
     from money m;
 end $$;
-comment on function private.split_sale(core.sales) is
-  'What each row gives and gets of a sale. ERE in proportion to what it has credited and unsold, at six decimals; cents in proportion to that ERE. By largest remainder both add up to the sale.';
 
+-- Splits a sale, stores each part for good, and moves its ERE and money. The customer gets the gross less the fee. The partner gets its
+-- share of the fee, and the service the rest.
 create function private.allocate_sale(sale core.sales) returns int
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off
 as $$
 declare
   postings private.posting[];
@@ -65,5 +65,3 @@ begin
   perform private.post(sale.partner_id, postings);
   return cardinality(postings) / 4;
 end $$;
-comment on function private.allocate_sale(core.sales) is
-  'Splits a sale, stores each part for good, and moves its ERE and money. The customer gets the gross less the fee. The partner gets its share of the fee, and the service the rest.';

@@ -1,5 +1,6 @@
 -- The operator on sales: record, list, show, reverse.
 
+-- A sale as the operator sees it: what stands, for whom, and what was reversed.
 create function private.sale_row(sale core.sales) returns json
 language sql stable
 as $$
@@ -18,8 +19,9 @@ as $$
                coalesce(sum(a.gross) filter (where a.reversal_id is not null), 0) as reversed_eur
           from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id) t
 $$;
-comment on function private.sale_row(core.sales) is 'A sale as the operator sees it: what stands, for whom, and what was reversed.';
 
+-- private.act_as_operator, and the one sale that {sale, partner?} names, by its id or reference. Its partner becomes the tenant of the
+-- transaction.
 create function private.sale_named(input jsonb) returns core.sales
 language plpgsql
 as $$
@@ -31,26 +33,22 @@ declare
      where s.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
        and (s.id = private.as_uuid(named) or s.reference = named));
 begin
-  if cardinality(candidates) = 0 then
-    perform private.refuse('sale_not_found', json_build_object('sale', named));
-  elsif cardinality(candidates) > 1 then
-    perform private.refuse('sale_ambiguous', json_build_object('sale', named));
-  end if;
+  perform private.act_as_operator(input);
+  perform private.refuse_if('sale_not_found', cardinality(candidates) = 0, json_build_object('sale', named));
+  perform private.refuse_if('sale_ambiguous', cardinality(candidates) > 1, json_build_object('sale', named));
   perform private.act_for_partner((candidates[1]).partner_id);
   return candidates[1];
 end $$;
-comment on function private.sale_named(jsonb) is
-  'The one sale that {sale, partner?} names, by its id or reference. Its partner becomes the tenant of the transaction.';
 
+-- The ERE of a booking that are credited and unsold, at most what the register granted in total.
 create function private.sellable_ere(booking core.bookings) returns numeric
 language sql stable
 as $$
   select least(private.balance(booking.partner_id, 'ERE', 'unsold', booking.id),
                booking.granted_ere - private.balance(booking.partner_id, 'ERE', 'sold', booking.id))
 $$;
-comment on function private.sellable_ere(core.bookings) is
-  'The ERE of a booking that are credited and unsold, at most what the register granted in total.';
 
+-- The sale of {reference, buyer, ere, price, date?}, not yet recorded; today by default.
 create function private.read_sale(booking core.bookings, input jsonb) returns core.sales
 language plpgsql
 as $$
@@ -59,13 +57,9 @@ declare
   price constant numeric := private.as_decimal(input ->> 'price', 6);
   sale  core.sales;
 begin
-  if ere > 0 is not true then
-    perform private.refuse('invalid_ere');
-  elsif (price > 0 and price < 1000000) is not true then
-    perform private.refuse('invalid_price');
-  elsif input ? 'date' and (private.as_day(input ->> 'date') <= private.today()) is not true then
-    perform private.refuse('invalid_date');
-  end if;
+  perform private.refuse_if('invalid_ere', ere > 0 is not true);
+  perform private.refuse_if('invalid_price', (price > 0 and price < 1000000) is not true);
+  perform private.refuse_if('invalid_date', input ? 'date' and (private.as_day(input ->> 'date') <= private.today()) is not true);
   sale.partner_id := booking.partner_id;
   sale.booking_id := booking.id;
   sale.reference := private.operator_name(input ->> 'reference');
@@ -76,9 +70,8 @@ begin
   sale.sold_on := coalesce(private.as_day(input ->> 'date'), private.today());
   return sale;
 end $$;
-comment on function private.read_sale(core.bookings, jsonb) is
-  'The sale of {reference, buyer, ere, price, date?}, not yet recorded; today by default.';
 
+-- Records a sale of a booking, its row locked, and splits it over its rows.
 create function private.record_sale(booking core.bookings, wanted core.sales) returns core.sales
 language plpgsql
 as $$
@@ -86,11 +79,8 @@ declare
   sellable constant numeric := private.sellable_ere(booking);
   sale     core.sales;
 begin
-  if wanted.ere > sellable then
-    perform private.refuse('not_enough_ere', json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
-  elsif wanted.gross = 0 then
-    perform private.refuse('worth_nothing');
-  end if;
+  perform private.refuse_if('not_enough_ere', wanted.ere > sellable, json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
+  perform private.refuse_if('worth_nothing', wanted.gross = 0);
   insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
   values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.gross, wanted.sold_on)
   returning * into sale;
@@ -100,19 +90,16 @@ begin
   perform private.emit_sale(sale.partner_id, 'ere.sold', array(select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id));
   return sale;
 end $$;
-comment on function private.record_sale(core.bookings, core.sales) is 'Records a sale of a booking, its row locked, and splits it over its rows.';
 
 create function ops.sale_record(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  booking core.bookings;
   wanted  core.sales;
   sale    core.sales;
   changed boolean;
+  booking constant core.bookings := private.submitted_booking_named(input);
 begin
-  perform private.act_as_operator(input);
-  booking := private.submitted_booking_named(input);
   wanted := private.read_sale(booking, input);
   -- of two at once with one reference, for whatever bookings of a tenant, the second sees what the first recorded
   perform pg_advisory_xact_lock(hashtextextended('sale of ' || wanted.partner_id || ' ' || wanted.reference, 0));
@@ -147,10 +134,8 @@ create function ops.sale_show(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  sale core.sales;
+  sale constant core.sales := private.sale_named(input);
 begin
-  perform private.act_as_operator(input);
-  sale := private.sale_named(input);
   return json_build_object(
     'sale', private.sale_row(sale),
     'allocations', (
@@ -173,14 +158,11 @@ declare
   sale   core.sales;
   done   record;
 begin
-  perform private.act_as_operator(input);
   perform private.lock_payouts(exclusively => false);
   sale := private.sale_named(input);
   perform private.lock_booking(sale.partner_id, sale.booking_id);
   select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));
-  if done.reversed = 0 and done.paid_out > 0 then
-    perform private.refuse('sale_paid_out', json_build_object('sale', sale.reference));
-  end if;
+  perform private.refuse_if('sale_paid_out', done.reversed = 0 and done.paid_out > 0, json_build_object('sale', sale.reference));
   return json_build_object('changed', done.reversed > 0, 'reversed', done.reversed, 'paid_out', done.paid_out, 'sale', private.sale_row(sale));
 end $$;
 comment on function ops.sale_reverse(jsonb) is

@@ -1,8 +1,9 @@
 -- Taking a sale back.
 
+-- Which parts of a sale are paid out or on their way, even partly, to customer or partner.
 create function private.paid_out_allocations(sale core.sales) returns uuid[]
 language plpgsql stable
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 begin
   if not exists (select from core.ledger_accounts a where a.partner_id = sale.partner_id and a.kind = 'payout') then
@@ -21,12 +22,12 @@ begin
       join core.allocations a on a.partner_id = sale.partner_id and a.id = p.allocation_id and a.sale_id = sale.id
      where p.taken);
 end $$;
-comment on function private.paid_out_allocations(core.sales) is
-  'Which parts of a sale are paid out or on their way, even partly, to customer or partner.';
 
+-- Takes back what of a sale was not paid out, or with recover all of it. What was paid becomes a negative balance, which later payouts
+-- settle. Its booking is locked. Returns how many parts were reversed, and how many had been paid out.
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
-set plan_cache_mode = 'auto' set enable_seqscan = off
+set enable_seqscan = off
 as $$
 declare
   paid     uuid[] := private.paid_out_allocations(sale);
@@ -60,5 +61,3 @@ begin
             select distinct a.share_partner_id from core.allocations a
              where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal and a.partner_share > 0));
 end $$;
-comment on function private.reverse_sale(core.sales, text, boolean) is
-  'Takes back what of a sale was not paid out, or with recover all of it. What was paid becomes a negative balance, which later payouts settle. Its booking is locked. Returns how many parts were reversed, and how many had been paid out.';

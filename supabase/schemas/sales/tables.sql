@@ -81,4 +81,3 @@ create index allocations_share on core.allocations (partner_id, share_partner_id
 -- serves: what a customer was sold
 create index allocations_account on core.allocations (partner_id, account_id);
 select private.isolate('core.allocations', 'select');
-select private.keep_to_owner('core.allocations');

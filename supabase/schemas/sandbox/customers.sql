@@ -12,21 +12,17 @@ as $$
 $$;
 comment on function private.own_customer(text, text) is
   'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. Definer, because people own their accounts in the house.';
-grant execute on function private.own_customer(text, text) to api_owner;
 
+-- private.own_customer, refused with customer_not_found if there is none; the transaction then acts as that person.
 create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
 language plpgsql
 as $$
 begin
   select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
-  if require_customer.account_id is null then
-    perform private.refuse('customer_not_found');
-  end if;
+  perform private.refuse_if('customer_not_found', require_customer.account_id is null);
   -- from here on the transaction reaches what is the customer's; the audit log says who plays them
   perform private.act_for_person(private.house(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
 end $$;
-comment on function private.require_customer(text, text) is
-  'private.own_customer, refused with customer_not_found if there is none; the transaction then acts as that person.';
 
 create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -117,7 +113,6 @@ begin
 end $$;
 comment on function private.review_due_registrations() is
   'The sandbox''s reviewer, two minutes after a registration was submitted. It approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
-grant execute on function private.review_due_registrations() to api_owner;
 
 create function api.review_customer(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -136,9 +131,7 @@ begin
     perform private.act_for_person(private.house(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
-  if not found then
-    perform private.refuse('customer_not_found');
-  end if;
+  perform private.refuse_if('customer_not_found', not found);
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;

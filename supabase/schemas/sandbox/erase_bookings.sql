@@ -1,5 +1,6 @@
 -- What a reset deletes of bookings, sales, payouts and the ledger. On the sandbox only: elsewhere only retention deletes these.
 
+-- Locks the bookings with rows of accounts, before their connections, as every step of a booking does.
 create function private.lock_bookings_of(tenant uuid, accounts uuid[]) returns void
 language plpgsql
 as $$
@@ -9,9 +10,9 @@ begin
       and b.id = any (array(select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.account_id = any (accounts)))
     order by b.id for update;
 end $$;
-comment on function private.lock_bookings_of(uuid, uuid[]) is
-  'Locks the bookings with rows of accounts, before their connections, as every step of a booking does.';
 
+-- Deletes what was posted for these causes, all other entries of these owners, and their ledger accounts. An entry is both sides, so what
+-- is left is balanced.
 create function private.erase_entries(tenant uuid, causes text[], accounts uuid[]) returns void
 language plpgsql
 as $$
@@ -22,9 +23,9 @@ begin
    where a.partner_id = tenant and a.owner = any (accounts) and e.partner_id = tenant and (e.debit = a.id or e.credit = a.id);
   delete from core.ledger_accounts a where a.partner_id = tenant and a.owner = any (accounts);
 end $$;
-comment on function private.erase_entries(uuid, text[], uuid[]) is
-  'Deletes what was posted for these causes, all other entries of these owners, and their ledger accounts. An entry is both sides, so what is left is balanced.';
 
+-- Deletes payouts to accounts, and all payouts and invoices of these partners. They had a share in what is erased, and the rest of it is to
+-- be paid again. Only private.erase_bookings runs it.
 create function private.erase_payouts(tenant uuid, accounts uuid[], partners uuid[]) returns void
 language plpgsql
 as $$
@@ -57,9 +58,9 @@ begin
   delete from core.payout_batches b using unnest(gone) l
    where b.id = l.batch_id and not exists (select from core.payout_lines o where o.batch_id = b.id);
 end $$;
-comment on function private.erase_payouts(uuid, uuid[], uuid[]) is
-  'Deletes payouts to accounts, and all payouts and invoices of these partners. They had a share in what is erased, and the rest of it is to be paid again. Only private.erase_bookings runs it.';
 
+-- Deletes what was booked, credited, sold and paid of accounts, on the sandbox. That is their rows and entries, and bookings and sales with
+-- nothing left. Run by private.erase_accounts and private.erase_books.
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
 as $$
@@ -111,8 +112,6 @@ begin
     end if;
   end loop;
 end $$;
-comment on function private.erase_bookings(uuid, uuid[]) is
-  'Deletes what was booked, credited, sold and paid of accounts, on the sandbox. That is their rows and entries, and bookings and sales with nothing left. Run by private.erase_accounts and private.erase_books.';
 
 create function private.erase_books(partner uuid) returns void
 language plpgsql security definer
@@ -135,4 +134,3 @@ begin
 end $$;
 comment on function private.erase_books(uuid) is
   'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and its published figures. Accounts and months stay. Definer, because nothing else deletes these.';
-grant execute on function private.erase_books(uuid) to api_owner;

@@ -1,7 +1,10 @@
 -- GET /sandbox/v1/mail.
 
+-- Whether an address belongs to nobody but this partner now. Its login may come only from the partner's own drafts or invitations. No other
+-- tenant may have an account, signature, attribution, manager or open invitation there. Only definers call it, because it looks across
+-- tenants.
 create function private.is_nobody_elses(partner uuid, address text) returns boolean
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   return not exists (
@@ -23,8 +26,6 @@ begin
     select from core.manager_invitations i
      where i.email = address and i.partner_id <> partner and i.used_at is null and i.withdrawn_at is null and i.expires_at > private.now());
 end $$;
-comment on function private.is_nobody_elses(uuid, text) is
-  'Whether an address belongs to nobody but this partner now. Its login may come only from the partner''s own drafts or invitations. No other tenant may have an account, signature, attribution, manager or open invitation there. Definer, because it looks across tenants.';
 
 create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
 language sql stable security definer
@@ -43,7 +44,6 @@ as $$
 $$;
 comment on function private.captured_mail(uuid, text, int) is
   'Mail written for a partner, and the service''s own to customers that the partner alone brought, newest first. A code or link is shown only while its address is nobody else''s: docs/security.md lists each. Definer, because it looks across tenants.';
-grant execute on function private.captured_mail(uuid, text, int) to api_owner;
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

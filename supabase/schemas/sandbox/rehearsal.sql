@@ -10,9 +10,8 @@ as $$
 $$;
 comment on function private.foreign_login(text, uuid) is
   'Whether an address has a login that no claim of this partner made. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.foreign_login(text, uuid) to api_owner;
 
-create function private.customer_standing(account uuid) returns jsonb
+create function private.customer_state(account uuid) returns jsonb
 language plpgsql stable security definer
 as $$
 begin
@@ -29,9 +28,8 @@ begin
      where a.partner_id = private.house() and a.id = account
      order by c.created_at, c.id limit 1);
 end $$;
-comment on function private.customer_standing(uuid) is
+comment on function private.customer_state(uuid) is
   'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
-grant execute on function private.customer_standing(uuid) to api_owner;
 
 create function api.find_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -89,7 +87,7 @@ begin
                        then draft.ean_candidates
                        else coalesce(draft.progress -> 'candidates', '[]') end,  -- of the address the customer gave instead
     'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
-    || coalesce(private.customer_standing(draft.account_id), '{}'))::json;
+    || coalesce(private.customer_state(draft.account_id), '{}'))::json;
 end $$;
 comment on function api.find_rehearsal(jsonb, jsonb) is
   'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}. Refuses at once a profile that cannot be connected. held: this lease has the draft, for 20 seconds or until leave; one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';

@@ -1,5 +1,7 @@
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
+-- Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates and their documents.
+-- Their rows are locked; only private.erase_customers runs it.
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
 language plpgsql
 as $$
@@ -28,8 +30,6 @@ begin
   delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
   delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
 end $$;
-comment on function private.erase_accounts(uuid[], uuid[], uuid[]) is
-  'Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates and their documents. Their rows are locked; only private.erase_customers runs it.';
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer
@@ -100,7 +100,6 @@ begin
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is
   'Deletes a partner''s drafts, those chosen or (null) all, with accounts and all below them, mail, logins and opt-outs. key finds the opt-outs. A person with a login of their own keeps it, and leaves the partner. Definer, because customers are in the house and logins in Auth.';
-grant execute on function private.erase_customers(uuid, uuid[], text) to api_owner;
 
 create function api.reset_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -24,4 +24,3 @@ comment on table core.virtual_chargers is
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
 select private.isolate('core.virtual_chargers', 'select, insert, update');
-select private.keep_to_owner('core.virtual_chargers');

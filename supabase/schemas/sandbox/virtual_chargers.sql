@@ -1,6 +1,8 @@
 -- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. The functions of production do the work; only
 -- the caller differs. None of it runs on another host.
 
+-- The sessions of a virtual charger that ended since it was last collected, for private.ingest_charging_sessions. Always the same: the
+-- charger's id decides when the n-th takes place.
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable
 as $$
@@ -27,9 +29,8 @@ begin
      where s.at + make_interval(secs => lasts) <= upto
        and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
 end $$;
-comment on function private.virtual_charging_sessions(core.virtual_chargers, timestamptz) is
-  'The sessions of a virtual charger that ended since it was last collected, for private.ingest_charging_sessions. Always the same: the charger''s id decides when the n-th takes place.';
 
+-- Collects what locked virtual chargers charged up to now, and returns how many sessions were new.
 create function private.collect_charging_sessions(virtuals core.virtual_chargers[]) returns bigint
 language plpgsql
 as $$
@@ -44,9 +45,8 @@ begin
    where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
   return created;
 end $$;
-comment on function private.collect_charging_sessions(core.virtual_chargers[]) is
-  'Collects what locked virtual chargers charged up to now, and returns how many sessions were new.';
 
+-- Collects every virtual charger ten minutes after its last collection; with a worker each minute, within fifteen.
 create function private.sync_virtual_chargers() returns bigint
 language plpgsql
 as $$
@@ -65,8 +65,6 @@ begin
   end if;
   return created;
 end $$;
-comment on function private.sync_virtual_chargers() is
-  'Collects every virtual charger ten minutes after its last collection; with a worker each minute, within fifteen.';
 
 create function private.virtual_charger_answer(virtual core.virtual_chargers) returns jsonb
 language plpgsql stable
@@ -79,6 +77,7 @@ begin
      where h.partner_id = virtual.partner_id and h.id = virtual.charger_id);
 end $$;
 
+-- The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.
 create function private.virtual_model(profile jsonb) returns core.charger_models
 language plpgsql
 as $$
@@ -95,4 +94,3 @@ begin
    where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C", lower(m.model) collate "C" limit 1;
   return model;
 end $$;
-comment on function private.virtual_model(jsonb) is 'The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.';

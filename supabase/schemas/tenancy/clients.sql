@@ -1,19 +1,11 @@
 -- OAuth clients: charge-point operators, which act for themselves, and applications, which act for people.
 
+-- Whether an application may get and use tokens of people: not if its partner was deactivated.
 create function private.may_act_for_people(client core.oauth_clients) returns boolean
 language plpgsql stable
 as $$ begin return client.partner_id is null or private.active_partner(client.partner_id) is not null; end $$;
-comment on function private.may_act_for_people(core.oauth_clients) is
-  'Whether an application may get and use tokens of people: not if its partner was deactivated.';
 
 create function private.client_by_client_id(client_id text) returns core.oauth_clients
 language plpgsql stable security definer
-as $$
-declare
-  client core.oauth_clients;
-begin
-  select * into client from core.oauth_clients c where c.client_id = client_by_client_id.client_id;
-  return client;
-end $$;
+as $$ begin return (select c from core.oauth_clients c where c.client_id = client_by_client_id.client_id); end $$;
 comment on function private.client_by_client_id(text) is 'Looks a client up before its tenant is known; definer only for that.';
-grant execute on function private.client_by_client_id(text) to api_owner;

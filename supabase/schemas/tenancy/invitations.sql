@@ -1,6 +1,7 @@
 -- Invitations to manage a partner, by a colleague or by the operator. The person who proves the invited address manages it. If it has no
 -- login, that makes one.
 
+-- open, used, withdrawn or expired. Withdrawn too, if the inviter no longer manages the partner, or is banned.
 create function private.invitation_state(invitation core.manager_invitations) returns text
 language sql stable
 as $$
@@ -10,9 +11,10 @@ as $$
               when invitation.expires_at <= private.now() then 'expired'
               else 'open' end
 $$;
-comment on function private.invitation_state(core.manager_invitations) is
-  'open, used, withdrawn or expired. Withdrawn too, if the inviter no longer manages the partner, or is banned.';
 
+-- Mails an invitation to an address, {token_hash, mail}, and tells the managers; both name invited_by, or if null the service. False for
+-- somebody who manages the partner already. Null if twenty were invited within a day, this address three times, or it had enough mail
+-- today. Whether the address has a login changes nothing.
 create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
 language plpgsql
 as $$
@@ -48,8 +50,6 @@ begin
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
-comment on function private.invite_manager(text, jsonb, text) is
-  'Mails an invitation to an address, {token_hash, mail}, and tells the managers; both name invited_by, or if null the service. False for somebody who manages the partner already. Null if twenty were invited within a day, this address three times, or it had enough mail today. Whether the address has a login changes nothing.';
 
 create function private.enter_invitation(token_hash text, out partner_id uuid, out id uuid)
 language plpgsql stable security definer
@@ -60,8 +60,8 @@ begin
    where i.token_hash = decode(enter_invitation.token_hash, 'hex');
 end $$;
 comment on function private.enter_invitation(text) is 'The invitation of a link, of an active partner; definer, because a link has no tenant yet.';
-grant execute on function private.enter_invitation(text) to api_owner;
 
+-- The open invitation of a link, one request at a time. Its partner becomes the tenant of the transaction.
 create function private.lock_invitation(caller jsonb, token_hash text) returns core.manager_invitations
 language plpgsql
 as $$
@@ -73,13 +73,9 @@ begin
   select * into entered from private.enter_invitation(lock_invitation.token_hash);
   perform private.act_for_tenant(entered.partner_id);
   select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
-  if invitation.id is null or private.invitation_state(invitation) <> 'open' then
-    perform private.refuse('link_not_open');
-  end if;
+  perform private.refuse_if('link_not_open', invitation.id is null or private.invitation_state(invitation) <> 'open');
   return invitation;
 end $$;
-comment on function private.lock_invitation(jsonb, text) is
-  'The open invitation of a link, one request at a time. Its partner becomes the tenant of the transaction.';
 
 create function api.open_invitation(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -105,11 +101,7 @@ as $$
 declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
 begin
-  if not private.enqueue_mail(request -> 'mail', invitation.email, 'invitation_code:' || invitation.id || ':' || (request ->> 'code_hash')) then
-    return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
-  end if;
-  perform private.keep_code('invitation:' || invitation.id, invitation.email, request ->> 'code_hash');
-  return json_build_object('ok', true);
+  return private.mail_code('invitation:' || invitation.id, invitation.email, 'invitation_code:' || invitation.id, request);
 end $$;
 comment on function api.send_invitation_code(jsonb, jsonb) is
   'Mails a one-time code to the invited address, with a login or without: {token_hash, code_hash, mail}.';

@@ -1,7 +1,9 @@
 -- Partner API keys: one active key a partner, kept as a hash.
 
+-- The partner of an active key: {key_hash, key_host, host}, key_host by the key's prefix. Only definers call it, because admission runs
+-- before a tenant is set.
 create function private.key_holder(credential jsonb, out partner_id uuid, out partner_active boolean)
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   select k.partner_id, p.is_active into key_holder.partner_id, key_holder.partner_active
@@ -10,13 +12,13 @@ begin
      -- the sandbox handed out keys of the other prefix until September 2026
      and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
 end $$;
-comment on function private.key_holder(jsonb) is
-  'The partner of an active key: {key_hash, key_host, host}, key_host by the key''s prefix. Definer, because admission runs before a tenant is set.';
 
 create function private.key_json(key core.partner_keys) returns json
 language plpgsql stable
 as $$ begin return json_build_object('prefix', key.prefix, 'last4', key.last4, 'created_at', private.iso(key.created_at)); end $$;
 
+-- Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that at once. Null too for a
+-- revoked key.
 create function private.store_partner_key(key jsonb, rotate boolean) returns json
 language plpgsql
 as $$
@@ -42,5 +44,3 @@ begin
   perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
   return private.key_json(minted);
 end $$;
-comment on function private.store_partner_key(jsonb, boolean) is
-  'Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that at once. Null too for a revoked key.';

@@ -9,7 +9,6 @@ begin
 end $$;
 comment on function private.logo_at(bytea) is
   'The PNG of a hash as base64, or null. Definer, because a mail shows it to any reader, and only a reader knows the hash.';
-grant execute on function private.logo_at(bytea) to api_owner;
 
 create function api.read_logo(caller jsonb, request jsonb) returns json
 language plpgsql stable security definer

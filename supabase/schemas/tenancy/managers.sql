@@ -11,7 +11,6 @@ begin
 end $$;
 comment on function private.claim_manager(uuid, uuid) is
   'Lets a person manage a partner unless they manage one already. Returns whether it did, and which one they manage. Definer, because it looks across tenants.';
-grant execute on function private.claim_manager(uuid, uuid) to api_owner;
 
 create function private.managed_partner(person uuid) returns uuid
 language plpgsql stable security definer
@@ -20,8 +19,8 @@ begin
   return (select m.partner_id from core.partner_managers m join core.partners p on p.id = m.partner_id and p.is_active where m.user_id = person);
 end $$;
 comment on function private.managed_partner(uuid) is 'The active partner a person manages, or null. Definer, because admission runs before a tenant is set.';
-grant execute on function private.managed_partner(uuid) to api_owner;
 
+-- A second check behind admission: only a person who manages the partner now changes settings, never a key. One change at a time.
 create function private.act_as_manager() returns void
 language plpgsql
 as $$
@@ -32,12 +31,8 @@ begin
   -- one change of a partner's settings at a time
   perform from core.partners p where p.id = private.partner_id() for no key update;
   -- a colleague may have removed them while this waited
-  if private.managed_partner(private.manager_id()) is distinct from private.partner_id() then
-    perform private.refuse('no_partner_linked');
-  end if;
+  perform private.refuse_if('no_partner_linked', private.managed_partner(private.manager_id()) is distinct from private.partner_id());
 end $$;
-comment on function private.act_as_manager() is
-  'A second check behind admission: only a person who manages the partner now changes settings, never a key. One change at a time.';
 
 create function private.manager_emails(partner uuid) returns setof text
 language sql stable security definer
@@ -47,8 +42,9 @@ as $$
    where m.partner_id = partner and u.email is not null
 $$;
 comment on function private.manager_emails(uuid) is 'The addresses for mail about a partner itself. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.manager_emails(uuid) to api_owner;
 
+-- Mails the partner's managers, and others, that a person was invited, joined, removed or left, in the partner's language. by is null for
+-- the service. Not to those in but, who know.
 create function private.tell_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
 language plpgsql
 as $$
@@ -64,8 +60,6 @@ begin
     perform private.enqueue_mails(jsonb_build_object('template', 'managers_changed', 'locale', coalesce(partner.locale, 'nl')), letters);
   end if;
 end $$;
-comment on function private.tell_managers(text, text, text, text[], text[]) is
-  'Mails the partner''s managers, and others, that a person was invited, joined, removed or left, in the partner''s language. by is null for the service. Not to those in but, who know.';
 
 create function private.managed_alone(person uuid) returns text
 language sql stable security definer
@@ -76,7 +70,6 @@ as $$
 $$;
 comment on function private.managed_alone(uuid) is
   'The name of the active partner that only this person manages, or null. Definer, because they act for the house.';
-grant execute on function private.managed_alone(uuid) to api_owner;
 
 create function private.leave_partner(person uuid, operator text) returns void
 language plpgsql security definer
@@ -102,4 +95,3 @@ begin
 end $$;
 comment on function private.leave_partner(uuid, text) is
   'Ends a person''s management of a partner when they close their account. Tells the others, or if there are none the operator, at this address. Definer, because the person acts for the house.';
-grant execute on function private.leave_partner(uuid, text) to api_owner;

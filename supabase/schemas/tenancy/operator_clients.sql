@@ -1,20 +1,22 @@
 -- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
 
-create function private.client_named(named text) returns core.oauth_clients
+-- private.act_as_operator, and the client that {client} names by id or client_id, locked. Its partner becomes the tenant of the
+-- transaction.
+create function private.client_named(input jsonb) returns core.oauth_clients
 language plpgsql
 as $$
 declare
+  named  constant text := input ->> 'client';
   client core.oauth_clients;
 begin
+  perform private.act_as_operator(input);
   select * into client from core.oauth_clients c where c.id = private.as_uuid(named) or c.client_id = named for update;
-  if not found then
-    perform private.refuse('client_not_found', json_build_object('client', named));
-  end if;
+  perform private.refuse_if('client_not_found', not found, json_build_object('client', named));
   perform private.act_for_partner(client.partner_id);
   return client;
 end $$;
-comment on function private.client_named(text) is 'The client with this id or client_id, locked. Its partner becomes the tenant of the transaction.';
 
+-- A client as the operator sees it, without the secret's hash.
 create function private.client_row(client core.oauth_clients) returns json
 language sql stable
 as $$
@@ -31,7 +33,6 @@ as $$
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
 $$;
-comment on function private.client_row(core.oauth_clients) is 'A client as the operator sees it, without the secret''s hash.';
 
 create function ops.client_create(input jsonb) returns json
 language plpgsql security definer
@@ -42,7 +43,7 @@ begin
   perform private.act_as_operator(input);
   insert into core.oauth_clients (client_id, partner_id, name, secret_hash, scopes, return_url)
   values (input ->> 'client_id',
-          case when input ->> 'partner' is not null then (private.business_named(input ->> 'partner')).id end,
+          case when input ->> 'partner' is not null then (private.business_named(input)).id end,
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
           -- data goes where a client with cpo:webhooks says: only for who is given it by name
@@ -50,9 +51,7 @@ begin
           private.read_return_url(input ->> 'return_url'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning * into client;
-  if client.id is null then
-    perform private.refuse('client_id_taken', json_build_object('client_id', input ->> 'client_id'));
-  end if;
+  perform private.refuse_if('client_id_taken', client.id is null, json_build_object('client_id', input ->> 'client_id'));
   perform private.audit('client.created', client.id, jsonb_build_object('scopes', client.scopes));
   return json_build_object('client', private.client_row(client));
 end $$;
@@ -60,32 +59,21 @@ comment on function ops.client_create(jsonb) is
   'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex. Without scopes it gets all but cpo:webhooks; without partner it waits for client_link.';
 
 create function ops.client_list(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-declare
-  partner uuid;
-begin
-  if input ->> 'partner' is not null then
-    partner := (private.partner_named(input ->> 'partner')).id;
-  end if;
-  return (
-    select json_build_object('clients', coalesce(json_agg(private.client_row(c) order by c.created_at desc, c.id), '[]'))
-      from core.oauth_clients c where partner is null or c.partner_id = partner);
-end $$;
+  select json_build_object('clients', coalesce(json_agg(private.client_row(c) order by c.created_at desc, c.id), '[]'))
+    from private.chosen_partner(input) as chosen (id) join core.oauth_clients c on chosen.id is null or c.partner_id = chosen.id
+$$;
 comment on function ops.client_list(jsonb) is 'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
 
 create function ops.client_rotate_secret(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  client core.oauth_clients;
   revoke constant boolean := coalesce((input ->> 'revoke_tokens')::boolean, false);
+  client core.oauth_clients := private.client_named(input);
 begin
-  perform private.act_as_operator(input);
-  client := private.client_named(input ->> 'client');
-  if client.disabled_at is not null then
-    perform private.refuse('client_disabled', json_build_object('client', client.client_id));
-  end if;
+  perform private.refuse_if('client_disabled', client.disabled_at is not null, json_build_object('client', client.client_id));
   update core.oauth_clients c
      set secret_hash = decode(input ->> 'secret_hash', 'hex'),
          secret_rotated_at = private.now(),
@@ -101,12 +89,9 @@ create function ops.client_disable(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  client  core.oauth_clients;
-  changed boolean;
+  client  core.oauth_clients := private.client_named(input);
+  changed constant boolean := client.disabled_at is null;
 begin
-  perform private.act_as_operator(input);
-  client := private.client_named(input ->> 'client');
-  changed := client.disabled_at is null;
   if changed then
     update core.oauth_clients c set disabled_at = private.now() where c.id = client.id returning * into client;
     perform private.audit('client.disabled', client.id);
@@ -119,13 +104,10 @@ create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  client  core.oauth_clients;
   wanted  constant text[] := private.read_scopes(input -> 'scopes', 'client');
-  changed boolean;
+  client  core.oauth_clients := private.client_named(input);
+  changed constant boolean := not (client.scopes <@ wanted and client.scopes @> wanted);
 begin
-  perform private.act_as_operator(input);
-  client := private.client_named(input ->> 'client');
-  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
   if changed then
     perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
     update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
@@ -139,19 +121,16 @@ create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  client  core.oauth_clients;
   partner core.partners;
   changed boolean;
+  client  core.oauth_clients := private.client_named(input);
 begin
-  perform private.act_as_operator(input);
-  client := private.client_named(input ->> 'client');
-  partner := private.business_named(input ->> 'partner');
+  partner := private.business_named(input);
   changed := client.partner_id is distinct from partner.id;
   if changed then
     -- accounts stay with the tenant they were created in: the client would lose them
-    if exists (select from core.accounts a where a.client_id = client.id) then
-      perform private.refuse('client_has_accounts', json_build_object('client', client.client_id));
-    end if;
+    perform private.refuse_if('client_has_accounts', exists (select from core.accounts a where a.client_id = client.id),
+      json_build_object('client', client.client_id));
     update core.oauth_clients c set partner_id = partner.id where c.id = client.id returning * into client;
     perform private.audit('client.linked', client.id);
   end if;

@@ -1,40 +1,38 @@
 -- The operator on partners: create, list, activate, settings, managers, the first key.
 
-create function private.partner_named(named text) returns core.partners
+-- private.act_as_operator, and the partner that {partner} names by id or slug. It becomes the tenant of the transaction.
+create function private.partner_named(input jsonb) returns core.partners
 language plpgsql
 as $$
 declare
+  named   constant text := input ->> 'partner';
   partner core.partners;
 begin
+  perform private.act_as_operator(input);
   select * into partner from core.partners p where p.id = private.as_uuid(named) or p.slug = named;
-  if not found then
-    perform private.refuse('partner_not_found', json_build_object('partner', named));
-  end if;
+  perform private.refuse_if('partner_not_found', not found, json_build_object('partner', named));
   perform private.act_for_partner(partner.id);
   return partner;
 end $$;
-comment on function private.partner_named(text) is 'The partner with this id or slug. It becomes the tenant of the transaction.';
 
+-- The partner that {partner?} names, which becomes the tenant of the transaction; null for all.
 create function private.chosen_partner(input jsonb) returns uuid
 language plpgsql
 as $$
 begin
-  return case when input ? 'partner' then (private.partner_named(input ->> 'partner')).id end;
+  return case when input ? 'partner' then (private.partner_named(input)).id end;
 end $$;
-comment on function private.chosen_partner(jsonb) is 'The partner that {partner?} names, which becomes the tenant of the transaction; null for all.';
 
-create function private.business_named(named text) returns core.partners
+-- private.partner_named, but refuses the house, for which nobody acts.
+create function private.business_named(input jsonb) returns core.partners
 language plpgsql
 as $$
 declare
-  partner constant core.partners := private.partner_named(named);
+  partner constant core.partners := private.partner_named(input);
 begin
-  if partner.id = private.house() then
-    perform private.refuse('house_has_no_clients');
-  end if;
+  perform private.refuse_if('house_has_no_clients', partner.id = private.house());
   return partner;
 end $$;
-comment on function private.business_named(text) is 'private.partner_named, but refuses the house, for which nobody acts.';
 
 create function private.partner_row(partner core.partners) returns json
 language sql stable
@@ -55,15 +53,11 @@ declare
 begin
   perform private.act_as_operator(input);
   -- an id must never be read as somebody's slug
-  if slug !~ '^[a-z0-9]+(-[a-z0-9]+)*$' or length(slug) > 60 or private.as_uuid(slug) is not null then
-    perform private.refuse('invalid_slug');
-  end if;
+  perform private.refuse_if('invalid_slug', slug !~ '^[a-z0-9]+(-[a-z0-9]+)*$' or length(slug) > 60 or private.as_uuid(slug) is not null);
   insert into core.partners (name, slug) values (name, slug)
   on conflict on constraint partners_slug_key do nothing
   returning * into partner;
-  if partner.id is null then
-    perform private.refuse('slug_taken', json_build_object('slug', slug));
-  end if;
+  perform private.refuse_if('slug_taken', partner.id is null, json_build_object('slug', slug));
   perform private.act_for_partner(partner.id), private.audit('partner.created', partner.id);
   return json_build_object('partner', private.partner_row(partner));
 end $$;
@@ -80,14 +74,10 @@ create function private.set_partner_active(input jsonb, wanted boolean) returns 
 language plpgsql
 as $$
 declare
-  partner core.partners;
   changed boolean;
+  partner core.partners := private.partner_named(input);
 begin
-  perform private.act_as_operator(input);
-  partner := private.partner_named(input ->> 'partner');
-  if partner.id = private.house() and not wanted then
-    perform private.refuse('house_stays_active');
-  end if;
+  perform private.refuse_if('house_stays_active', partner.id = private.house() and not wanted);
   update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
   changed := found;
   if changed then
@@ -107,17 +97,16 @@ language sql security definer
 as $$ select private.set_partner_active(input, false) $$;
 comment on function ops.partner_deactivate(jsonb) is 'Refuses a partner''s credentials from now on; its data stays: {partner} to {changed, partner}.';
 
+-- private.return_root, refused if that is null. Null stays null.
 create function private.read_return_url(url text) returns text
 language plpgsql immutable
 as $$
 begin
-  if url is not null and private.return_root(url) is null then
-    perform private.refuse('invalid_return_url');
-  end if;
+  perform private.refuse_if('invalid_return_url', url is not null and private.return_root(url) is null);
   return private.return_root(url);
 end $$;
-comment on function private.read_return_url(text) is 'private.return_root, refused if that is null. Null stays null.';
 
+-- A partner as the operator's partner set shows it.
 create function private.partner_settings(partner core.partners) returns json
 language sql stable
 as $$
@@ -127,17 +116,14 @@ as $$
     'charger_brands', partner.charger_brands, 'locale', partner.locale, 'mandate_years', partner.mandate_years,
     'vat_regime', partner.vat_regime)
 $$;
-comment on function private.partner_settings(core.partners) is 'A partner as the operator''s partner set shows it.';
 
 create function ops.partner_set(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  before core.partners;
   after  core.partners;
+  before constant core.partners := private.business_named(input);
 begin
-  perform private.act_as_operator(input);
-  before := private.business_named(input ->> 'partner');
   begin
     update core.partners p
        set return_url        = coalesce(private.read_return_url(input ->> 'return_url'), p.return_url),
@@ -158,12 +144,8 @@ begin
     when unique_violation then
       perform private.refuse('referral_code_taken', json_build_object('referral_code', upper(input ->> 'referral_code')));
   end;
-  if cardinality(after.charger_brands) < coalesce(jsonb_array_length(input -> 'charger_brands'), 0) then
-    perform private.refuse('unknown_charger_brand');
-  end if;
-  if after is distinct from before then
-    perform private.audit('partner.settings_changed', after.id);
-  end if;
+  perform private.refuse_if('unknown_charger_brand', cardinality(after.charger_brands) < coalesce(jsonb_array_length(input -> 'charger_brands'), 0));
+  perform private.audit('partner.settings_changed', after.id) where after is distinct from before;
   return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
 end $$;
 comment on function ops.partner_set(jsonb) is
@@ -173,22 +155,16 @@ create function ops.partner_add_manager(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  partner core.partners;
   person  uuid;
   claimed record;
+  partner constant core.partners := private.business_named(input);
 begin
-  perform private.act_as_operator(input);
-  partner := private.business_named(input ->> 'partner');
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
-  if not found then
-    perform private.refuse('user_not_found', json_build_object('user', input ->> 'user'));
-  elsif not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)) then
-    perform private.refuse('login_not_proved', json_build_object('user', input ->> 'user'));
-  end if;
+  perform private.refuse_if('user_not_found', not found, json_build_object('user', input ->> 'user'));
+  perform private.refuse_if('login_not_proved', not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)),
+    json_build_object('user', input ->> 'user'));
   select * into claimed from private.claim_manager(person, partner.id);
-  if claimed.manages <> partner.id then
-    perform private.refuse('manages_another_partner', json_build_object('user', input ->> 'user'));
-  end if;
+  perform private.refuse_if('manages_another_partner', claimed.manages <> partner.id, json_build_object('user', input ->> 'user'));
   if claimed.added then
     perform private.audit('partner.manager_added', person);
     perform private.tell_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
@@ -202,16 +178,12 @@ create function ops.partner_invite(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  partner core.partners;
   address constant text := lower(input ->> 'email');
   invited boolean;
+  partner constant core.partners := private.business_named(input);
 begin
-  perform private.act_as_operator(input);
-  partner := private.business_named(input ->> 'partner');
   invited := private.invite_manager(address, input, null);
-  if invited is null then
-    perform private.refuse('too_many_invitations');
-  end if;
+  perform private.refuse_if('too_many_invitations', invited is null);
   return json_build_object('changed', invited, 'invitation', json_build_object('email', address, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_invite(jsonb) is
@@ -221,21 +193,15 @@ create function ops.partner_mint_key(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  partner core.partners;
   minted  jsonb;
+  partner constant core.partners := private.business_named(input);
 begin
-  perform private.act_as_operator(input);
-  partner := private.business_named(input ->> 'partner');
-  if private.host() is null then
-    perform private.refuse('host_not_set');
-  elsif input ->> 'prefix' <> (select d.key_prefix || case d.host when 'sandbox' then '_test_' else '_live_' end from core.deployment d) then
-    perform private.refuse('key_of_another_host', json_build_object('host', private.host()));
-  end if;
+  perform private.refuse_if('host_not_set', private.host() is null);
+  perform private.refuse_if('key_of_another_host', input ->> 'prefix' <> (select d.key_prefix || case d.host when 'sandbox' then '_test_' else '_live_' end from core.deployment d),
+    json_build_object('host', private.host()));
   perform from core.partners p where p.id = partner.id for no key update;
   minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
-  if minted is null then
-    perform private.refuse('api_key_exists');
-  end if;
+  perform private.refuse_if('api_key_exists', minted is null);
   return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_mint_key(jsonb) is

@@ -1,5 +1,6 @@
 -- Partners: the tenants, and the service's own tenant among them, the house.
 
+-- Notes when an IBAN changes, whoever changes it. Encrypting it again counts as a change.
 create function private.note_iban_change() returns trigger
 language plpgsql
 as $$
@@ -7,13 +8,13 @@ begin
   new.iban_changed_at := private.now();
   return new;
 end $$;
-comment on function private.note_iban_change() is 'Notes when an IBAN changes, whoever changes it. Encrypting it again counts as a change.';
 create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 
 create trigger note_iban_change before update of iban_ciphertext on core.partners for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 
+-- Whether a text is a host name (RFC 1123, IDNA in its ASCII form) or an IPv4 address.
 create function private.is_host_name(host text) returns boolean
 language sql immutable parallel safe
 -- collate "C": a range of letters is of ASCII alone
@@ -21,8 +22,9 @@ return length(host) <= 253
    and (host collate "C" ~ '^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$'
         and host collate "C" !~ '(^|\.)[0-9]+$'
         or host collate "C" ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}$');
-comment on function private.is_host_name(text) is 'Whether a text is a host name (RFC 1123, IDNA in its ASCII form) or an IPv4 address.';
 
+-- The root of the return URLs of a partner or a client: https, or http on this machine, by private.is_host_name. No credentials, query or
+-- fragment. Null for anything else.
 create function private.return_root(url text) returns text
 language plpgsql immutable
 as $$
@@ -34,8 +36,6 @@ begin
                and wanted ~ '^(https://[^/?#@:[:space:][:cntrl:]]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?)(/[^?#[:space:][:cntrl:]]*)?$'
                and private.is_host_name(substring(wanted from '^https?://([^/:]+)')) then wanted end;
 end $$;
-comment on function private.return_root(text) is
-  'The root of the return URLs of a partner or a client: https, or http on this machine, by private.is_host_name. No credentials, query or fragment. Null for anything else.';
 
 create function private.active_partner(partner uuid) returns uuid
 language plpgsql stable security definer
@@ -45,12 +45,13 @@ begin
 end $$;
 comment on function private.active_partner(uuid) is
   'The partner if it is active, else null; definer because admission runs before a tenant is set.';
-grant execute on function private.active_partner(uuid) to api_owner;
 
 create function private.partner_display_name(partner core.partners) returns text
 language plpgsql stable
 as $$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $$;
 
+-- How pages and mail name a partner: {name, reply_to, light, dark, logo}. A color is null where it cannot be read; logo is {hash, width,
+-- height} or null.
 create function private.partner_brand(partner core.partners) returns jsonb
 language plpgsql stable
 as $$
@@ -63,5 +64,3 @@ begin
     'logo', (select jsonb_build_object('hash', encode(l.hash, 'hex'), 'width', l.width, 'height', l.height)
                from core.partner_logos l where l.partner_id = partner.id and l.replaced_at is null));
 end $$;
-comment on function private.partner_brand(core.partners) is
-  'How pages and mail name a partner: {name, reply_to, light, dark, logo}. A color is null where it cannot be read; logo is {hash, width, height} or null.';

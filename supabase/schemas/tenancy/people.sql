@@ -8,7 +8,6 @@ as $$
 $$;
 comment on function private.user_profile(uuid) is
   'E-mail, name and age of a login, all null when it is gone. Definer, because logins belong to Supabase Auth; we keep no copy.';
-grant execute on function private.user_profile(uuid) to api_owner;
 
 create function private.login_stands(person uuid) returns boolean
 language plpgsql stable security definer
@@ -19,18 +18,16 @@ begin
 end $$;
 comment on function private.login_stands(uuid) is
   'Whether a login is there and not banned: else no credential of the person is valid. Supabase Auth can delete by a mark alone. Definer, because logins belong to it.';
-grant execute on function private.login_stands(uuid) to api_owner;
 
+-- When a person signed in; null if that session has ended. Signing out deletes its row, while its JWT lives on for an hour. Only definers
+-- call it, because sessions belong to Supabase Auth.
 create function private.signed_in_at(person uuid, session uuid) returns timestamptz
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   return (select s.created_at from auth.sessions s
            where s.id = session and s.user_id = person and (s.not_after is null or s.not_after > private.now()));
 end $$;
-comment on function private.signed_in_at(uuid, uuid) is
-  'When a person signed in; null if that session has ended. Signing out deletes its row, while its JWT lives on for an hour. Definer, because sessions belong to Supabase Auth.';
-grant execute on function private.signed_in_at(uuid, uuid) to api_owner;
 
 create function private.login_at(address text) returns uuid
 language sql stable security definer
@@ -40,7 +37,6 @@ as $$
 $$;
 comment on function private.login_at(text) is
   'The login at an address that a mailed code opens, or null. private.prove_login judges one that a stranger may have made. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.login_at(text) to api_owner;
 
 create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
 language plpgsql security definer
@@ -56,7 +52,6 @@ begin
 end $$;
 comment on function private.claim_customer(uuid, uuid, text, text) is
   'Attributes a person to an active partner unless somebody has them already. Returns new, own if this partner has them, else null. Definer, because it looks across tenants.';
-grant execute on function private.claim_customer(uuid, uuid, text, text) to api_owner;
 
 create function private.stop_sharing(person uuid, partner uuid) returns boolean
 language plpgsql security definer
@@ -78,14 +73,13 @@ begin
 end $$;
 comment on function private.stop_sharing(uuid, uuid) is
   'Ends the attribution of a person; returns whether there was one. Definer, because attributions are otherwise only read.';
-grant execute on function private.stop_sharing(uuid, uuid) to api_owner;
 
+-- The partner that a month of a person counts for after they stopped sharing; null if there is none. Only definers call it, because it
+-- looks across tenants.
 create function private.brought_by_then(person uuid, month date) returns uuid
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   return (select e.partner_id from core.ended_attributions e
            where e.user_id = person and month between e.attached_month and e.last_month order by e.ended_at desc limit 1);
 end $$;
-comment on function private.brought_by_then(uuid, date) is
-  'The partner that a month of a person counts for after they stopped sharing; null if there is none. Definer, because it looks across tenants.';

@@ -1,6 +1,8 @@
 -- The login of an address that a code of ours proved. A stranger may sign up at Supabase Auth first, with somebody's address and a password.
 -- They keep nothing of the login once its owner types our code.
 
+-- Whether a code of ours proved this address for this login. Only the service key and this schema write that mark. An address that is
+-- changed at Supabase Auth is not proved.
 create function private.login_proved(login auth.users, tenant uuid) returns boolean
 language plpgsql stable
 as $$
@@ -9,11 +11,11 @@ begin
      -- on the sandbox a tenant reads the codes of logins that were made for it, so that these prove nothing to another tenant
      and (tenant is null or not private.is_sandbox() or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
 end $$;
-comment on function private.login_proved(auth.users, uuid) is
-  'Whether a code of ours proved this address for this login. Only the service key and this schema write that mark. An address that is changed at Supabase Auth is not proved.';
 
+-- Whether a login owns anything that must stay. Tokens, consents and sessions are no property. Only definers call it, because it looks
+-- across tenants.
 create function private.login_owns(person uuid) returns boolean
-language plpgsql stable security definer
+language plpgsql stable
 as $$
 begin
   return exists (select from core.accounts a where a.user_id = person)
@@ -22,21 +24,21 @@ begin
       or exists (select from core.ended_attributions a where a.user_id = person)
       or exists (select from core.partner_managers m where m.user_id = person);
 end $$;
-comment on function private.login_owns(uuid) is
-  'Whether a login owns anything that must stay. Tokens, consents and sessions are no property. Definer, because it looks across tenants.';
 
+-- Ends the sign-in codes of an address, except that of the kept token_hash, and its page sessions as a signatory. Only definers call it: no
+-- caller may read codes.
 create function private.end_sign_ins(address text, kept text default null) returns void
-language plpgsql security definer
+language plpgsql
 as $$
 begin
   delete from core.one_time_codes c where c.email = address and starts_with(c.subject, 'browser:') and c.subject is distinct from 'browser:' || kept;
   delete from core.page_sessions s where s.signatory = address;
 end $$;
-comment on function private.end_sign_ins(text, text) is
-  'Ends the sign-in codes of an address, except that of the kept token_hash, and its page sessions as a signatory. Definer: no caller may read codes.';
 
+-- Revokes the personal tokens, grants with their codes, page sessions and OCPP passwords of a person. Only definers call it, because these
+-- belong to no tenant.
 create function private.end_ways_in(person uuid) returns void
-language plpgsql security definer
+language plpgsql
 as $$
 begin
   update core.personal_tokens t set revoked_at = private.now() where t.user_id = person and t.revoked_at is null;
@@ -47,11 +49,11 @@ begin
   update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
    where c.user_id = person and c.ocpp_password_hash is not null;
 end $$;
-comment on function private.end_ways_in(uuid) is
-  'Revokes the personal tokens, grants with their codes, page sessions and OCPP passwords of a person. Definer, because these belong to no tenant.';
 
+-- Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens. Returns null, or what
+-- its own owner may not do; then nothing is done. Only definers call it, because logins belong to Supabase Auth.
 create function private.secure_login(person uuid) returns text
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   tenant constant uuid := private.partner_id();
@@ -82,11 +84,10 @@ begin
 exception when insufficient_privilege then
   return sqlerrm;
 end $$;
-comment on function private.secure_login(uuid) is
-  'Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens. Returns null, or what its own owner may not do; then nothing is done. Definer, because logins belong to Supabase Auth.';
 
+-- Deletes a login that owns nothing, as private.secure_login. Only definers call it, because logins belong to Supabase Auth.
 create function private.delete_login(person uuid) returns text
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   tenant constant uuid := private.partner_id();
@@ -97,8 +98,6 @@ begin
 exception when insufficient_privilege then
   return sqlerrm;
 end $$;
-comment on function private.delete_login(uuid) is
-  'Deletes a login that owns nothing, as private.secure_login. Definer, because logins belong to Supabase Auth.';
 
 create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out next json)
 language plpgsql security definer
@@ -145,10 +144,10 @@ begin
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
   'The login of an address that our code has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
-grant execute on function private.prove_login(text, uuid, jsonb) to api_owner;
 
+-- Mails a person that their login was secured, in the service's own name. Only definers call it, because the caller may act for a tenant.
 create function private.tell_secured(person uuid, address text, mail jsonb) returns void
-language plpgsql security definer
+language plpgsql
 as $$
 declare
   tenant constant uuid := private.partner_id();
@@ -156,4 +155,3 @@ begin
   perform private.act_for_partner(private.house()), private.enqueue_mail(mail, address, 'login_secured:' || person || ':' || gen_random_uuid()),
           private.act_for_partner(tenant);
 end $$;
-comment on function private.tell_secured(uuid, text, jsonb) is 'Mails a person that their login was secured, in the service''s own name. Definer, because the caller may act for a tenant.';

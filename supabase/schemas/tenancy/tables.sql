@@ -60,11 +60,11 @@ create policy "a tenant changes itself" on core.partners for update to api_owner
 grant select on core.partners to api_owner;
 grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
 
+-- The service's own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.
+-- Nobody acts for it: it has no clients, keys, managers or settings.
 create function private.house() returns uuid
 language sql immutable parallel safe
 return uuid '00000000-0000-4000-8000-000000000000';
-comment on function private.house() is
-  'The service''s own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row. Nobody acts for it: it has no clients, keys, managers or settings.';
 
 insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
 
@@ -123,6 +123,7 @@ comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown 
 create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
 select private.isolate('core.partner_keys', 'select, insert, update');
 
+-- The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification's order.
 create function private.scopes_of(holder text) returns text[]
 language sql immutable
 as $$
@@ -132,8 +133,6 @@ as $$
     when 'user' then own.data || array['partners:read', 'partners:write'] end
     from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own
 $$;
-comment on function private.scopes_of(text) is
-  'The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification''s order.';
 
 create table core.oauth_clients (
   id                uuid        not null default gen_random_uuid(),
