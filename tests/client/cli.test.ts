@@ -268,6 +268,17 @@ describe("§4.3 ere-client trigger", () => {
     }
   });
 
+  test("makes nothing on production", async () => {
+    const production = await createOAuthWorld({ host: "production" });
+    const { client_id, secret } = await production.addClient(production.partnerA.id);
+    const PARTNER_KEY = await giveKey(production, production.partnerA.id);
+    const variables = { BASE_URL: production.url, PARTNER_KEY, CLIENT_ID: client_id, CLIENT_SECRET: secret };
+    const { code, out, err } = await ended(["trigger", "account.created"], variables);
+    expect([code, out, err]).toEqual([1, "", "trigger works on the sandbox only. Check BASE_URL.\n"]);
+    expect(await production.row("select count(*)::int as made from core.accounts")).toEqual({ made: 0 });
+    await production.close();
+  });
+
   test.each([
     ["nothing", [], {}, 2, /name a type/],
     ["a type that there is not", ["mandate.sealed"], {}, 2, /there is no type mandate\.sealed/],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiClient } from "../api_client.ts";
+import { orThrow } from "../error.ts";
 import { type Event, type EventLog, events } from "../events.ts";
 import { type Access, asCpo, asPartner, logOf, UsageError } from "./account.ts";
 import { endOf } from "./log.ts";
@@ -84,6 +85,13 @@ export function listTypes(): { log: "client" | "partner"; type: string; why: str
   );
 }
 
+/** Production has no helpers, and nobody wants invented customers there. */
+async function onlyOnSandbox(partner: ApiClient): Promise<void> {
+  const answer = await partner.GET("/sandbox/v1/mail", { params: { query: { limit: 1 } } });
+  if (answer.response.status === 404) throw new Error("trigger works on the sandbox only. Check BASE_URL.");
+  orThrow(answer);
+}
+
 /** How long the event may take to be in the log. */
 const WAIT_MS = 20_000;
 
@@ -96,7 +104,7 @@ async function newsOf(client: ApiClient, log: EventLog, after: string | null): P
 /**
  * Makes the sandbox produce an event, by the requests that produce it in production and by the helpers that play the other parts.
  * @returns every event that followed.
- * @throws {UsageError} for a type that there is not, or that cannot be produced.
+ * @throws {UsageError} for a type that there is not, or that cannot be produced; {Error} on production, before anything is made.
  */
 export async function trigger(type: string | undefined, access: Access): Promise<Event[]> {
   if (!type) throw new UsageError("name a type of event");
@@ -114,6 +122,7 @@ export async function trigger(type: string | undefined, access: Access): Promise
   }
   if (typeof way === "string") throw new UsageError(`the sandbox cannot produce ${type} on request. ${way}.`);
   const partner = await asPartner(access);
+  await onlyOnSandbox(partner);
   const cpo = log === "/v1/events" ? await asCpo(access) : null;
   const reader = cpo ?? partner;
   const before = await endOf(reader, log);
