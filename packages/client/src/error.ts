@@ -1,13 +1,13 @@
 import type { components } from "./schema.ts";
 
-/** What every error of the API says: which it is in `error`, what to do in `detail`, and `request_id` to quote. */
+/** What every error of the API has: its code in `error`, what to do in `detail`, and a `request_id` to quote. */
 export type ErrorBody = components["schemas"]["Error"];
 
 /** An error of a call. `paginate` and `events` say where they were, so that you can go on from there. */
 abstract class CallError extends Error {
   /** Of `paginate`: the `offset` of the page that could not be read. */
   offset?: number;
-  /** Of `events`: the cursor after which it could not be read; null at the beginning of the log. */
+  /** For `events`: the cursor after which the log could not be read; null at the beginning. */
   cursor?: string | null;
 }
 

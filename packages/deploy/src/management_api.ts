@@ -33,7 +33,7 @@ const ApiKey = z.object({ name: z.string(), type: z.string().nullish(), api_key:
 
 const Refusal = z.object({ message: z.string() });
 
-/** Nothing that is asked for here takes long; making a project is answered at once and goes on by itself. */
+/** No request here takes long: the API answers at once and makes the project in the background. */
 const PATIENCE_MS = 30_000;
 
 export class ManagementApi {

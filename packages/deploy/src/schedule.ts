@@ -6,7 +6,7 @@ export const SCHEDULED = { worker: "10 seconds", documents: "10 seconds" } as co
 /** Name of the worker's secret in the vault. */
 export const VAULT_NAME = "worker_secret";
 
-/** A run ends by itself after some 20 seconds; whoever hangs up before that would end it in the middle. */
+/** A run ends by itself after some 20 seconds; a shorter time limit would cut it off. */
 const PATIENCE_MS = 30_000;
 
 /** What makes the extensions, where they are not there yet: statements of PL/pgSQL, for the owner of the database, `postgres`. */
@@ -22,7 +22,8 @@ export const ENABLE = `
   end if;`;
 
 /**
- * The SQL that pg_cron runs for one function. The secret is not in it: whoever may read cron.job does not read the vault.
+ * The SQL that pg_cron runs for one function. It does not contain the secret: a role that reads cron.job may not read
+ * the vault.
  * @param functionsUrl root of the functions, as the database reaches them
  */
 export function callOf(functionsUrl: string, slug: keyof typeof SCHEDULED): string {

@@ -458,7 +458,7 @@ async function checkHealth(walk: Walk): Promise<Done> {
   const isAlias = ({ slug, folder }: (typeof functions)[number]) => slug !== folder;
   const slugs = functions.filter((each) => !isAlias(each)).map(({ slug }) => slug);
   await Promise.all(slugs.map((slug) => answering(walk, `${root}/${slug}/health`)));
-  // the specification's own paths: whoever answers is ours
+  // the specification's own paths: an answer shows that they lead to our functions
   await Promise.all(functions.filter(isAlias).map(({ slug }) => answering(walk, `${root}/${slug}`)));
   const { WORKER_SECRET } = readEnv(walk.files.functions);
   const unwell: string[] = [];
@@ -507,7 +507,7 @@ async function ask(url: string, init: RequestInit = {}): Promise<HttpAnswer> {
   }
 }
 
-/** Of a network for examples (RFC 5737): nobody has it. */
+/** An address for examples (RFC 5737): nobody has it. */
 const FORGED = "192.0.2.1";
 
 async function checkClientAddress(walk: Walk): Promise<Done> {

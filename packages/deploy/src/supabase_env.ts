@@ -1,4 +1,4 @@
-// npm run supabase:env: what `supabase start` needs on this machine. Three files, of which none is committed:
+// npm run supabase:env: what `supabase start` needs on this machine. Three files; git ignores them:
 //
 //   supabase/functions/.env   what the functions read in their container
 //   supabase/seed_local.sql   passwords, host and schedule, which [db.seed] of supabase/config.toml runs after the migrations

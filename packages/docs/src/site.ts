@@ -86,8 +86,9 @@ function scalarBundle(): string {
 }
 
 /**
- * A page's Markdown with its links to other pages as they are on the site. What lies in the repository only is no link there.
- * @throws {Error} where a guide links to what is not on the site
+ * A page's Markdown with its links to other pages as they are on the site. What lies in the repository only is no link
+ * there.
+ * @throws {Error} if a guide links to a page that is not on the site
  */
 function localised(page: Page): string {
   const text = readFileSync(join(ROOT, page.source), "utf8");

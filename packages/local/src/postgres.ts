@@ -161,7 +161,7 @@ function worksIn(pid: number, folder: string): boolean {
   return /postgres$/.test(spawnSync("ps", ["-o", "comm=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim());
 }
 
-/** Why nobody can listen on a port now, as the system names it (EADDRINUSE, EACCES); null where one can. */
+/** The system's name for why nobody can listen on a port now (EADDRINUSE, EACCES); null if somebody can. */
 export function obstacleAt(port: number): Promise<string | null> {
   return listen(port).then(
     () => null,

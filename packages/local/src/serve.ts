@@ -65,7 +65,7 @@ const nobody: Handler = serve({ slug: "npm-start", prefix: "", endpoints: {} });
 /** Of others the Fetch standard makes no Request, or one of another method: `get` becomes GET, which may have no body. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** The target, or the Host, is none that a URL is made of. Of these only `OPTIONS *` means something: RFC 9110 section 9.3.7. */
+/** The target and the Host make no valid URL. Of these only `OPTIONS *` means something: RFC 9110 section 9.3.7. */
 function oddTarget({ method, url }: Request): Response | Promise<Response> {
   if (method === "OPTIONS" && url === "*")
     return new Response(null, { status: 204, headers: { Allow: "GET, HEAD, POST, DELETE, OPTIONS" } });

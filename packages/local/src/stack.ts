@@ -47,7 +47,7 @@ export const DATA_DIRS = { sandbox: join(ROOT, ".local/data"), production: join(
 /** Where programs look that are not told which stack: the sandbox of the default data folder, else the one that came first. */
 export const DEFAULT_STACK_FILE = join(ROOT, ".local/stack.json");
 
-/** The running stack, or null where none runs. */
+/** The running stack, or null. */
 export function readStack(file = DEFAULT_STACK_FILE): Stack | null {
   const stack = readJson<Stack>(file);
   return stack && isRunning(stack.process) ? stack : null;

@@ -12,7 +12,7 @@ const reason = () => new Option("--reason <text>", "the reason, for the audit lo
 const BATCH_COLUMNS = "batch_id status lines amount_eur paid failed prepared_by prepared_at approved_by exported_at";
 const LINE_COLUMNS = "line_id reference payee partner_slug name iban amount_eur status failed_reason parts";
 
-/** Of a long list a person reads so many. */
+/** How many lines of a long list are shown. */
 const MOST_NAMED = 50;
 
 function prepared({ batch, left_out, payees }: OpsAnswer): string {

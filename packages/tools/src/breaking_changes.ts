@@ -46,7 +46,7 @@ function lookUp(document: Document, ref: string): unknown {
     .reduce<unknown>((at, key) => nodeOf(at)[key], document);
 }
 
-/** The schemas one of which a value has to fit. */
+/** The alternatives of a schema: a value has to fit one of them. */
 function optionsOf({ anyOf, oneOf, ...rest }: Node): Node[] {
   const options = listOf(anyOf ?? oneOf);
   return options.length === 0 ? [rest] : options.map((option) => ({ ...rest, ...nodeOf(option) }));

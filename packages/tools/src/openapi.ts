@@ -212,7 +212,7 @@ function limitOf(endpoint: Endpoint) {
   return { published: { bucket, quota, window_seconds }, sentence };
 }
 
-/** The errors an endpoint declares, by status, in one order whoever declares them. */
+/** The errors an endpoint declares, by status, always in the same order. */
 function errorsByStatus(endpoint: Endpoint): [status: number, codes: ErrorCode[]][] {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => errorsOf(endpoint).has(code));
   return [...Map.groupBy(codes, (code) => ERRORS[code].status)];

@@ -9,7 +9,7 @@ import { WORDS } from "./words.ts";
 export type YearOverview = {
   locale: Locale;
   customer: string;
-  /** Of the partner in whose name mail to the customer is. */
+  /** The partner in whose name we mail the customer. */
   logo: Logo | null;
   /** The CPO that is paid, and settles with the customer; null where the service pays them. */
   cpo: string | null;

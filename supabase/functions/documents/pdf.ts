@@ -41,7 +41,7 @@ const SMALL = { size: SIZES.small };
 const LEADING = 1.42;
 const LABEL_WIDTH = 170;
 const INDENT = 14;
-/** Of a table: the least width of the first column and of the others, and what is free between two. */
+/** For tables: the smallest width of the first column and of other columns, and the gap between columns. */
 const FIRST = 94;
 const COLUMN = 67;
 const GAP = 10;

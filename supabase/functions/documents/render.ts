@@ -4,7 +4,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import type { Due } from "./compose.ts";
 
-/** Rendering is work for the processor, of which the platform gives a request two seconds. */
+/** Rendering takes processor time, and the platform gives a request two seconds of it. */
 const BUDGET_MS = 1_000;
 const BATCH = 4;
 

@@ -9,13 +9,13 @@ export type Statement = {
   locale: Locale;
   /** Who is paid. */
   customer: string;
-  /** Of the partner in whose name mail to the customer is. */
+  /** The partner in whose name we mail the customer. */
   logo: Logo | null;
   /** By which the payment is found: the reference on the bank statement. */
   reference: string;
   /** The day it was paid, as 2026-12-31. */
   paid_on: string;
-  /** Of the account it was paid to; null where the CPO was paid, who settles with the customer. */
+  /** The account it was paid to; null if we paid the CPO, which settles with the customer. */
   iban_last4: string | null;
   /** The name of that CPO. */
   paid_to: string | null;

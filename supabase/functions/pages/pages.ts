@@ -118,7 +118,7 @@ function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 40
   return visit.page(kindPage(visit.frame, visit.frame.words.refused), status);
 }
 
-/** Of what changes its address when it changes. */
+/** For a file whose address changes with its content. */
 const FOREVER = "public, max-age=31536000, immutable";
 const HOUR = "public, max-age=3600";
 
@@ -153,8 +153,8 @@ function observe(environment: Environment): MiddlewareHandler<PagesEnv> {
 }
 
 /**
- * Whether a form was sent by a page of ours. The token in the path is what really guards a link: whoever does not hold it can
- * forge nothing. This is the second lock. Under no-referrer browsers send `Origin: null`, so Sec-Fetch-Site is asked first.
+ * Whether a form was sent by a page of ours. The token in the path guards a link: without it nobody can forge a form.
+ * This is the second lock. Under no-referrer browsers send `Origin: null`, so Sec-Fetch-Site is asked first.
  */
 function isOurForm(c: Context, type: string, origin: string): boolean {
   if (!c.req.header("content-type")?.startsWith(type)) return false;

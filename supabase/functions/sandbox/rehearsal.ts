@@ -14,7 +14,7 @@ import type { Locale } from "#shared/values/locale.ts";
 import type { AccountType } from "#shared/values/models.ts";
 import type { ChargerProfile } from "./charger_profile.ts";
 
-/** What a customer is played with where neither the draft nor the caller says it (docs/decisions.md §5). */
+/** The customer's data if neither the draft nor the caller gives it (docs/decisions.md §5). */
 export const TEST = {
   full_name: "Test Klant",
   company_name: "Testbedrijf",
@@ -48,7 +48,7 @@ export const REHEARSAL_ERRORS = [
   "no_connection",
 ] as const;
 
-/** What the caller wants of the customer. An IBAN of null is none, of undefined the test IBAN where one is needed. */
+/** What the caller wants of the customer. iban null: no IBAN. undefined: the test IBAN, if one is needed. */
 export type Wishes = {
   submit: boolean;
   iban: string | null | undefined;
@@ -179,7 +179,7 @@ async function play(
   return { ...draft, steps, sync };
 }
 
-/** Names the step that failed; what is no refusal of ours is our failure, its cause for the log. */
+/** Names the step that failed. An error that is not a refusal is our failure, and its cause goes to the log. */
 export async function during<T>(step: Step, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -262,7 +262,7 @@ async function claim(context: RehearsalContext, draft: Draft): Promise<boolean> 
   return !refused;
 }
 
-/** Confirms what is not confirmed yet, or what the caller wants otherwise, and signs. False as for claim(). */
+/** Confirms open answers, changes answers that the caller wants to change, and signs. False as for claim(). */
 async function activate(
   context: RehearsalContext,
   draft: Draft,

@@ -3,7 +3,9 @@ import { z } from "#shared/foundation/zod.ts";
 import { findAddress, networkOf } from "#shared/http/client_address.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
-/** For whoever sets CLIENT_ADDRESS: which headers hold addresses here, and which one is read (docs/deploy.md). */
+/**
+ * For the person who sets CLIENT_ADDRESS: which headers hold addresses here, and which one we read (docs/deploy.md).
+ */
 export const showClientAddress = endpoint(
   {
     id: "showClientAddress",

@@ -30,7 +30,7 @@ const workOf = oncePerEnvironment((environment: Environment) => ({
   }),
   webhooks: singleflight(async (call: Call, request_id: string) => {
     const { claimed, sent } = startDelivering(environment, call, Date.now() + BUDGET_MS, request_id);
-    // what it has begun to send goes on beside the next run; if it failed, `claimed` says so
+    // webhooks that it is sending continue beside the next run; `claimed` reports a failure
     environment.waitUntil(sent.catch(() => {}));
     await claimed;
   }),

@@ -21,9 +21,9 @@ type Call = (name: "lease_mail" | "settle_mail" | "count_waiting_mail", ...input
 const waitedBefore = oncePerEnvironment(() => ({ mails: 0 }));
 
 /**
- * Writes and sends what waits in the outbox. A mail is leased before it is sent and settled right after, so two workers never send
- * the same one. After a worker that dies in between, it is sent once more when the lease ends: so a mail is sent at least once.
- * The Message-ID is the outbox id, by which mail systems recognise the second copy.
+ * Writes and sends what waits in the outbox. A mail is leased before it is sent and settled right after, so two workers
+ * never send the same one. After a worker that dies in between, it is sent once more when the lease ends: so a mail is
+ * sent at least once. The Message-ID is the outbox id, so that mail systems recognize a second copy.
  */
 export async function deliverMail(
   environment: Environment,

@@ -17,7 +17,7 @@ type Due = Omit<NoticeReader, "link"> & {
   locale: Locale;
   /** The claim through which a person has pages of their own. */
   draft_id: string | null;
-  /** Of a payout: whether they can sign in to the page that shows what they were paid. */
+  /** For a payout: whether the customer can sign in to the page that shows it. */
   may_sign_in: boolean;
   /** Whether the signatory may sign again, for which there is a link in the mail. */
   may_sign: boolean;
@@ -49,7 +49,7 @@ function mailAbout(
   { partner_id, notice_id, notice, locale, draft_id, may_sign_in, may_sign, ...reader }: Due,
 ) {
   const { config } = environment;
-  // who has no pages of their own gets a link to sign by, as the CPO would issue it
+  // a customer without own pages gets a link to sign, as the CPO would issue it
   const token = may_sign && !draft_id ? newSecret() : null;
   const page = draft_id
     ? `${config.PAGES_URL}/claim/${claimToken(environment, draft_id)}`

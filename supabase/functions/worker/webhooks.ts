@@ -38,7 +38,7 @@ export function deliverWebhooks(...to: Parameters<typeof startDelivering>): Prom
   return startDelivering(...to).sent;
 }
 
-/** The same, which also says when it looks for no more endpoints: whoever begins the next run then waits for no receiver that hangs. */
+/** The same, and reports when it looks for no more endpoints: then the next run need not wait for a slow receiver. */
 export function startDelivering(
   environment: Environment,
   call: Call,

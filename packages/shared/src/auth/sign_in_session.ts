@@ -36,9 +36,10 @@ const verifierOf = oncePerEnvironment(async ({ config }) => {
 });
 
 /**
- * The session a bearer is, or null when it is none of this project's: wrong signature, issuer, audience or algorithm, expired,
- * anonymous. Algorithms are pinned to the asymmetric ones Supabase Auth signs with.
- * @throws {ApiError} `authentication_unavailable` when the keys cannot be had: the session may be good, so nobody is signed out.
+ * The session of a bearer, or null if it is not a session of this project: wrong signature, issuer, audience or
+ * algorithm, expired, anonymous. Algorithms are pinned to the asymmetric ones Supabase Auth signs with.
+ * @throws {ApiError} `authentication_unavailable` when the keys cannot be had: the session may be good, so nobody is
+ * signed out.
  */
 export async function readSignInSession(environment: Environment, bearer: string): Promise<SignInSession | null> {
   if (!claimsIssuer(bearer, issuerOf(environment.config))) return null;

@@ -55,7 +55,7 @@ async function ask<Answer extends { data: unknown; error: AuthError | null }, Re
     const result = error ? undefined : read(answer.data);
     if (result !== undefined) return result;
   } catch (cause) {
-    // an answer of another shape: the client reads what is not there
+    // the answer has another shape, and the client reads a missing field
     lost = cause;
   }
   // the client takes this code out of the error

@@ -116,7 +116,7 @@ export async function readAccessToken(environment: Environment, bearer: string):
   return verified.token;
 }
 
-/** Printable ASCII, of which all our claims are. */
+/** Printable ASCII, as all our claims are. */
 const isText = (value: unknown): value is string => typeof value === "string" && /^[\x20-\x7e]+$/.test(value);
 const isSecond = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 const isUuid = (value: unknown): value is string =>

@@ -4,10 +4,10 @@ import type { Environment } from "./environment.ts";
 import { ApiError } from "./errors.ts";
 
 /**
- * Who fetches what an api function may ask for, by its kind; each is given what it is asked about. What it brings joins the fields
- * of the function's last argument under the name of the kind, and the function is called again.
+ * Fetches what an api function asks for, by kind; each fetcher gets the question. What it brings joins the fields of
+ * the function's last argument under the name of the kind, and the function is called again.
  *
- *     next: { login: makeLogin }
+ * next: { login: makeLogin }
  */
 export type Fetchers = Readonly<Record<string, (environment: Environment, about: never) => Promise<unknown>>>;
 

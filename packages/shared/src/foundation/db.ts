@@ -225,8 +225,8 @@ export function read(name: string, answer: string): string {
 }
 
 /**
- * The envelope an answer is, or null when it is what was asked for. A text that has neither key anywhere is not parsed, which
- * spares a list of ten megabytes some 50 ms of CPU.
+ * The envelope if the answer is one; null if it is the result itself. A text that has neither key anywhere is not
+ * parsed, which spares a list of ten megabytes some 50 ms of CPU.
  */
 function readEnvelope(answer: string): Envelope | null {
   if (!answer.includes('"refused"') && !answer.includes('"next"')) return null;

@@ -15,7 +15,7 @@ export type Environment = {
   log: Log;
   /** Has the worker send what was just put in the outbox. Nobody waits for it. */
   kick: () => void;
-  /** Work that goes on after the answer. */
+  /** Work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
 };
 
@@ -57,8 +57,8 @@ export function kicker({ SUPABASE_URL, WORKER_SECRET }: Pick<Configuration, "SUP
 }
 
 /**
- * Makes something from an environment once and keeps it as long as the environment lives (key sets, registers). A promise that fails
- * is not kept: whoever asks next has it made again.
+ * Makes something from an environment once and keeps it as long as the environment lives (key sets, registers). A
+ * promise that fails is not kept: the next caller makes it again.
  */
 export function oncePerEnvironment<T>(make: (environment: Environment) => T): (environment: Environment) => T {
   const made = new WeakMap<Environment, T>();

@@ -428,7 +428,7 @@ export const CODE_REFUSALS = [
   "too_many_guesses",
 ] as const satisfies readonly ErrorCode[];
 
-/** What came of an act that a rule may refuse: its answer, or the refusal. */
+/** The result of an act that a rule may refuse: its answer, or the refusal. */
 export type Attempt<Result, Code extends ErrorCode> =
   | { answer: Result; refused: null }
   | { answer: null; refused: ApiError & { readonly code: Code } };

@@ -36,7 +36,7 @@ export function logTo(write: (line: string) => void, keep: "all" | "sampled"): L
 
 export const consoleLog = (keep: "all" | "sampled"): Log => logTo((line) => console.log(line), keep);
 
-/** The first digits of a random id are as good as dice, and the same for whoever looks at them. */
+/** The first digits of a random id are random, and every process reads the same. */
 const isChosen = (request_id = "") => Number.parseInt(request_id.slice(0, 8), 16) % ONE_IN === 0;
 
 function oneLine(line: Record<string, unknown>): string {

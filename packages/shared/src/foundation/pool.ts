@@ -39,7 +39,8 @@ export function openPool(connectionString: string, { max }: Limits): pg.Pool {
     connectionString,
     max,
     types,
-    // longer than the lock_timeout of `edge`: whoever waits for a connection gets the one of a request that waited for a lock
+    // longer than the lock_timeout of `edge`: a waiting request gets the connection of a request whose lock wait has
+    // ended
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 30_000,
   });

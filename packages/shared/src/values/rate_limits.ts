@@ -1,6 +1,6 @@
 /**
- * The rate limits that integrators meet, as they are published: requests in so many seconds, refilled continuously. SQL counts, by
- * core.rate_limits, of which a test says that it has the same; the operator may give a client a larger quota.
+ * The rate limits that integrators meet, as they are published: requests in so many seconds, refilled continuously. SQL
+ * counts by core.rate_limits; a test checks that both agree. The operator may give a client a larger quota.
  */
 export const RATE_LIMITS = {
   cpo_read: { quota: 300, window_seconds: 60 },

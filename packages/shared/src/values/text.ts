@@ -1,4 +1,4 @@
-/** What is done to texts, whoever judges them. */
+/** Helpers for text. */
 
 /**
  * Signs that are not seen, break a line, or turn the direction of others: a text with one reads as another text. Joiners stay, and
@@ -25,7 +25,7 @@ export function cut(value: string, length: number): string {
   return value.length <= length ? value : Array.from(value).slice(0, length).join("").trimEnd();
 }
 
-/** The form additions are compared in: upper case, no spaces or dashes around; null when there is none. */
+/** The form in which additions are compared: upper case, no spaces or dashes around; null if there is none. */
 export function houseNumberAddition(value: string | null | undefined): string | null {
   return (
     value

@@ -35,7 +35,7 @@ type Step = {
 
 const answered: Step["known"] = ({ answers }, name) => (answers as Record<string, string> | undefined)?.[name];
 
-/** The fields of a form by their rules; where one is broken, what to do about it. */
+/** Reads the fields of a form by their rules, or says which rule is broken and what to do. */
 function check<Fields extends Record<string, z.ZodType>>(
   fields: Fields,
   form: URLSearchParams,

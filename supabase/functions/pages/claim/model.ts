@@ -24,7 +24,7 @@ export type Claim = {
   periods?: Period[];
   /** What it yields: before the address is proven, and before signing. */
   offer?: Offer;
-  /** Of the yield, before the address is proven; facts have their own. */
+  /** The fee, before the address is proven; later it is in facts. */
   fee_pct?: number;
   charger?: { name: string; mid_meter: boolean | null } | null;
   brands?: string[];
@@ -66,7 +66,7 @@ export type Answers = {
 };
 
 type Withdrawal = {
-  /** The last day that would still count; null where none would. */
+  /** The last day that would still count, or null. */
   covered_until: string | null;
   /** The first day of the month that would be lost, and what was charged in it so far. */
   month: string;

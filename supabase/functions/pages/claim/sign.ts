@@ -75,7 +75,7 @@ export const sign = onFacts(async (visit) => {
   );
   if (!refused) {
     visit.logOutcome("signed");
-    // the code that signed proves the address too: what a sign-in link began has ended, this browser goes on
+    // the code that signed also proves the address: sessions of a sign-in link have ended, and this browser continues
     return welcome(visit, flow, { proved_by: "code", stage: "active" }, `?lang=${locale}`);
   }
   switch (refused.code) {

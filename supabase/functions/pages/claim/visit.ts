@@ -163,14 +163,14 @@ export class ClaimVisit extends Visit<Name> {
   }
 }
 
-/** The flow of the claim that the path's token is of, or null when the token is none of ours: forged ones go no further. */
+/** The flow of the claim for the path's token, or null if we did not make the token. */
 export function flowOf({ c, environment }: Visit): ClaimFlow | null {
   const token = c.req.param("token") ?? "";
   const draft_id = readClaimToken(environment, token);
   return draft_id ? new ClaimFlow(environment, c.var.request_id, draft_id, { token }) : null;
 }
 
-/** A page of a claim, whoever asks for it. */
+/** A page of a claim, for any visitor. */
 export function onDraft(run: (visit: ClaimVisit) => PageAnswer): Handler<Name> {
   return async (request) => {
     const visit = await ClaimVisit.open(request);

@@ -7,13 +7,13 @@ import { PATH, SQL } from "./sql.ts";
 const does = loadedLate(() => import("./handlers.ts"));
 
 /**
- * The authorization endpoint of RFC 6749 for browsers: who asks, sign in with Supabase Auth, allow or refuse. Allowing is what
- * oauth-authorize does with the person's session: the page has no rules of its own.
+ * The authorization endpoint of RFC 6749 for browsers: who asks, sign in with Supabase Auth, allow or refuse.
+ * oauth-authorize grants the consent with the person's session; the page has no rules of its own.
  */
 export const consent: Flow = {
   id: "the pages of consent",
   sql: [...SQL, ...AUTHORIZE.sql],
-  // whoever types the code of an address without a login gets one
+  // a person who types the code of an address without a login gets a login
   next: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("show") },

@@ -51,7 +51,7 @@ export class ConsentVisit extends SignInVisit<Name> {
         return `${c.var.root}${PATH}${c.req.path.endsWith("/code") ? "/code" : ""}?${same}`;
       },
     });
-    // a parameter that is repeated is none (RFC 6749 section 3.1)
+    // a repeated parameter is ignored (RFC 6749 section 3.1)
     const once = (name: string) => (sent.getAll(name).length === 1 ? sent.get(name) : undefined);
     const { shape } = AuthorizationRequest;
     const given = Object.fromEntries(Object.keys(shape).map((name) => [name, once(name)]));
@@ -98,7 +98,7 @@ export class ConsentVisit extends SignInVisit<Name> {
     return consentSignInPage(this.frame, this.asking, shown);
   }
 
-  /** The session JWT in the cookie and whose it is; null when there is none, or none that is still good. */
+  /** The session JWT in the cookie and its person; null if there is none, or it has ended. */
   async session(): Promise<SignedIn | null> {
     const jwt = this.cookie("session");
     return jwt ? this.read(jwt) : null;

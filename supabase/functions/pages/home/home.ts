@@ -3,7 +3,7 @@ import { html } from "../kit/html.ts";
 import type { Flow, Handler } from "../kit/visit.ts";
 import { WORDS } from "./words.ts";
 
-/** What this is, for whoever comes without a link. */
+/** The front page, for visitors without a link. */
 const show: Handler = (visit) => {
   const { frame } = visit;
   const words = WORDS[frame.locale];

@@ -2,8 +2,8 @@ import type { Html } from "./frame.ts";
 import { html } from "./html.ts";
 
 /**
- * Bars as SVG, made here so that they need no script, scale, print, and follow the colours of the page. They are one picture with a
- * name and a description: whoever shows them shows the same numbers as a table too.
+ * Bars as SVG, made here so that they need no script, scale, print, and follow the colours of the page. They are one
+ * picture with a name and a description. Show the same numbers as a table too.
  */
 export type Bars = {
   /** Tells the elements of several plots on a page apart. */

@@ -22,7 +22,10 @@ export function newDevice(environment: Environment, email: string): string {
   return `${nonce}.${proofUnder(keysOf(environment)[0], email, nonce)}`;
 }
 
-/** The browser that a cookie makes known to an account, to count by; null where it is none of ours, or another account's. */
+/**
+ * The hash by which guesses from a known browser are counted; null if the cookie is not ours, or belongs to another
+ * account.
+ */
 export function deviceHash(environment: Environment, email: string, cookie = ""): string | null {
   const [nonce = "", proof = ""] = cookie.split(".");
   return keysOf(environment).some((key) => sameSecret(proof, proofUnder(key, email, nonce))) ? hashSecret(nonce) : null;

@@ -21,7 +21,7 @@ export type Offer = {
 export type Wishes = {
   /** For how many years, where the signatory chooses. */
   years: number | null;
-  /** The customer's estimate of what they charge in a year; null where what was typed is none, or may be two. */
+  /** The customer's estimate of kWh in a year; null if the text is not a number, or may be two numbers. */
   kwh: number | null;
   /** What was typed may mean, the larger first. */
   meant: readonly number[];
@@ -61,7 +61,9 @@ export function asQuery({ years, typed }: Wishes): Record<string, string> {
   return { ...(years ? { years: String(years) } : {}), ...(typed ? { kwh: typed } : {}) };
 }
 
-/** For how long: a link for each choice, so that what is shown is what is chosen. Nothing where there is no choice. */
+/**
+ * The choice of years: a link for each, so that the page always shows the chosen one. Nothing where there is no choice.
+ */
 export function choosePeriod(
   frame: Frame,
   page: string,

@@ -59,12 +59,12 @@ export function browserOf(c: Context, environment: Environment): string | undefi
   return getCookie(c, cookieOf(environment, KEEPS, "/").name);
 }
 
-/** The page that a form waits for, and who may see it there: whoever signs in as somebody else may not. */
+/** The page that a form waits for, and the person who may see it there. */
 type Place = { path: string; whose: string };
 
 /**
- * Leaves a form for its page, and answers whether what was typed is in it. What does not fit is typed again; what is wrong is said all
- * the same.
+ * Stores a form for its page, and returns whether the typed fields fit into the cookie. If they do not, only the errors
+ * are stored.
  */
 export function putFlash(
   c: Context,
@@ -82,7 +82,7 @@ export function putFlash(
   return fits;
 }
 
-/** The form that was left there, once; null where there is none, or one that we did not leave there. */
+/** The form that was stored for this page, once; null if there is none, or we did not store it. */
 export function takeFlash(c: Context, environment: Environment, place: Place): Returned | null {
   const { name, attributes } = cookieOf(environment, NAME, place.path);
   const value = getCookie(c, name);
@@ -113,7 +113,7 @@ function open(environment: Environment, place: Place, value: string): Left | nul
       const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(nonce, "base64url"), TAG);
       decipher.setAAD(boundTo(place));
       decipher.setAuthTag(Buffer.from(tag, "base64url"));
-      // what opens is what we sealed
+      // the tag proves that we sealed it
       return JSON.parse(decipher.update(sealed, "base64url", "utf8") + decipher.final("utf8"));
     } catch {
       // under another key; or forged, another page's, another person's

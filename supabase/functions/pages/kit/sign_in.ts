@@ -18,7 +18,7 @@ import { type Handler, type PageAnswer, Visit } from "./visit.ts";
 
 type SignInName = (typeof SIGN_IN_SQL)[number];
 
-/** Longer than the code works, so that whoever comes late is told so. */
+/** Longer than the code works, so that the page can say that the code has expired. */
 const CODE_COOKIE_SECONDS = 3600;
 
 /** The secret of a browser that is signed in without a login begins with it. */
@@ -182,7 +182,7 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 
   /**
-   * The session of a JWT, and null where it is none that is still good.
+   * The session of a JWT; null if it is invalid or has ended.
    * @throws {ApiError} where it cannot be judged: that is for later, not refused.
    */
   protected async read(jwt: string): Promise<SignedIn | null> {
@@ -337,7 +337,7 @@ export function tenantFormTokenOf(secret: string, tenant: string): string {
   return `${tenant}.${hashSecret(`form:${secret}:${tenant}`)}`;
 }
 
-/** The tenant that a form is about; null where the form is none that the holder of the secret was shown. */
+/** The tenant that a form is about; null if the holder of the secret was not shown this form. */
 export function tenantOfForm(secret: string | undefined, form_token: string | null): string | null {
   const [tenant = ""] = (form_token ?? "").split(".", 1);
   const isTheirs =

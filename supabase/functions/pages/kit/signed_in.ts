@@ -243,7 +243,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return ONCE.test(once) ? hashSecret([use, this.cookie("session"), once].join(":")) : null;
   }
 
-  /** A form that is none this browser was shown while it was signed in as it is now. */
+  /** For a form that this browser was not shown in its current sign-in. */
   foreign(): PageAnswer {
     this.logOutcome("foreign_form");
     return this.page(kindPage(this.frame, this.frame.words.refused), 403);

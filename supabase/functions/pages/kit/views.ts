@@ -4,7 +4,10 @@ import type { KitWords } from "./words.ts";
 
 export { maskEmail } from "#shared/values/mask.ts";
 
-/** A page that only says how things are and what to do: no personal data, whoever reads it. `after` is what more there is to it. */
+/**
+ * A page that only says what happened and what to do. It has no personal data, so anybody may read it. `after` is what
+ * more there is to it.
+ */
 export function kindPage(
   frame: Frame,
   { title, text, help }: { title: string; text: string; help?: string },

@@ -20,7 +20,7 @@ export type PagesEnv = {
     form: URLSearchParams;
     /** Bytes that a form with a file may have: what readUpload() reads. */
     upload?: number;
-    /** The file of a form that sends one. A browser sends an empty one where none was chosen. */
+    /** The file of a form that sends one. A browser sends an empty file if none was chosen. */
     file?: File;
     /** For the log: the outcome of the request, where its status does not say it. */
     outcome?: string;
@@ -38,8 +38,8 @@ type Route = {
   /** Whether a form may come from elsewhere than a page of ours. */
   from_anywhere?: true;
   /**
-   * A form with a file: bytes of it that are read, with readUpload(), once it is known who sends it. Whether it may be so large is for
-   * what it is for.
+   * For a form with a file: how many bytes readUpload() reads, once we know who sends it. The handler decides whether
+   * the file may be that large.
    */
   upload?: number;
 };
@@ -47,7 +47,7 @@ type Route = {
 /** One way through the pages: where it can be entered, and every api function that it may run. */
 export type Flow = Declared & { routes: readonly Route[] };
 
-/** Links that lead nowhere answer alike: whether one ever existed is nobody's business. */
+/** All links that do not work answer alike, so that nobody learns whether a link ever existed. */
 export const DEAD = 404;
 
 /** A token of newSecret(): 256 bits in base62. Anything else is not looked up. */
@@ -79,7 +79,10 @@ export class Visit<Name extends string = string> {
     return this.c.var.file;
   }
 
-  /** Reads the form of a route that takes a file: its fields, and the first file in it. Dear to read, so not for just anybody. */
+  /**
+   * Reads the form of a route that takes a file: its fields, and the first file in it. Reading it is expensive, so
+   * check first who sends it.
+   */
   async readUpload(): Promise<void> {
     const { c } = this;
     if (c.var.upload === undefined) return;
@@ -112,7 +115,7 @@ export class Visit<Name extends string = string> {
     return TOKEN.test(token) ? token : null;
   }
 
-  /** Runs a declared api function: who calls is whoever holds the link, so anyone. */
+  /** Runs a declared api function for the holder of the link: the kind of caller is anyone. */
   async call<Result>(name: Name, request: object): Promise<Result> {
     const { declared, environment, c } = this;
     const caller = { kind: "anyone", host: environment.config.API_HOST, request_id: c.var.request_id };
@@ -145,7 +148,7 @@ export class Visit<Name extends string = string> {
     return this.page(show(returned), Object.keys(returned?.errors ?? {}).length > 0 ? 422 : 200);
   }
 
-  /** Who may see a form again that came back: on pages without signing in whoever has the browser. */
+  /** Who may see a returned form: on pages without signing in, the person at this browser. */
   protected get whose(): string {
     return "";
   }
@@ -180,7 +183,7 @@ export class Visit<Name extends string = string> {
     return this.c.redirect(this.frame.to(page, query), 303);
   }
 
-  /** A link that is none of ours. */
+  /** Answers a link that we did not make. */
   unknown(): PageAnswer {
     this.logOutcome("unknown");
     return this.page(kindPage(this.frame, this.frame.words.unknown), DEAD);

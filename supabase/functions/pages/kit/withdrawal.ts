@@ -5,7 +5,7 @@ import type { Frame } from "./frame.ts";
 /** What private.withdrawal_means says of the month in which a mandate would end. */
 type Lost = { month: string; lost_kwh: number };
 
-/** What is lost by withdrawing a mandate, to the kWh, and what stops: the same whoever withdraws it. */
+/** What a withdrawal costs, in kWh, and what stops. It is the same for every kind of signatory. */
 export function whatIsLost({ words, config }: Frame, { month, lost_kwh }: Lost, renewedUntil: string | null): string[] {
   const { means } = words.withdrawal;
   const kwh = new Intl.NumberFormat(words.date_locale, { maximumFractionDigits: 3 }).format(lost_kwh);

@@ -10,13 +10,16 @@ const HEADERS = {
   "Content-Security-Policy": "default-src 'none'; sandbox",
 };
 
-/** The logo of a partner, for its pages and mail: whoever was shown its address may see it. What cannot be an address is not looked up. */
+/**
+ * The logo of a partner, for its pages and mail. Everybody who knows the address may see it. What cannot be an address
+ * is not looked up.
+ */
 const show: Handler<(typeof SQL)[number]> = async (visit) => {
   const { c } = visit;
   const [, hash] = /^([0-9a-f]{64})\.png$/.exec(c.req.param("file") ?? "") ?? [];
   if (!hash) return c.body(null, 404);
   const etag = `"${hash}"`;
-  // it is what it was
+  // not modified
   if (c.req.header("if-none-match") === etag) return c.body(null, 304, { ...HEADERS, ETag: etag });
   const { png } = await visit.call<{ png: string | null }>("read_logo", { hash });
   if (png === null) return c.body(null, 404);

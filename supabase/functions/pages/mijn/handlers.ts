@@ -88,7 +88,7 @@ const showMandates = signedIn(async (visit) =>
   visit.page(mandatesPage(visit.frame, await visit.own<Mandates>("read_own_mandates"), visit.news().typed.get("news"))),
 );
 
-/** A document of the person's own as PDF; another's is none. */
+/** A document of the person as PDF; 404 for anybody else's. */
 const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
   signedIn(async (visit) => {
     const id = visit.c.req.param("id") ?? "";

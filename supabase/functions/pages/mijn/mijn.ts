@@ -13,7 +13,7 @@ const does = loadedLate(() => import("./handlers.ts"));
 export const mijn: Flow = {
   id: "the pages of a person",
   sql: areaSql(OWN_SQL),
-  // whoever types the code of an address without a login gets one
+  // a person who types the code of an address without a login gets a login
   next: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("showOverview") },

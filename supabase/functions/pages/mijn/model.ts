@@ -60,7 +60,7 @@ export type Earned = {
   unpaid_eur: number;
 };
 
-/** How far an account is: days, null as long as it is not. */
+/** The progress of an account: the day of each step, or null. */
 export type Progress = {
   signed_on: string | null;
   withdrawn_on: string | null;

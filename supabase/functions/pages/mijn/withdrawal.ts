@@ -92,7 +92,7 @@ function whatItMeans(
 ): string[] {
   const { means } = WORDS[frame.locale].withdraw;
   const { covered_until } = withdrawal;
-  /** Of a registration that was not submitted, or was rejected, nothing is booked once the mandate is over. */
+  /** Nothing is booked after the mandate ends if the registration was rejected or never submitted. */
   const keptOf = () => {
     if (!covered_until) return [means.nothing_kept];
     if (registration_status === "concept" || registration_status === "afgekeurd") return [means.unregistered];

@@ -14,7 +14,7 @@ const does = loadedLate(() => import("./handlers.ts"));
 export const portal: Flow = {
   id: "the pages of a partner",
   sql: areaSql(PORTAL_SQL),
-  // an invitation makes the login of who has none
+  // an invitation makes a login for a person without one
   next: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("showStart") },

@@ -61,7 +61,7 @@ type Signature = {
 export class ClaimFlow {
   readonly environment: Environment;
   readonly draft_id: string;
-  /** Of the link they came by, which may be of an older key: cookies and codes are bound to it. */
+  /** From the link they opened, which may have an older key: cookies and codes are bound to it. */
   readonly token: string;
   readonly #run: ReturnType<typeof callFor<(typeof CLAIM_SQL)[number]>>;
 
@@ -107,7 +107,10 @@ export class ClaimFlow {
     });
   }
 
-  /** Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login where there is none. A `browser` with a secret may send its code twice. */
+  /**
+   * Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login
+   * if there is none. A `browser` with a secret may send its code twice.
+   */
   prove<View>(code: string, address_hash: string, browser?: string): Promise<View> {
     return this.#call("prove_claim", { address_hash, ...this.#hashesOf(code, "prove", browser) });
   }

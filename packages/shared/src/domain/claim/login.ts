@@ -11,7 +11,7 @@ type LoginWanted = {
   email: string;
   /** The login that lost its password and its sessions. */
   secured?: string;
-  /** Of the mail that says so; null where nothing says which. */
+  /** The language of the mail about it; null if unknown. */
   locale?: Locale | null;
   /** Whose draft was claimed, and on the sandbox who invited: kept with the login, where only we can write it. Else null. */
   partner_id?: string | null;

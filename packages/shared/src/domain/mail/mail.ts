@@ -32,18 +32,18 @@ export type Contents = {
     person: string;
     by: string | null;
   };
-  /** To whoever manages a CPO: a customer withdrew the mandate. */
+  /** To everybody who manages a CPO: a customer withdrew the mandate. */
   customer_withdrew: { reference: string; partner_name: string };
   /** A code of a claim; or, without a brand, for the signatory of a CPO's customer. */
   claim_code: { code: string } & (
     | { purpose: "prove" | "sign" | "iban" | "revoke"; brand: Brand }
     | { purpose: "iban" | "revoke"; partner_name: string }
   );
-  /** To whoever manages a partner: its share goes to another account from now on. */
+  /** To everybody who manages a partner: its share goes to another account from now on. */
   iban_changed: { partner_name: string; iban_masked: string; account_holder: string };
   /** To a customer who gave an account number after signing, the first one or another. Release 0.9.0 stored no `held_until`. */
   customer_iban_changed: { brand: Brand; iban_masked: string; held_until?: string };
-  /** To whoever manages a partner, and to the operator. `since` is when it began to fail. */
+  /** To everybody who manages a partner, and to the operator. `since` is when it began to fail. */
   webhook_failing: { partner_name: string; url: string; since: string };
   webhook_disabled: { partner_name: string; url: string; since: string };
   /** To a person whose login somebody else may have made: what became of it. */
@@ -258,7 +258,7 @@ export function writeMail<T extends Template>(service: Service, { template, loca
   if ("html" in content) return fillMarks(content);
   const composer = COMPOSERS[template];
   const written = layOut(service, locale, composer(content as Contents[T], MAIL_MESSAGES[locale], service, locale));
-  // stored by a release that names a field otherwise: to wait is better than "Dear undefined"
+  // stored by a release with other field names: the mail waits rather than say "Dear undefined"
   if (MISSING.test(written.subject + written.text) && !MISSING.test(JSON.stringify(content)))
     throw new TypeError("A field of the mail is missing.");
   return written;
@@ -266,7 +266,7 @@ export function writeMail<T extends Template>(service: Service, { template, loca
 
 const MISSING = /undefined|NaN/;
 
-/** The text for whoever lists mail: empty where this release cannot write it, so that the others are listed. */
+/** The text for a list of mail. It is empty if this release cannot write it, so that the other mails are listed. */
 export function readMail(service: Service, mail: StoredMail): Written {
   try {
     return writeMail(service, mail);

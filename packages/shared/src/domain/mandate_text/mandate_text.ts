@@ -21,7 +21,7 @@ export type Facts = {
   city: string | null;
   /** What the customer pays of what their ERE yield, in percent: no part of the text, but of what is agreed to. */
   fee_pct: number;
-  /** Of a claim: the hash of everything else that was given, so that nothing of it changes between reading and signing. */
+  /** For a claim: the hash of all other answers, so that none changes between reading and signing. */
   besides?: string;
 } & Period;
 

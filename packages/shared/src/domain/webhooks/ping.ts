@@ -1,6 +1,6 @@
 import type { Environment } from "#shared/foundation/environment.ts";
 
-/** A receiver has this long for a ping: whoever waits for what comes of it is answered within ten seconds. */
+/** How long a receiver may take for a ping: the caller gets the result within ten seconds. */
 export const PING_MS = 7_000;
 const PATIENCE_MS = 8_500;
 const LOOK_MS = 500;

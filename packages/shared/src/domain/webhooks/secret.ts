@@ -16,8 +16,8 @@ export const sealWebhookSecret = (keys: Keys, webhook_id: string, secret: string
   seal(keys, belongsTo(webhook_id), secret);
 
 /**
- * The secrets that sign: the one that holds, and the one before it for as long as that signs too. One before it that does not open is
- * left out: whoever rotates away from it is to be sent to.
+ * The secrets that sign: the one that holds, and the one before it for as long as that signs too. A previous secret
+ * that cannot be decrypted is left out, so that a rotation repairs the endpoint.
  * @throws {Error} when key, endpoint and ciphertext of the one that holds do not belong together.
  */
 export function openWebhookSecrets(keys: Keys, webhook_id: string, [current, previous]: Sealed[]): string[] {

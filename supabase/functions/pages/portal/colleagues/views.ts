@@ -21,7 +21,7 @@ export type Colleagues = {
   invitations: { id: string; email: string; expires_at: string }[];
 };
 
-/** As api.open_invitation answers; nothing but the state of a link that is none. */
+/** The answer of api.open_invitation; for an unknown link only the state. */
 export type Opened = {
   state: "open" | "used" | "withdrawn" | "expired" | "unknown";
   email: string;
@@ -158,7 +158,7 @@ ${formToken(form_token)}
   });
 }
 
-/** An invitation by which nothing can be done, or nothing more. */
+/** An invitation that does not work, or no longer. */
 export function closedInvitationPage(frame: PortalFrame, state: "used" | "withdrawn" | "expired" | "elsewhere"): Html {
   const words = WORDS[frame.locale].invitation;
   return kindPage(frame, words[state], state === "used" ? onward(frame.to("/sign-in"), words.sign_in) : html``);

@@ -65,7 +65,7 @@ ${
 ${doButton(frame, `${page}/link`, {}, words.show_link)}`;
 }
 
-/** In a field, from which it is copied without script. */
+/** In a field, so that it can be copied without script. */
 function claimLink(frame: PortalFrame, { claim_url }: OneDraft): Html {
   const words = WORDS[frame.locale].drafts;
   if (!claim_url) return newsOf(words.no_link);

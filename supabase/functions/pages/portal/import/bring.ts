@@ -94,7 +94,7 @@ async function isWorkbook(file: File): Promise<boolean> {
 
 /** For Excel as it is set up in the Netherlands, in whichever language the page is read. */
 export const downloadTemplate = signedIn(async (visit) => {
-  // nobody may look at it but who is signed in, as at every page of theirs
+  // only the signed-in person may see it, as on all these pages
   await readKept(visit);
   const text = toCsv("nl", [COLUMNS.map((name) => HEADERS[name] ?? name)]);
   return visit.c.body(text, 200, {

@@ -35,7 +35,10 @@ export const showImport = signedIn(async (visit) => {
   return visit.pageOf(lookPage(visit.frame, who, cap, kept, await wouldBe(visit, kept), asked, news), news);
 });
 
-/** Asks the import itself what it would do, with all rows at once: in stretches it comes to the same. Who brought them ticked the consent. */
+/**
+ * Asks the import what it would do with all rows at once; importing in stretches gives the same result. Who brought
+ * them ticked the consent.
+ */
 async function wouldBe(visit: PortalVisit, { brought, read }: Kept): Promise<Verdict[]> {
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const { created, rejected } = await visit.own<Pick<Imported, "created" | "rejected">>(
@@ -63,7 +66,7 @@ export const confirmImport = signedIn(async (visit) => {
   const wished = invites || visit.form.get("send_invite") === "yes";
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const deadline = Date.now() + CONFIRM_MS;
-  // each stretch is a transaction that is done once, whoever asks for it: a second click goes on where the first one is
+  // each stretch is a transaction that runs once, so a second click continues where the first one is
   while (state.rows_done < state.row_count && Date.now() < deadline) {
     const from = state.rows_done;
     const send_invite = state.send_invite ?? wished;

@@ -7,7 +7,7 @@ const showPayouts = signedIn(async (visit) =>
   visit.page(payoutsPage(visit.frame, await visit.own<Payouts>("read_portal_payouts"))),
 );
 
-/** An invoice of the partner's own as PDF; another's is none. */
+/** An invoice of the partner as PDF; 404 for another partner's. */
 const downloadInvoice = signedIn(async (visit) => {
   const number = visit.c.req.param("number") ?? "";
   const reading = asPdf(visit, visit.own<never>("read_invoice", { number }), visit.frame.to(`/payouts/${number}`));

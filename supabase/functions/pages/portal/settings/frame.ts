@@ -30,7 +30,7 @@ export function askTwicePage(
   });
 }
 
-/** In place of a form that only somebody who has just signed in may send: why, and where one signs in again. */
+/** Shown instead of a form that needs a recent sign-in: why, and where to sign in again. */
 export function signInAgain(frame: PortalFrame, page: string): Html {
   const words = WORDS[frame.locale].settings.sign_in_again;
   return html`<div class="panel"><p>${words.why}</p>

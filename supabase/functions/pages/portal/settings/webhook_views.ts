@@ -18,7 +18,7 @@ export const REPLAYS = ["failed", "1", "24", "168"] as const;
 
 const wordsOf = ({ locale }: PortalFrame) => WORDS[locale].settings.webhooks;
 
-/** A word by its key; of one that there is none for, the key itself. */
+/** A word by its key; the key itself if there is no word. */
 const named = (words: Readonly<Record<string, string>>, key: string) => words[key] ?? key;
 
 /** Every endpoint, and a form for one more. */

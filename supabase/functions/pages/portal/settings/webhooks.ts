@@ -72,7 +72,7 @@ export const addWebhook = signedIn(async (visit) => {
   return visit.told(`${PAGE}/${secret_id}`, "added", { secret });
 });
 
-/** A page or a form of an endpoint: another partner's is none. */
+/** A page or a form of an endpoint; 404 for another partner's. */
 const onWebhook = (run: (visit: PortalVisit) => Promise<Response>) =>
   signedIn(async (visit) => {
     const { answer, refused } = await visit.attempt(run(visit), ["webhook_not_found"]);
