@@ -16,8 +16,8 @@ type Name =
 
 /**
  * Keys carry the day they were made, so that a rotation can be read off them. `kept` has the variables of the
- * deployment. Until 0.9.0 links, opt-outs and references were made with a key derived from WORKER_SECRET: if a
- * deployment has only that secret, the new keys continue from it.
+ * deployment. Until 0.9.0 a key derived from WORKER_SECRET made links, opt-outs and references. If a deployment has
+ * only that secret, the new keys continue from it.
  */
 export function newKeys(
   kept: Record<string, string | undefined> = {},

@@ -99,9 +99,9 @@ const WAIT_MS = 8_500;
 const LOOK_MS = 150;
 
 /**
- * Acts as the customer of a draft, from the step the draft has reached: proves the address with the mailed code,
- * confirms every page, signs, connects a virtual charger. A completed step is reported and skipped. A step that fails
- * is named, and earlier steps stay.
+ * Acts as the customer of a draft, from the step it has reached. It proves the address with the mailed code, confirms
+ * every page, signs, and connects a virtual charger. A completed step is reported and skipped. A step that fails is
+ * named, and earlier steps stay.
  * @throws {ApiError} `draft_not_found`, `unsupported_type`, or the error of a step, with its `step`.
  */
 export async function rehearse(context: RehearsalContext, id: string, wishes: Wishes): Promise<Rehearsed> {

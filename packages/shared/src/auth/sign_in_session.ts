@@ -6,8 +6,8 @@ import { ApiError } from "#shared/foundation/errors.ts";
 type SignInSession = { userId: string; sessionId: string | null; email: string };
 
 /**
- * The public keys of Supabase Auth, fetched when a key is first needed, and again when an unknown `kid` appears (at
- * most once in 30 seconds). So a rotation there needs nothing here.
+ * The public keys of Supabase Auth, fetched for the first token, and again for an unknown `kid`, at most once in 30
+ * seconds. So a rotation there needs nothing here.
  */
 const verifierOf = oncePerEnvironment(async ({ config }) => {
   // loaded with the first session that is read: most requests carry other credentials

@@ -46,7 +46,7 @@ const checklist = z.object({
 });
 
 type Shape = Readonly<Record<string, z.ZodType>>;
-/** A type of event, with its `data` in the log of a CPO client and of a partner; null if that log does not have it. */
+/** A type of event, with its `data` in a client's log and in a partner's log; null if that log does not have it. */
 type EventRow = { about: string; client: Shape | null; partner: Shape | null };
 
 const mandate = (about: string, status: z.infer<typeof MandateStatus>): EventRow => ({

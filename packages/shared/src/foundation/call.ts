@@ -26,8 +26,8 @@ export type Entering = { enter(db: Db, name: string, input: (object | null)[]): 
 
 /**
  * Runs declared api functions for one caller, or for a ticket that the first of them admits, and gives their JSON text.
- * @throws {Error} if a function is not declared, because the grants would miss it; and if a function asks for something
- * that no declaration fetches, or asks twice.
+ * @throws {Error} if a function is not declared, because the grants would miss it. Also if a function asks for
+ * something that nobody fetches, or asks twice.
  * @throws {ApiError} invalid_request for a text that PostgreSQL cannot store, whichever field it came in.
  */
 export function callFor<Name extends string>(

@@ -5,8 +5,8 @@ import { hashSecret, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
 /**
- * A browser that signed in to an account before, after OWASP's "Slow Down Online Guessing Attacks with Device Cookies":
- * its guesses are counted apart, so that strangers who guess elsewhere do not lock the owner out. The cookie is not a
+ * A browser that signed in to an account before (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). Its
+ * guesses are counted apart, so that strangers who guess elsewhere do not lock the owner out. The cookie is not a
  * credential: it signs nobody in and names nobody. It allows as many guesses as one network address. All cookies of an
  * account together allow as many as all strangers together.
  */

@@ -39,7 +39,7 @@ const NEVER_KEPT = ["password", "form_token"];
 
 /**
  * The fields of a form that its page may show again to who typed them. A one-time code is shown again only if another
- * field is wrong: it was not used, and the person would have to look it up once more.
+ * field is wrong. The code was not used then, and the person need not look it up again.
  */
 export function fieldsToKeep(form: URLSearchParams, errors: Errors, longest = MAX_VALUE): URLSearchParams {
   const dropped = errors.code ? [...NEVER_KEPT, "code"] : NEVER_KEPT;

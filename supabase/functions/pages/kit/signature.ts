@@ -123,7 +123,7 @@ ${hiddenFields(frame, seen)}
 const hiddenFields = ({ within }: SigningFrame, seen: string) =>
   html`<input type="hidden" name="seen" value="${seen}">${within ? html`<input type="hidden" name="form_token" value="${within.form_token}">` : ""}`;
 
-/** The facts are no longer those that were read. */
+/** The facts have changed since the signatory read them. */
 export function changedPage(frame: SigningFrame): Html {
   const { changed } = frame.words;
   return kindPage(frame, changed, onward(frame.to(""), changed.action));

@@ -15,10 +15,7 @@ import type { SignedAccount } from "./model.ts";
 import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/**
- * What the signatory of a CPO's customer can do with an account: change the account number by a mailed code, and get a
- * link to sign again.
- */
+/** For the signatory of a CPO's customer: change the account number by a mailed code, and get a link to sign again. */
 
 const accountOf = ({ c }: MijnVisit): string => c.req.param("id") ?? "";
 

@@ -9,7 +9,7 @@ import type { Account, Overview, Progress } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/** From here on a page of accounts shows only those that wait for the person. */
+/** With more accounts than this, the page shows only accounts that wait for the person. */
 const MANY = 5;
 
 type Step = "signed" | "approved" | "charger" | "first_kwh" | "booked" | "sold" | "paid";
@@ -17,7 +17,7 @@ type Step = "signed" | "approved" | "charger" | "first_kwh" | "booked" | "sold" 
 /** What a step waits for: who must act, and what is said of it. */
 type Wait = { who: "you" | "us" | "cpo" | null; said: Html };
 
-/** A step that is done says when, as far as that is known; one that is not says what it waits for, unless others come first. */
+/** A completed step shows its day, if known. An open step says what it waits for, unless earlier steps are open. */
 type Shown = { step: Step; done: boolean; when: string | null; waits: readonly Wait[]; ended?: boolean };
 
 /** From signed to paid for each account, with days, the next step, and who must do it; and whether the person must do anything. */

@@ -23,8 +23,9 @@ export const allowsLoopback = (url: URL, { API_HOST, WEBHOOK_ALLOW_LOOPBACK }: H
   API_HOST === "sandbox" && WEBHOOK_ALLOW_LOOPBACK === "true" && isLoopback(url);
 
 /**
- * Whether this can be a public name: labels of letters, digits and hyphens, no hyphen at the ends of a label, and no
- * number as last label (RFC 1123, 3696). In newer versions of Node a URL may have a punycode label that means nothing.
+ * Whether this can be a public name: labels of letters, digits and hyphens (RFC 1123, 3696). No label begins or ends
+ * with a hyphen, and the last is not a number. In newer versions of Node a URL may have a punycode label that means
+ * nothing.
  */
 const isName = (hostname: string) =>
   hostname.length <= 253 &&
