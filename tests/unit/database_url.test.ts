@@ -1,4 +1,4 @@
-import { parse } from "pg-connection-string";
+import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { databaseUrl } from "../../packages/deploy/src/database_url.ts";
 
@@ -18,8 +18,9 @@ describe("a role of a hosted database", () => {
   });
 
   test("of an operator is at the session pooler, encrypted", () => {
-    const { user, port, ssl } = parse(databaseUrl(hosted, "operator", "secret", "session"));
-    expect([user, port, ssl]).toEqual(["operator.abcdefghijklmnopqrst", "5432", { rejectUnauthorized: false }]);
+    const connectionString = databaseUrl(hosted, "operator", "secret", "session");
+    const { user, port, ssl } = new pg.Client({ connectionString });
+    expect([user, port, ssl]).toEqual(["operator.abcdefghijklmnopqrst", 5432, { rejectUnauthorized: false }]);
   });
 
   test("has its certificate verified where that of the platform's authority is given", () => {
