@@ -2,7 +2,15 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { type Customer, createCustomerWorld, mijn, newCustomer, paidCustomer, signInOn } from "./customer.ts";
+import {
+  type Customer,
+  createCustomerWorld,
+  mijn,
+  newCustomer,
+  paidCustomer,
+  signInCode,
+  signInOn,
+} from "./customer.ts";
 
 describe.skipIf(noBrowser)(
   `contract §6 a person's own pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
@@ -11,10 +19,17 @@ describe.skipIf(noBrowser)(
     let browser: Browser;
     let paid: Customer;
     let fresh: Customer;
+    let withdrawn: Customer;
     beforeAll(async () => {
       world = await createCustomerWorld();
       paid = await paidCustomer(world);
       fresh = await newCustomer(world);
+      withdrawn = await newCustomer(world);
+      await world.row(
+        `update core.mandates m set status = 'revoked', ended_at = private.now(), ended_reason = 'customer'
+           from core.connections c where c.id = m.connection_id and c.account_id = $1 returning 1`,
+        withdrawn.account_id,
+      );
       browser = await startBrowser();
     });
     afterAll(async () => {
@@ -94,6 +109,7 @@ describe.skipIf(noBrowser)(
       { name: "mijn-data", who: () => paid, path: "/data" },
       { name: "mijn-data-end", who: () => paid, path: "/data/end" },
       { name: "mijn-new", who: () => fresh, path: "" },
+      { name: "mijn-withdrawn", who: () => withdrawn, path: "" },
       { name: "mijn-new-charging", who: () => fresh, path: "/charging" },
       { name: "mijn-new-earnings", who: () => fresh, path: "/earnings" },
     ];
@@ -106,7 +122,7 @@ describe.skipIf(noBrowser)(
           await page.goto(`${mijn(world)}?lang=${lang}`);
           await look(page, "mijn-sign-in", lang, EVERY_LOOK);
         });
-        for (const who of [paid, fresh]) {
+        for (const who of [paid, fresh, withdrawn]) {
           await onPage(browser, { bypassCSP: true }, async (page) => {
             await signIn(page, who, lang);
             for (const { name, path } of scenes.filter((scene) => scene.who() === who)) {
@@ -132,6 +148,18 @@ describe.skipIf(noBrowser)(
           ["light", 320],
           ["dark", 390],
         ]);
+        await page.setViewportSize({ width: 390, height: 844 });
+        await world.row(
+          "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1 returning 1",
+          leaver.user_id,
+        );
+        const before = await world.rows("select id from core.mail_outbox where recipient = $1", leaver.email);
+        await page.locator("form[action*='/data/end'] .button").click();
+        await page.locator("#code").waitFor();
+        await look(page, "mijn-code", lang);
+        const known = before.map(({ id }) => id);
+        await page.locator("#code").fill(await signInCode(world, leaver.email, known));
+        await page.locator(".actions .button").click();
         await page.locator("form[action*='/data/end'] .button").click();
         await page.locator(".status.done").waitFor();
         expect(await page.locator("main li").count()).toBeGreaterThan(2);

@@ -193,7 +193,7 @@ as $$
            'silent_chargers', h.silent,
            'first_month', e.first_month,
            'booked_on', (e.booked_at at time zone 'Europe/Amsterdam')::date,
-           'sold_on', e.sold_on,
+           'sold_on', s.sold_on,
            'paid_on', (select max((l.paid_at at time zone 'Europe/Amsterdam')::date)
                          from core.payout_parts p
                          join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
@@ -213,11 +213,18 @@ as $$
                         filter (where h.status = 'active' and h.ocpp_identity is not null and h.last_seen_at is null), '[]') as silent
         from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id) h on true
     left join lateral (
-      select min(m.period) as first_month, max(b.submitted_at) as booked_at, max(m.sold_on) as sold_on
+      select min(k.first_month) as first_month, max(k.booked_at) as booked_at
         from core.connections c
-        join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id and m.kwh > 0
-        left join core.bookings b on b.partner_id = m.partner_id and b.id = m.booking_id
+       cross join lateral (
+         select (select min(m.period) from core.counted_months m
+                  where m.partner_id = c.partner_id and m.connection_id = c.id and m.total_kwh > 0) as first_month,
+                (select max(b.submitted_at) from core.booking_rows r join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+                  where r.partner_id = c.partner_id and r.connection_id = c.id and r.live) as booked_at) k
        where c.partner_id = a.partner_id and c.account_id = a.id) e on true
+    left join lateral (
+      select max(s.sold_on) as sold_on
+        from core.allocations l join core.sales s on s.partner_id = l.partner_id and s.id = l.sale_id
+       where l.partner_id = a.partner_id and l.account_id = a.id and l.reversal_id is null) s on true
 $$;
 comment on function private.own_progress() is
   'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as private.own_accounts.';
