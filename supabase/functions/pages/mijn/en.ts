@@ -147,7 +147,7 @@ export const en: MijnWords = {
     withdrawn_kept:
       "What is registered or still counts is sold and paid as always. What you charge now does not count.",
     withdrawn_nothing: "What you charge now does not count.",
-    again: "Would you like to take part again? Mail us.",
+    again: "Would you like to take part again? We help you with that.",
     again_via: (cpo) => `Would you like to take part again? Ask ${cpo} for a new link.`,
   },
 

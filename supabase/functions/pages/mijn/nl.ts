@@ -155,7 +155,7 @@ export const nl = {
     withdrawn_kept:
       "Wat al is ingeboekt of nog meetelt, wordt gewoon verkocht en betaald. Wat u nu laadt, telt niet mee.",
     withdrawn_nothing: "Wat u nu laadt, telt niet mee.",
-    again: "Wilt u weer meedoen? Mail ons.",
+    again: "Wilt u weer meedoen? Wij helpen u daarmee.",
     again_via: (cpo: string) => `Wilt u weer meedoen? Vraag ${cpo} om een nieuwe link.`,
   },
 
