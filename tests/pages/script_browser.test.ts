@@ -65,6 +65,31 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
       await expect.poll(() => sent.length).toBe(2);
     }));
 
+  test.each([
+    ["no-preference", true],
+    ["reduce", false],
+  ] as const)("an upload says that it is under way; where motion is wanted (%s) it moves: %s", (reducedMotion, moves) =>
+    on(
+      async (page) => {
+        await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+        await page.goto(`${portal(world, "/import")}?lang=nl`);
+        const form = page.locator("form[enctype='multipart/form-data']");
+        await form.locator("input[type=file]").setInputFiles({
+          name: "klanten.csv",
+          mimeType: "text/csv",
+          buffer: Buffer.from("email;naam\nanna@example.nl;Anna\n"),
+        });
+        const seen = await form.evaluate((element: HTMLFormElement) => {
+          element.querySelector("button")?.click();
+          const busy = element.querySelector(".busy");
+          return { said: busy?.textContent?.trim(), moves: busy?.querySelector("progress")?.checkVisibility() };
+        });
+        expect(seen).toEqual({ said: "Even geduld…", moves });
+      },
+      { reducedMotion },
+    ),
+  );
+
   test("an account number is shown in groups while it is typed, and the place where one types stays", () =>
     on(async (page) => {
       await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);

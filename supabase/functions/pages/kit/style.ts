@@ -305,6 +305,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .field .copy { margin-top: .5rem; }
 .copy:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .busy { margin: .5rem 0 0; color: var(--quiet); }
+@media (prefers-reduced-motion: reduce) { .busy progress { display: none; } }
 .bars:has(+ .value) { margin-bottom: 0; }
 .value { min-height: 1.6em; margin: .25rem 0 0; font-weight: 650; }
 .bars rect.chosen { fill: var(--accent-strong); }
