@@ -50,8 +50,9 @@ describe.skipIf(noBrowser)(
           await page.locator("#consent").check();
           await page.locator("main .button").first().click();
           await page.locator("#send_invite").waitFor();
+          await page.locator("summary").first().click();
           await look(page, "portal-import-look", lang, EVERY_LOOK);
-          await page.locator("main .button").first().click();
+          await page.locator(".confirm .button").click();
           await page.locator("td code").first().waitFor();
           await look(page, "portal-import-done", lang, EVERY_LOOK);
           await page.goto(`${portal(world, "/import/00000000-0000-4000-8000-000000000000")}?lang=${lang}`);
@@ -92,7 +93,7 @@ describe.skipIf(noBrowser)(
         expect(await page.locator("tbody tr").count()).toBe(4);
         expect(await page.locator("#send_invite").isChecked()).toBe(false);
         const looked = page.url();
-        await tabTo("main .actions .button");
+        await tabTo(".confirm .button");
         await page.keyboard.press("Enter");
         await page.locator("td code").first().waitFor();
         await fits();

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashAddress } from "#shared/auth/tokens.ts";
-import { readCsv } from "#shared/domain/import/csv.ts";
+import { readCsv } from "#shared/domain/import/table.ts";
 import { attempt } from "#shared/foundation/errors.ts";
 import { BODY_MS, MAX_BODY, readParameters } from "#shared/http/body.ts";
 import { clientHash } from "#shared/http/client_address.ts";

@@ -287,15 +287,19 @@ async function importRows({ call, environment }: ImportContext, asked: Import): 
   return importing.importRows(environment, call, asked);
 }
 
-async function rowsOfCsv(context: ImportContext, csv: string): Promise<Pick<Import, "rows" | "sheet_rows">> {
-  const { CsvError, readCsv } = await import("#shared/domain/import/csv.ts");
+/** The customers of a CSV text, or of a file. */
+async function rowsOfFile(
+  context: ImportContext,
+  file: string | Uint8Array,
+): Promise<Pick<Import, "rows" | "sheet_rows" | "more">> {
+  const { isFileFault, readCsv, readFile } = await import("#shared/domain/import/table.ts");
   try {
-    return readCsv(csv);
+    return typeof file === "string" ? readCsv(file) : await readFile(file);
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
+    if (!isFileFault(error)) throw error;
     return context.fail("invalid_request", {
       detail: error.message,
-      issues: [{ path: "csv", message: error.message }],
+      issues: [{ path: typeof file === "string" ? "csv" : "file", message: error.message }],
     });
   }
 }
@@ -344,7 +348,7 @@ export const importDrafts = endpoint(
     if (consent !== true && !dry_run) return context.fail("consent_required");
     const given = context as unknown as ImportContext;
     return importRows(given, {
-      ...(!rows && csv ? await rowsOfCsv(given, csv) : { rows: rows ?? [] }),
+      ...(!rows && csv ? await rowsOfFile(given, csv) : { rows: rows ?? [] }),
       source: source === "api" ? "api" : "csv",
       send_invite,
       dry_run,
@@ -391,24 +395,30 @@ const flag = (fallback: boolean) =>
     .default(fallback)
     .transform((value) => value === true || value === "true");
 
+/** A field of a form may be a file. */
+const textOrFile = z.custom<string | Uint8Array>((value) => typeof value === "string" || value instanceof Uint8Array);
+
 export const uploadDrafts = endpoint(
   {
     ...IMPORT,
     id: "uploadDrafts",
-    summary: "Create claimable drafts from a CSV file",
+    summary: "Create claimable drafts from an Excel or CSV file",
     description:
       "The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite " +
-      "and dry_run, or JSON {csv, consent}.",
+      "and dry_run, or JSON {csv, consent}. A file is told by its first bytes, not by its name. Of a workbook we read " +
+      "the first visible sheet; formulas count by their stored value.",
     caller: { kind: "partner", scope: "partners:write", key: false },
     idempotent: true,
     accepts: ["multipart"],
     body: z
       .object({
-        file: z
-          .string()
+        file: textOrFile.optional().meta({
+          description: "The file: an Excel workbook (.xlsx), or CSV in UTF-8, UTF-16 with a mark or Windows-1252",
+          override: { type: "string", format: "binary" },
+        }),
+        csv: textOrFile
           .optional()
-          .meta({ description: "The CSV file", override: { type: "string", format: "binary" } }),
-        csv: z.string().optional().meta({ description: "The CSV itself, if no file is sent" }),
+          .meta({ description: "The CSV itself, if no file is sent", override: { type: "string" } }),
         consent: Consent,
         send_invite: flag(true).meta({
           description: "True: we mail each customer the claim link; false: only the response has the links",
@@ -424,14 +434,14 @@ export const uploadDrafts = endpoint(
     const agreed = consent === true || (consent === "true" && csv === undefined);
     if (!dry_run && !agreed) return context.fail("consent_required");
     const given = context as unknown as ImportContext;
-    const text = file ?? csv;
-    if (text === undefined)
+    const sent = file ?? csv;
+    if (sent === undefined)
       return given.fail("invalid_request", {
-        detail: "Send the CSV as file in a form, or as csv in JSON.",
+        detail: "Send a workbook or CSV as file in a form, or CSV as csv in JSON.",
         issues: [{ path: "file", message: "is missing" }],
       });
     return importRows(given, {
-      ...(await rowsOfCsv(given, text)),
+      ...(await rowsOfFile(given, sent)),
       source: "csv",
       send_invite,
       dry_run,

@@ -110,13 +110,13 @@ export async function readFormData(request: Request, max: number): Promise<FormD
 }
 
 /**
- * The fields of a multipart form, with files as text: bytes that are not UTF-8 become U+FFFD.
+ * The fields of a multipart form, with files as their bytes.
  * @throws {ApiError} `payload_too_large`, `request_timeout`, `invalid_request`
  */
-export async function readMultipart(request: Request, max: number): Promise<Record<string, string>> {
-  const fields: Record<string, string> = {};
+export async function readMultipart(request: Request, max: number): Promise<Record<string, string | Uint8Array>> {
+  const fields: Record<string, string | Uint8Array> = {};
   for (const [name, value] of await readFormData(request, max))
-    fields[name] ??= typeof value === "string" ? value : await value.text();
+    fields[name] ??= typeof value === "string" ? value : new Uint8Array(await value.arrayBuffer());
   return fields;
 }
 

@@ -213,6 +213,11 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .apart { margin-top: 2.5rem; }
 .panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
 .panel.waits { background: var(--wait-tint); border-left-color: var(--wait); }
+.confirm { position: sticky; bottom: 0; z-index: 1; padding: .75rem 0 .25rem; background: var(--sheet); border-top: 1px solid var(--line); }
+:root:has(.confirm) { scroll-padding-bottom: 10rem; }
+.kinds a { gap: .5rem; }
+.kinds .check[aria-current] { border-bottom-color: var(--wait); }
+.kinds .bad[aria-current] { border-bottom-color: var(--wrong); }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
 .status { position: relative; padding: 1.1rem 1.25rem 1.1rem 3.75rem; border: 1px solid var(--line); border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; margin: 0 0 1.75rem; }
 .status > :last-child { margin-bottom: 0; }

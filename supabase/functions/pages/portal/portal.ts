@@ -38,6 +38,8 @@ export const portal: Flow = {
     { method: "POST", path: `${PATH}/import/invite`, run: does("bringInvited") },
     { method: "GET", path: `${PATH}/import/:id`, run: does("showImport") },
     { method: "POST", path: `${PATH}/import/:id`, run: does("confirmImport") },
+    { method: "POST", path: `${PATH}/import/:id/columns`, run: does("chooseColumns") },
+    { method: "GET", path: `${PATH}/import/:id/mend.csv`, run: does("downloadBad") },
     { method: "GET", path: `${PATH}/import/:id/result.csv`, run: does("downloadImport") },
     { method: "GET", path: `${PATH}/payouts`, run: does("showPayouts") },
     { method: "GET", path: `${PATH}/payouts/:number{20[0-9]{2}-[0-9]{4,9}}`, run: does("downloadInvoice") },

@@ -44,11 +44,11 @@ export async function importRows(
   call: (name: ImportSql, input: object) => Promise<string>,
   asked: Import,
 ): Promise<string> {
-  const { rows, source, dry_run } = asked;
+  const { rows, source, dry_run, more = 0 } = asked;
   const read = await readRows(environment, { ...asked, rows: rows.slice(0, MAX_ROWS) });
   const answer = await call("import_drafts", {
     ...importInput(environment, read, asked),
-    over_request_limit: Math.max(rows.length - MAX_ROWS, 0),
+    over_request_limit: Math.max(rows.length - MAX_ROWS, 0) + more,
   });
   if (source !== "api" || dry_run) return answer;
   const imported = JSON.parse(answer) as Imported;

@@ -56,6 +56,8 @@ export type Import = {
   rows: unknown[];
   /** For each row its line number in a spreadsheet. */
   sheet_rows?: number[];
+  /** Rows of the file beyond these, which are counted only. */
+  more?: number;
   source: "csv" | "api" | "invite";
   send_invite: boolean;
   /** The partner's own words in the invitation. */

@@ -58,6 +58,46 @@ const KNOWN = new Map(
 /** The column a header or key names, if any. */
 export const columnOf = (name: string): string | undefined => KNOWN.get(keyOf(name.replace(/^\ufeff/, "")));
 
+/** The column that a header may mean that names none: a longer or shorter name, or one with two letters wrong. Null for none. */
+export function suggestionFor(header: string): string | null {
+  const key = keyOf(header)
+    .replace(/[^\p{L}\d]/gu, "")
+    .slice(0, 60);
+  if (key.length < 2) return null;
+  const names = [...KNOWN].filter(([, column]) => COLUMNS.has(column));
+  const longest = (found: [string, string][]) => found.sort(([one], [other]) => other.length - one.length)[0]?.[1];
+  return (
+    longest(names.filter(([name]) => name.length > 3 && key.includes(name))) ??
+    // Huisnr, pc
+    names.filter(([name]) => isShortFor(key, name)).sort(([one], [other]) => one.length - other.length)[0]?.[1] ??
+    names.find(([name]) => name.length > 4 && distance(key, name) < 3)?.[1] ??
+    null
+  );
+}
+
+/** Whether the letters of a short form stand in a name, in order, from its first one on. */
+function isShortFor(short: string, name: string): boolean {
+  let at = 0;
+  for (const letter of name) if (letter === short[at]) at++;
+  return short[0] === name[0] && at === short.length && short.length < name.length;
+}
+
+/** Letters to add, drop or change to make one of the other (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_each, index) => index);
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1];
+    for (let place = 1; place <= other.length; place++)
+      next[place] = Math.min(
+        (row[place] ?? 0) + 1,
+        (next[place - 1] ?? 0) + 1,
+        (row[place - 1] ?? 0) + (letter === other[place - 1] ? 0 : 1),
+      );
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}
+
 /** A row object under its column names; if two keys name one column, the first counts. */
 function byColumn(row: object): RawRow {
   const columns: RawRow = {};
@@ -73,6 +113,7 @@ const DETAILS = {
   no_text: "must be text",
   control_characters: "must not contain control characters",
   not_utf8: 'is not UTF-8; save the file as "CSV UTF-8" and send it again',
+  error_cell: "has an error in the spreadsheet, such as #N/A",
   no_email: "must be an e-mail address",
   no_type: "must be particulier, zakelijk or vve",
   no_name: "is required for particulier",
@@ -98,9 +139,13 @@ class Unreadable extends Error {
 /** UTF-8 that was read as Windows-1252: é has become Ã©. */
 const MOJIBAKE = /[ÃÂ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€/;
 
+/** A cell of a spreadsheet whose formula has no result. */
+const isErrorCell = (value: unknown): boolean => typeof value === "object" && value !== null && "error" in value;
+
 function textOf(row: RawRow, column: string, length = 120): string | null {
   const value = row[column];
   if (value === undefined || value === null) return null;
+  if (isErrorCell(value)) throw new Unreadable(column, "error_cell");
   if (typeof value !== "string" && !Number.isSafeInteger(value)) throw new Unreadable(column, "no_text");
   // a space without width is no space
   const text = String(value)

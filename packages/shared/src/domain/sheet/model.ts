@@ -52,7 +52,7 @@ const WRONG = {
   ods: 'This is an OpenDocument file. Choose "Save as" and "Excel workbook (.xlsx)", and send that.',
   numbers: 'This is a Numbers file. Choose "Export to" and "Excel" in the menu File, and send that.',
   markup: "This file has a web page or XML in it. Open it in Excel, save it as .xlsx, and send that.",
-  other: "This file is no spreadsheet. Send an Excel workbook (.xlsx) or CSV.",
+  other: 'This file is no spreadsheet. Send an Excel workbook (.xlsx) or "CSV UTF-8".',
   // files of our kind
   broken: "This workbook is damaged. Open it in Excel, save it again, and send that.",
   too_large: "This workbook is larger than 16 MiB when unpacked. Send fewer rows, without pictures.",

@@ -2,6 +2,7 @@
 
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { RawRow } from "#shared/domain/import/rows.ts";
+import type { Table } from "#shared/domain/import/table.ts";
 import { linesOf } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { toCsv } from "../../kit/csv.ts";
@@ -21,8 +22,8 @@ const FILE = "/import";
 const ONE = "/import/customer";
 const INVITE = "/import/invite";
 
-/** The template's columns, under the names that Dutch spreadsheets have. */
-const COLUMNS = [
+/** What a file may have, in the order of the template. */
+export const COLUMNS = [
   "type",
   "naam",
   "email",
@@ -38,6 +39,7 @@ const COLUMNS = [
   "external_ref",
   "referral_code",
 ] as const;
+/** The names that Dutch spreadsheets have for them, where these are others. */
 const HEADERS: Partial<Record<(typeof COLUMNS)[number], string>> = { external_ref: "klantnummer" };
 
 export const showImportFile = signedIn(async (visit) => {
@@ -52,23 +54,26 @@ export const bringFile = signedIn(async (visit) => {
   const refuse = (message: string) => visit.refuse(FILE, { file: message, ...missing });
   const { file } = visit;
   if (!file || file.size === 0) return refuse(words.errors.missing);
-  if (file.size > MAX_IMPORT) return refuse(words.errors.too_large);
-  if (await isWorkbook(file)) return refuse(words.errors.spreadsheet);
-  const { CsvError, readCsv } = await import("#shared/domain/import/csv.ts");
-  const csv = await file.text();
-  if (!mayBeKept(csv)) return refuse(words.errors.no_text);
-  let rows: RawRow[];
+  if (file.size > MAX_IMPORT) return refuse(words.errors.too_large_file);
+  const { customersOf, hasEmail, isFileFault, readTable } = await import("#shared/domain/import/table.ts");
+  let table: Table;
   try {
-    ({ rows } = readCsv(csv));
+    table = await readTable(new Uint8Array(await file.arrayBuffer()));
   } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
+    if (!isFileFault(error)) throw error;
+    visit.logOutcome(error.wrong);
     return refuse(words.errors[error.wrong]);
   }
+  const { header, rows, more } = table;
+  // a first line of one column, or with somebody's address in it, names no columns
+  if (!hasEmail(customersOf(table)) && (header.length < 2 || header.some((each) => each.includes("@"))))
+    return refuse(words.errors.no_header);
   if (rows.length === 0) return refuse(words.errors.no_rows);
-  if (rows.length > MOST_ROWS)
-    return refuse(words.errors.too_many(inNumbers(visit.frame, rows.length), inNumbers(visit.frame, MOST_ROWS)));
+  if (more > 0)
+    return refuse(words.errors.too_many(inNumbers(visit.frame, rows.length + more), inNumbers(visit.frame, MOST_ROWS)));
+  if (!mayBeKept(table)) return refuse(words.errors.no_text);
   if (missing.consent) return visit.refuse(FILE, { consent: consent.missing_file });
-  return keep(visit, { source: "csv", message: null, csv }, rows.length);
+  return keep(visit, { source: "csv", message: null, table }, rows.length);
 });
 
 const agreed = (form: Returned["typed"]): boolean => form.get("consent") === "yes";
@@ -82,14 +87,6 @@ function consentTick(frame: PortalFrame, { typed, errors }: Returned, who: "all"
     error: errors.consent,
     checked: agreed(typed),
   });
-}
-
-/** The first bytes of a zip, which an .xlsx is, and of an .xls. */
-const WORKBOOKS = ["504b0304", "d0cf11e0"];
-
-async function isWorkbook(file: File): Promise<boolean> {
-  const bytes = new Uint8Array(await file.slice(0, 4).arrayBuffer());
-  return WORKBOOKS.includes([...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
 }
 
 /** For Excel as it is set up in the Netherlands, in whichever language the page is read. */
@@ -118,7 +115,7 @@ ${formToken(frame.form_token)}
 <label for="file">${words.file.label}</label>
 <p class="hint" id="file-hint">${words.file.hint(inNumbers(frame, MOST_ROWS))}</p>
 ${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
-<input type="file" id="file" name="file" accept=".csv,text/csv" required aria-describedby="file-hint${errors.file ? " file-error" : ""}"${errors.file ? html` aria-invalid="true"` : ""}>
+<input type="file" id="file" name="file" accept=".xlsx,.csv,text/csv,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" required aria-describedby="file-hint${errors.file ? " file-error" : ""}"${errors.file ? html` aria-invalid="true"` : ""}>
 </div>
 <p class="quiet">${words.file.kept}</p>
 ${consentTick(frame, news, "all")}

@@ -7,7 +7,7 @@ import {
   showImportInvite,
   showImportOne,
 } from "./bring.ts";
-import { confirmImport, downloadImport, showImport } from "./look.ts";
+import { chooseColumns, confirmImport, downloadBad, downloadImport, showImport } from "./look.ts";
 
 /** What the pages do on which a partner brings customers, and their forms. */
 export const importPages = {
@@ -19,6 +19,8 @@ export const importPages = {
   showImportInvite,
   bringInvited,
   showImport,
+  chooseColumns,
   confirmImport,
+  downloadBad,
   downloadImport,
 };

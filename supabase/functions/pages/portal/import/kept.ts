@@ -1,18 +1,22 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import type { Sheet } from "#shared/domain/import/csv.ts";
 import type { Imported } from "#shared/domain/import/model.ts";
 import type { DraftRow, RawRow } from "#shared/domain/import/rows.ts";
+import type { Customers, Table } from "#shared/domain/import/table.ts";
+import { MAX_ROWS } from "#shared/domain/sheet/model.ts";
 import { open, type Sealed, seal } from "#shared/values/iban.ts";
 import type { Who } from "../model.ts";
 import type { PortalVisit } from "../visit.ts";
 
 /** Rows that may be looked at and imported in one go, in stretches of as many as a request of the API may bring. */
-export const MOST_ROWS = 5000;
+export const MOST_ROWS = MAX_ROWS;
 
-/** What somebody brought, as it is kept: a file, or the rows of a form. */
-type Brought = { source: "csv" | "invite"; message: string | null } & ({ csv: string } | { rows: RawRow[] });
+/** What somebody brought, as it is kept: a file, with the column of each header where they chose them, or the rows of a form. */
+export type Brought = { source: "csv" | "invite"; message: string | null } & (
+  | { table: Table; chosen?: (string | null)[] }
+  | { rows: RawRow[] }
+);
 
 export type Cap = { rolling_days: number; rolling_cap: number; remaining: number };
 
@@ -31,7 +35,7 @@ export type Verdict = {
 export type Kept = {
   id: string;
   brought: Brought;
-  sheet: Sheet;
+  customers: Customers;
   read: DraftRow[];
   /** The first row of each address that can be read, from 1. */
   first_rows: Map<string | null, number>;
@@ -47,10 +51,10 @@ const belongsTo = (id: string) => `import ${id}`;
 const MOST_KEPT = 3 * 1024 * 1024 - 1024;
 
 /**
- * Whether a text is small enough to store. A quote or a line end takes two bytes, a control character six; no row may
+ * Whether a file is small enough to store. A quote or a line end takes two bytes, a control character six; no row may
  * have control characters. The largest file fits, unless half of it is quotes.
  */
-export const mayBeKept = (csv: string): boolean => Buffer.byteLength(JSON.stringify(csv)) <= MOST_KEPT;
+export const mayBeKept = (table: Table): boolean => Buffer.byteLength(JSON.stringify(table)) <= MOST_KEPT;
 
 /** Keeps what somebody brought, encrypted and for an hour, and leads to where they look at it. */
 export async function keep(visit: PortalVisit, brought: Brought, row_count: number): Promise<Response> {
@@ -72,21 +76,21 @@ export async function readKept(visit: PortalVisit): Promise<{ who: Who; cap: Cap
   const { who, cap, import: found } = answer;
   if (!id || !found) return { who, cap, kept: null };
   const brought = JSON.parse(open(environment, belongsTo(id), found.sealed)) as Brought;
-  const sheet = await sheetOf(brought);
+  const customers = await customersIn(brought);
   const { readRows } = await import("#shared/domain/import/import_rows.ts");
-  const read = await readRows(environment, { ...sheet, source: brought.source });
+  const read = await readRows(environment, { ...customers, source: brought.source });
   const first_rows = new Map(
     read
       .filter(({ reason }) => !reason)
       .map(({ email, place }): [string | null, number] => [email, place])
       .toReversed(),
   );
-  return { who, cap, kept: { id, brought, sheet, read, first_rows, state: found.state, outcomes: found.outcomes } };
+  return { who, cap, kept: { id, brought, customers, read, first_rows, state: found.state, outcomes: found.outcomes } };
 }
 
-async function sheetOf(brought: Brought): Promise<Sheet> {
+async function customersIn(brought: Brought): Promise<Customers> {
   if ("rows" in brought)
     return { columns: [], rows: brought.rows, sheet_rows: brought.rows.map((_row, index) => index + 1) };
-  const { readCsv } = await import("#shared/domain/import/csv.ts");
-  return readCsv(brought.csv);
+  const { customersOf } = await import("#shared/domain/import/table.ts");
+  return customersOf(brought.table, brought.chosen);
 }

@@ -13,14 +13,18 @@ import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { type Cap, type Kept, readKept, type State, type Verdict } from "./kept.ts";
+import { COLUMNS } from "./bring.ts";
+import { type Cap, type Kept, keep, readKept, type State, type Verdict } from "./kept.ts";
 
 /** Rows on a page of the table. */
 const PAGE_ROWS = 100;
 /** How long one click works; what is left waits for the next. */
 const CONFIRM_MS = 15_000;
 
-type RowsQuery = { page: number; skipped: boolean };
+/** Rows that are signed up as they are, those of which something is left out, and those that are not signed up. */
+const KINDS = ["good", "check", "bad"] as const;
+type Kind = (typeof KINDS)[number];
+type RowsQuery = { page: number; show: Kind | null };
 
 export const showImport = signedIn(async (visit) => {
   const { who, cap, kept } = await readKept(visit);
@@ -29,9 +33,10 @@ export const showImport = signedIn(async (visit) => {
   const page = visit.c.req.query("page") ?? "";
   const asked = {
     page: /^[1-9]\d{0,3}$/.test(page) ? Number(page) : 1,
-    skipped: visit.c.req.query("show") === "skipped",
+    show: KINDS.find((each) => each === visit.c.req.query("show")) ?? null,
   };
   if (kept.state.send_invite !== null) return visit.page(donePage(visit.frame, who, kept, asked));
+  if (lacksEmail(kept)) return visit.page(mappingPage(visit.frame, who, kept));
   return visit.pageOf(lookPage(visit.frame, who, cap, kept, await wouldBe(visit, kept), asked, news), news);
 });
 
@@ -56,9 +61,26 @@ async function wouldBe(visit: PortalVisit, { brought, read }: Kept): Promise<Ver
   ].toSorted((one, other) => one.row - other.row);
 }
 
+/** Nobody can be signed up before somebody says which column has the addresses. */
+const lacksEmail = ({ brought, customers }: Kept): boolean =>
+  "table" in brought && !customers.columns.some(({ column }) => column === "email");
+
+/** Reads the same file by other columns: it is kept once more, and looked at afresh. */
+export const chooseColumns = signedIn(async (visit) => {
+  const { who, kept } = await readKept(visit);
+  if (!kept || !("table" in kept.brought)) return gone(visit, who);
+  const chosen = kept.brought.table.header.map((_header, place) => {
+    const asked = visit.form.get(`column-${place}`);
+    if (asked === null) return kept.customers.columns[place]?.column ?? null;
+    return COLUMNS.find((each) => each === asked) ?? null;
+  });
+  return keep(visit, { ...kept.brought, chosen }, kept.brought.table.rows.length);
+});
+
 export const confirmImport = signedIn(async (visit) => {
   const { who, kept } = await readKept(visit);
   if (!kept) return gone(visit, who);
+  if (lacksEmail(kept)) return visit.go(`/import/${kept.id}`);
   const { id, brought, read } = kept;
   const page = `/import/${id}`;
   const invites = brought.source === "invite";
@@ -92,7 +114,7 @@ export const downloadImport = signedIn(async (visit) => {
     const read = kept.read[verdict.row - 1];
     const { label, notes } = said(visit.frame, kept, verdict);
     return [
-      kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row,
+      kept.customers.sheet_rows[verdict.row - 1] ?? verdict.row,
       read?.email ?? null,
       nameOf(read),
       [label, ...notes].join(" "),
@@ -104,6 +126,28 @@ export const downloadImport = signedIn(async (visit) => {
     "Content-Disposition": `attachment; filename="${visit.locale === "nl" ? "aanmeldingen" : "sign-ups"}.csv"`,
   });
 });
+
+/** The rows that are not signed up, as they stand in the file, and why: to mend and to bring again. */
+export const downloadBad = signedIn(async (visit) => {
+  const { who, kept } = await readKept(visit);
+  if (!kept || !("table" in kept.brought) || lacksEmail(kept)) return gone(visit, who);
+  const { bring: words } = WORDS[visit.locale];
+  const { header, rows } = kept.brought.table;
+  const verdicts = kept.state.send_invite === null ? await wouldBe(visit, kept) : kept.outcomes;
+  const bad = verdicts.filter(({ reason }) => reason !== null);
+  const body = bad.map((verdict): Cell[] => {
+    const { label, notes } = said(visit.frame, kept, verdict);
+    const cells = rows[verdict.row - 1]?.cells ?? [];
+    return [...header.map((_name, place) => textOf(cells[place])), [label, ...notes].join(" ")];
+  });
+  return visit.c.body(toCsv(visit.locale, [[...header, words.table.outcome], ...body]), 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${visit.locale === "nl" ? "verbeteren" : "to-mend"}.csv"`,
+  });
+});
+
+const textOf = (cell: string | { error: string } | undefined): string =>
+  typeof cell === "object" ? cell.error : (cell ?? "");
 
 function gone(visit: PortalVisit, who: Who): PageAnswer {
   const { gone: words } = WORDS[visit.locale].bring;
@@ -118,7 +162,7 @@ const nameOf = (read: DraftRow | undefined): string => String(read?.name ?? read
 /** What would happen to a row, or happened, in the reader's language. */
 function said(
   frame: PortalFrame,
-  { brought, sheet, read, first_rows, state }: Kept,
+  { brought, customers, read, first_rows, state }: Kept,
   verdict: Verdict,
 ): { label: string; notes: string[] } {
   const { bring: words } = WORDS[frame.locale];
@@ -128,7 +172,7 @@ function said(
     if (row?.wrong) notes.push(`${row.wrong.column} ${words.wrong[row.wrong.what]}.`);
     const first = first_rows.get(row?.email ?? "") ?? verdict.row;
     if (verdict.reason === "already_drafted" && first < verdict.row)
-      notes.push(words.table.also(String(sheet.sheet_rows[first - 1] ?? first)));
+      notes.push(words.table.also(String(customers.sheet_rows[first - 1] ?? first)));
     return { label: words.reason[verdict.reason], notes };
   }
   const { drafted, was_drafted, invited } = words.table;
@@ -142,6 +186,16 @@ function said(
     notes: [...ignored, ean, notMailed].filter((note) => note !== undefined),
   };
 }
+
+/** What becomes of a row: something of it is left out, or all of it. */
+function kindOf({ read }: Kept, { row, reason }: Verdict): Kind {
+  if (reason) return "bad";
+  const of = read[row - 1];
+  return of?.ean_ignored || of?.address_ignored ? "check" : "good";
+}
+
+/** Green says that it went well, which it did not where half of it failed. */
+const panelOf = (bad: number, all: number): string => (bad > 0 && bad * 2 >= all ? "panel waits" : "panel");
 
 function lookPage(
   frame: PortalFrame,
@@ -157,14 +211,45 @@ function lookPage(
   const added = verdicts.filter(({ reason }) => reason === null).length;
   return portalPage(frame, "/import", who, {
     title: words.look.title,
-    body: html`<p class="panel" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
-${leftOut(frame, verdicts)}
+    body: html`<p class="${panelOf(verdicts.length - added, verdicts.length)}" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
+${kinds(frame, kept, verdicts, asked)}
+${toMend(frame, kept, verdicts)}
 ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
+${encodingOf(frame, kept)}
 ${columns(frame, kept)}
 ${rowTable(frame, kept, verdicts, asked)}
-${added > 0 ? confirmForm(frame, kept, added) : html`<p>${words.look.none_would}</p>`}
-<p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>`,
+<p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>
+${added > 0 ? confirmForm(frame, kept, added) : html`<p>${words.look.none_would}</p>`}`,
   });
+}
+
+/** How many rows are of each kind; each count leads to its rows. */
+function kinds(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { show }: RowsQuery): Html {
+  const { look: words, table } = WORDS[frame.locale].bring;
+  const of = (kind: Kind) => verdicts.filter((verdict) => kindOf(kept, verdict) === kind).length;
+  const link = (kind: Kind | null, label: string, count: number) =>
+    html`<a class="${kind ?? "all"}" href="${frame.to(`/import/${kept.id}`, kind ? { show: kind } : {})}#rows"${kind === show ? html` aria-current="page"` : ""}>${label} <strong>${inNumbers(frame, count)}</strong></a>`;
+  return html`<nav class="years kinds" aria-label="${table.label}">
+${link(null, table.all, verdicts.length)}
+${KINDS.map((kind) => link(kind, words.kinds[kind], of(kind)))}
+</nav>`;
+}
+
+/** Why rows are not signed up, and the file in which they can be mended. */
+function toMend(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[]): Html {
+  const { look: words } = WORDS[frame.locale].bring;
+  const reasons = leftOut(frame, verdicts);
+  if (reasons === null) return html``;
+  return html`<details><summary>${words.left_out}</summary>${reasons}</details>
+${"table" in kept.brought ? html`<p class="save"><a class="link" href="${frame.to(`/import/${kept.id}/mend.csv`)}">${words.mend}</a></p>` : ""}`;
+}
+
+/** Of a file that is not in UTF-8, a name by which they see whether we read its letters right. */
+function encodingOf(frame: PortalFrame, { brought, read }: Kept): Html {
+  const { look: words } = WORDS[frame.locale].bring;
+  if (!("table" in brought) || brought.table.encoding !== "windows-1252") return html``;
+  const name = read.map(nameOf).find((each) => /[^\x20-\x7e]/.test(each));
+  return name ? html`<p>${words.letters} <strong>${name}</strong></p>` : html``;
 }
 
 function sumOf(frame: PortalFrame, added: number, rows: number): string {
@@ -175,53 +260,89 @@ function sumOf(frame: PortalFrame, added: number, rows: number): string {
 }
 
 /** How many rows make no draft, by why. */
-function leftOut(frame: PortalFrame, verdicts: readonly Verdict[]): Html {
+function leftOut(frame: PortalFrame, verdicts: readonly Verdict[]): Html | null {
   const { bring: words } = WORDS[frame.locale];
   const counts = new Map<NonNullable<Verdict["reason"]>, number>();
   for (const { reason } of verdicts) if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  if (counts.size === 0) return html``;
-  return html`<h2>${words.look.left_out}</h2>
-<dl class="figures">${[...counts].map(([reason, count]) => html`<div><dt>${words.reason[reason]}</dt><dd>${inNumbers(frame, count)}</dd></div>`)}</dl>`;
+  if (counts.size === 0) return null;
+  return html`<dl class="figures">${[...counts].map(([reason, count]) => html`<div><dt>${words.reason[reason]}</dt><dd>${inNumbers(frame, count)}</dd></div>`)}</dl>`;
 }
 
-function columns(frame: PortalFrame, { sheet }: Kept): Html {
+/** Headers that are shown with a choice. */
+const MOST_COLUMNS = 40;
+const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+
+/** What each column was read as, and a choice where it is not as it is meant. */
+function columns(frame: PortalFrame, { id, brought, customers }: Kept): Html {
+  const { bring: words } = WORDS[frame.locale];
+  if (!("table" in brought)) return html``;
+  const { rows } = brought.table;
+  const open =
+    customers.columns.some(({ suggestion }) => suggestion) ||
+    !customers.columns.some(({ column }) => column === "email");
+  const shown = customers.columns
+    .map((each, place) => ({
+      ...each,
+      place,
+      sample: textOf(rows.map(({ cells }) => cells[place]).find((cell) => cell)),
+    }))
+    .filter(({ header, sample }) => header || sample)
+    .slice(0, MOST_COLUMNS);
+  const read = customers.columns.filter(({ column }) => column).length;
+  const choice = ({ header, column, suggestion, place, sample }: (typeof shown)[number]) => html`<div class="field">
+<label for="column-${place}">${shortened(header) || words.look.no_header}</label>
+<p class="hint" id="column-${place}-hint">${suggestion ? html`<strong>${words.look.do_you_mean(suggestion)}</strong> ` : ""}${sample ? words.look.such_as(shortened(sample)) : words.look.empty_column}</p>
+<select id="column-${place}" name="column-${place}" aria-describedby="column-${place}-hint">
+<option value="">${words.look.skip}</option>
+${COLUMNS.map((name) => html`<option value="${name}"${name === (column ?? suggestion) ? html` selected` : ""}>${words.column_names[name]}</option>`)}
+</select>
+</div>`;
+  return html`<details${open ? html` open` : ""}><summary>${words.look.columns(String(read), String(customers.columns.length - read))}</summary>
+<form method="post" action="${frame.to(`/import/${id}/columns`)}" novalidate>
+${formToken(frame.form_token)}
+<p>${words.look.columns_what}</p>
+<div class="filters">${shown.map(choice)}</div>
+<div class="actions"><button class="button second">${words.look.read_again}</button></div>
+</form></details>`;
+}
+
+/** A file of which we do not know the column of addresses. */
+function mappingPage(frame: PortalFrame, who: Who, kept: Kept): Html {
   const { look: words } = WORDS[frame.locale].bring;
-  const shown = (header: string) => header.slice(0, 60);
-  const understood = sheet.columns.filter(({ column }) => column !== null);
-  const skipped = sheet.columns.filter(({ column }) => column === null);
-  const listed = (names: string[]) => html`<ul>${names.map((name) => html`<li>${name}</li>`)}</ul>`;
-  return html`${understood.length > 0 ? html`<details><summary>${words.understood} (${String(understood.length)})</summary>${listed(understood.map(({ header, column }) => words.is_read_as(shown(header), column ?? "")))}</details>` : ""}
-${skipped.length > 0 ? html`<details open><summary>${words.not_understood} (${String(skipped.length)})</summary>${listed(skipped.slice(0, PAGE_ROWS).map(({ header }) => shown(header) || words.no_header))}</details>` : ""}`;
+  return portalPage(frame, "/import", who, {
+    title: words.which_columns,
+    body: html`<p class="panel waits" role="status">${words.no_email}</p>
+${columns(frame, kept)}
+<p class="apart"><a class="link" href="${frame.to("/import")}">${words.back}</a></p>`,
+  });
 }
 
 /** A page of the rows, and where the others are. */
-function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { page, skipped }: RowsQuery): Html {
-  const { table: words } = WORDS[frame.locale].bring;
+function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { page, show }: RowsQuery): Html {
+  const { table: words, look } = WORDS[frame.locale].bring;
   const here = `/import/${kept.id}`;
-  const shown = skipped ? verdicts.filter(({ reason }) => reason !== null) : verdicts;
+  const shown = show ? verdicts.filter((verdict) => kindOf(kept, verdict) === show) : verdicts;
   const pages = Math.max(Math.ceil(shown.length / PAGE_ROWS), 1);
   const at = Math.min(page, pages);
-  const address = (to: number, only: boolean) =>
-    `${frame.to(here, { ...(only ? { show: "skipped" } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
-  const both = verdicts.some(({ reason }) => reason !== null);
+  const address = (to: number) =>
+    `${frame.to(here, { ...(show ? { show } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
   const label = kept.state.send_invite === null ? words.label : words.label_done;
-  return html`<h2 id="rows">${label}</h2>
-${
-  both
-    ? html`<nav class="years" aria-label="${label}">
-<a href="${address(1, false)}"${skipped ? "" : html` aria-current="page"`}>${words.all}</a>
-<a href="${address(1, true)}"${skipped ? html` aria-current="page"` : ""}>${words.skipped}</a>
-</nav>`
-    : ""
-}
+  const from = (at - 1) * PAGE_ROWS;
+  const range = words.range(
+    inNumbers(frame, Math.min(from + 1, shown.length)),
+    inNumbers(frame, Math.min(from + PAGE_ROWS, shown.length)),
+    inNumbers(frame, shown.length),
+  );
+  return html`<h2 id="rows">${label}${show ? `: ${look.kinds[show].toLowerCase()}` : ""}</h2>
+<p class="quiet">${range}</p>
 ${table(
   label,
   [{ name: words.row }, { name: words.what, text: true }],
-  shown.slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict)),
+  shown.slice(from, from + PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict)),
 )}
 ${
   pages > 1
-    ? html`<nav class="years" aria-label="${words.pages}">${Array.from({ length: pages }, (_each, index) => index + 1).map((each) => html`<a href="${address(each, skipped)}" aria-label="${words.page(String(each))}"${each === at ? html` aria-current="page"` : ""}>${String(each)}</a>`)}</nav>`
+    ? html`<nav class="years" aria-label="${words.pages}">${Array.from({ length: pages }, (_each, index) => index + 1).map((each) => html`<a href="${address(each)}" aria-label="${words.page(String(each))}"${each === at ? html` aria-current="page"` : ""}>${String(each)}</a>`)}</nav>`
     : ""
 }`;
 }
@@ -233,7 +354,7 @@ function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): TableCell[] {
   const { label, notes } = said(frame, kept, verdict);
   const name = nameOf(read);
   return [
-    String(kept.sheet.sheet_rows[verdict.row - 1] ?? verdict.row),
+    String(kept.customers.sheet_rows[verdict.row - 1] ?? verdict.row),
     html`${read?.email ?? words.no_email}${name ? html` <span class="quiet">${name}</span>` : ""}<br>
 ${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<small><code>${verdict.claim_url}</code></small>` : ""}`,
   ];
@@ -244,8 +365,7 @@ function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number): 
   const invites = brought.source === "invite";
   const count = inNumbers(frame, added);
   const [one, many] = invites ? [words.invite_one, words.invite(count)] : [words.submit_one, words.submit(count)];
-  return html`<h2>${words.title}</h2>
-<form method="post" action="${frame.to(`/import/${id}`)}" novalidate>
+  return html`<form class="confirm" method="post" action="${frame.to(`/import/${id}`)}" novalidate>
 ${formToken(frame.form_token)}
 ${
   invites
@@ -267,7 +387,7 @@ function donePage(frame: PortalFrame, who: Who, kept: Kept, asked: RowsQuery): H
   const title = going ? words.going.title : added > 0 ? words.done.title : words.done.title_none;
   return portalPage(frame, "/import", who, {
     title,
-    body: html`<p class="panel" role="status">${words.done.sum(count(added), count(state.rows_done))}${added > 0 ? ` ${state.send_invite ? words.done.mailed : words.done.not_mailed}` : ""}</p>
+    body: html`<p class="${panelOf(state.rows_done - added, state.rows_done)}" role="status">${words.done.sum(count(added), count(state.rows_done))}${added > 0 ? ` ${state.send_invite ? words.done.mailed : words.done.not_mailed}` : ""}</p>
 ${
   going
     ? html`<p>${words.going.text(count(state.rows_done), count(state.row_count))}</p>
@@ -278,7 +398,8 @@ ${formToken(frame.form_token)}
 </form>`
     : ""
 }
-${leftOut(frame, outcomes)}
+${kinds(frame, kept, outcomes, asked)}
+${toMend(frame, kept, outcomes)}
 <p class="save"><a class="link" href="${frame.to(`/import/${id}/result.csv`)}">${words.done.download}</a></p>
 ${rowTable(frame, kept, outcomes, asked)}
 <p class="quiet">${words.done.until}</p>

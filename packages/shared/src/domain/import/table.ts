@@ -1,0 +1,99 @@
+import { readCsvText } from "#shared/domain/sheet/csv.ts";
+import { type Sheet, SheetError } from "#shared/domain/sheet/model.ts";
+import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
+import { COLUMNS, columnOf, type RawRow, suggestionFor } from "./rows.ts";
+
+/** What a file says, as texts. */
+export type Table = {
+  encoding: Sheet["encoding"];
+  header: string[];
+  /** Each with the number that the spreadsheet shows beside it. A formula without a usable result is its error, such as `#N/A`. */
+  rows: { sheet_row: number; cells: (string | { error: string })[] }[];
+  /** Rows beyond these, which were counted only. */
+  more: number;
+};
+
+/** Customers of a file. */
+export type Customers = {
+  /** Each header with the column it was understood as, or else with the one it may mean. */
+  columns: { header: string; column: string | null; suggestion: string | null }[];
+  rows: RawRow[];
+  /** For each row its number in the spreadsheet. */
+  sheet_rows: number[];
+};
+
+/** A header with no column of e-mail addresses: nobody can be signed up by it. */
+export class NoEmailColumn extends Error {
+  override name = "NoEmailColumn";
+  readonly wrong = "no_header";
+
+  constructor() {
+    super("The first line must be a header with a column email, separated by commas or semicolons.");
+  }
+}
+
+/** A fault of a file, whose message says what to do about it. */
+export const isFileFault = (error: unknown): error is SheetError | NoEmailColumn =>
+  error instanceof SheetError || error instanceof NoEmailColumn;
+
+const isColumn = (header: string): boolean => COLUMNS.has(columnOf(header) ?? "");
+
+/** Reads a file of customers, CSV or XLSX. @throws {SheetError} */
+export const readTable = async (file: Uint8Array): Promise<Table> => tableOf(await readSheet(file, isColumn));
+
+/** Reads the text of a CSV file. @throws {SheetError} */
+export const readCsvTable = (csv: string): Table => tableOf(readCsvText(csv, "utf-8", isColumn));
+
+function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
+  return {
+    encoding,
+    header: (header?.cells ?? []).map(({ text }) => text),
+    rows: rows.map(({ sheet_row, cells }) => ({
+      sheet_row,
+      cells: cells.map((cell) => (cell.kind === "error" ? { error: cell.text } : cell.text)),
+    })),
+    more,
+  };
+}
+
+/**
+ * The rows of a table by column. Of two headers for one column the first counts.
+ * @param chosen the column of each header, null for none, where somebody chose them
+ */
+export function customersOf({ header, rows }: Table, chosen?: readonly (string | null)[]): Customers {
+  const places = new Map<string, number>();
+  const columns = header.map((name, place) => {
+    const column = chosen ? chosen[place] : columnOf(name);
+    const read = column != null && COLUMNS.has(column) && !places.has(column);
+    if (read) places.set(column, place);
+    return { header: name, column: read ? column : null, suggestion: null as string | null };
+  });
+  for (const each of columns) {
+    const suggestion = each.column || chosen ? null : suggestionFor(each.header);
+    if (suggestion && !places.has(suggestion) && !columns.some((other) => other.suggestion === suggestion))
+      each.suggestion = suggestion;
+  }
+  return {
+    columns,
+    rows: rows.map(({ cells }) => Object.fromEntries([...places].map(([column, at]) => [column, cells[at] ?? ""]))),
+    sheet_rows: rows.map(({ sheet_row }) => sheet_row),
+  };
+}
+
+export const hasEmail = ({ columns }: Customers): boolean => columns.some(({ column }) => column === "email");
+
+/** The customers of a CSV text. @throws {SheetError} @throws {NoEmailColumn} */
+export function readCsv(csv: string): Customers & { more: number } {
+  return asCustomers(readCsvTable(csv));
+}
+
+/** The customers of a file, CSV or XLSX. @throws {SheetError} @throws {NoEmailColumn} */
+export async function readFile(file: Uint8Array): Promise<Customers & { more: number }> {
+  return asCustomers(await readTable(file));
+}
+
+function asCustomers(table: Table): Customers & { more: number } {
+  const customers = customersOf(table);
+  if (!hasEmail(customers)) throw new NoEmailColumn();
+  return { ...customers, more: table.more };
+}
