@@ -984,8 +984,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create claimable drafts from a CSV file
-         * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}.
+         * Create claimable drafts from an Excel or CSV file
+         * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}. A file is told by its first bytes, not by its name. Of a workbook we read the first visible sheet; formulas count by their stored value.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
          */
@@ -2684,7 +2684,7 @@ export interface components {
         UploadDrafts: {
             /**
              * Format: binary
-             * @description The CSV file
+             * @description The file: an Excel workbook (.xlsx), or CSV in UTF-8, UTF-16 with a mark or Windows-1252
              */
             file?: string;
             /** @description The CSV itself, if no file is sent */
@@ -2701,7 +2701,7 @@ export interface components {
         } | {
             /**
              * Format: binary
-             * @description The CSV file
+             * @description The file: an Excel workbook (.xlsx), or CSV in UTF-8, UTF-16 with a mark or Windows-1252
              */
             file?: string;
             /** @description The CSV itself, if no file is sent */

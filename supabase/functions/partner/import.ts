@@ -396,7 +396,9 @@ const flag = (fallback: boolean) =>
     .transform((value) => value === true || value === "true");
 
 /** A field of a form may be a file. */
-const textOrFile = z.custom<string | Uint8Array>((value) => typeof value === "string" || value instanceof Uint8Array);
+const textOrFile = z
+  .custom<string | Uint8Array>((value) => typeof value === "string" || value instanceof Uint8Array)
+  .meta({ override: { type: "string" } });
 
 export const uploadDrafts = endpoint(
   {
