@@ -1,3 +1,4 @@
+import { readCsvFile } from "./csv.ts";
 import { type Sheet, SheetError } from "./model.ts";
 
 const ZIP = [0x50, 0x4b, 0x03, 0x04];
@@ -5,7 +6,7 @@ const ZIP = [0x50, 0x4b, 0x03, 0x04];
 const COMPOUND = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 /**
- * Reads CSV or XLSX, told apart by the first bytes. Of XLSX it is the first visible sheet. What reads either is loaded when it is
+ * Reads CSV or XLSX, told apart by the first bytes. Of XLSX it is the first visible sheet. What reads XLSX is loaded when it is
  * needed.
  * @param isColumn whether a header is one the caller knows; it helps to find the delimiter of a CSV file
  * @throws {SheetError} a file of another kind, or one that cannot be read
@@ -13,7 +14,7 @@ const COMPOUND = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 export async function readSheet(file: Uint8Array, isColumn?: (header: string) => boolean): Promise<Sheet> {
   if (begins(file, ZIP)) return (await import("./xlsx.ts")).readXlsx(file);
   if (begins(file, COMPOUND)) throw new SheetError(has(file, "EncryptedPackage") ? "encrypted" : "xls");
-  return (await import("./csv.ts")).readCsvFile(file, isColumn);
+  return readCsvFile(file, isColumn);
 }
 
 const begins = (file: Uint8Array, bytes: readonly number[]): boolean => bytes.every((byte, at) => file[at] === byte);
