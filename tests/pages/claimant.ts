@@ -128,7 +128,10 @@ export function newBrowser(world: World) {
   };
   const ask = async (
     address: string,
-    { form, headers = {} }: { form?: Record<string, string> | FormData; headers?: Record<string, string> } = {},
+    {
+      form,
+      headers = {},
+    }: { form?: Record<string, string> | URLSearchParams | FormData; headers?: Record<string, string> } = {},
   ): Promise<PageAnswer> => {
     const url = new URL(address, world.environment.config.PAGES_URL);
     const cookiesOf = ({ pathname }: URL) =>

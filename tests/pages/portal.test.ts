@@ -38,7 +38,8 @@ describe("contract §7 signing in to the pages of a partner", () => {
     expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));
     const { status, text } = await ask(answer.location ?? "");
     expect([status, heading(text)]).toEqual([200, `Overzicht van ${partnerName}`]);
-    expect(text).toContain("<dt>Klanten</dt><dd>1<small>1 met een getekende machtiging</small></dd>");
+    expect(text).toMatch(/<strong>1<\/strong> <a [^>]*>actief</);
+    expect(text).toContain("Met een getekende machtiging, van 1 in totaal");
     expect(text).toContain(`U bent ingelogd als ${manager.email}, voor ${partnerName}.`);
   });
 
@@ -46,7 +47,7 @@ describe("contract §7 signing in to the pages of a partner", () => {
     const ask = await portalBrowser(world, await newManager(world, world.partnerB));
     const { text } = await ask(portal(world));
     expect(heading(text)).toBe(`Overzicht van ${await nameOf(world.partnerB)}`);
-    expect(text).toContain("<dt>Klanten</dt><dd>0</dd>");
+    expect(text).toContain("Met een getekende machtiging, van 0 in totaal");
   });
 
   test("who manages no partner, or no longer an active one, is told so and may sign out", async () => {

@@ -92,6 +92,80 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     expect([seen.length, new Set(seen).size]).toEqual([1 + 10 + 21, 1 + 10 + 21]);
   });
 
+  test("chips count each stage whatever else is looked for, the list says where one is, sorts, and is downloaded whole", async () => {
+    const { id } = await world.row("insert into core.partners (name, slug) values ('Chips', 'chips') returning id");
+    await world.row(
+      `insert into core.drafts (partner_id, batch_id, source, type, name, email, city, ean_status, send_invite, status, created_at, expires_at)
+       select $1, gen_random_uuid(), 'csv', 'particulier', chr(90 - n % 26) || ' nr ' || n, 'chips' || n || '@voorbeeld.nl', 'Plaats ' || n, 'resolved', false,
+              case when n <= 3 then 'claimed' else 'invited' end, now() - make_interval(secs => n), now() + make_interval(days => 70 - n)
+         from generate_series(1, 60) n`,
+      id,
+    );
+    const browser = await portalBrowser(world, await newManager(world, { id }));
+    const at = async (query: string) => (await browser(page(query))).text;
+    const chips = (text: string) =>
+      [...text.matchAll(/>([A-Z][^<]*) <strong>(\d+)<\/strong><\/a>/g)].map(([, name, count]) => `${name} ${count}`);
+    const first = await at("");
+    expect(chips(first)).toEqual([
+      "Alle 60",
+      "Uitgenodigd 57",
+      "Begonnen 3",
+      "Klant geworden 0",
+      "Al bij ons bekend 0",
+      "Verlopen 0",
+    ]);
+    expect(first).toContain("1 tot en met 50 van 60");
+    const second = await at("?page=2");
+    expect(second).toContain("51 tot en met 60 van 60");
+    expect(new Set([...listed(first), ...listed(second)]).size).toBe(60);
+    expect(chips(await at("?status=claimed"))).toEqual(chips(first));
+    expect(listed(await at("?status=claimed"))).toHaveLength(3);
+    expect(await at("?status=claimed")).toContain("1 tot en met 3 van 3");
+    const byName = [...listed(await at("?sort=name")), ...listed(await at("?sort=name&page=2"))].map(
+      (name) => name?.[0],
+    );
+    expect(byName).toEqual(byName.toSorted());
+    expect(await at("?sort=name")).toMatch(/<th [^>]*aria-sort="ascending"><a [^>]*>Wie</);
+    expect(listed(await at("?sort=oldest"))[0]).toBe(listed(second).at(-1));
+    expect(listed(await at("?sort=until"))[0]).toContain("nr 60");
+    expect(listed(await at("?sort=nonsense"))).toEqual(listed(first));
+    const { text: csv } = await browser(portal(world, "/drafts.csv"));
+    expect(csv.trim().split("\r\n")).toHaveLength(61);
+    expect((await browser(portal(world, "/drafts.csv?status=claimed"))).text.trim().split("\r\n")).toHaveLength(4);
+  });
+
+  test("those that are ticked are mailed at once, or withdrawn after a question; another partner's are left alone", async () => {
+    const drafts = await Promise.all(["Anna", "Bert", "Carla"].map((naam) => world.draft({ naam })));
+    const foreign = await world.draft({ naam: "Vreemd" }, world.keyB);
+    const ids = [...drafts, foreign].map(({ draft_id }) => draft_id);
+    const [anna] = drafts;
+    const post = async (to: string, fields: [string, string][]) => {
+      const form = new FormData();
+      form.set("form_token", formToken((await ask(page())).text));
+      for (const [name, value] of fields) form.append(name, value);
+      const encoded = new URLSearchParams([...form].map(([name, value]) => [name, String(value)]));
+      return ask(page(to), { form: encoded });
+    };
+    const all = ids.map((id): [string, string] => ["draft", id]);
+    await send(ask, anna?.draft_id ?? "", "invite");
+    const sent = await post("/act", [["act", "remind"], ...all, ["draft", "x"]]);
+    expect(sent.text).toContain("2 gemaild. 1 niet:");
+    expect(await mailsTo(foreign.email)).toEqual([]);
+    expect((await post("/act", [["act", "remind"]])).text).toContain("U heeft niemand gekozen.");
+
+    const { location } = await post("/act", [["act", "withdraw"], ...all.slice(1)]);
+    const asked = await ask(location ?? "");
+    expect(heading(asked.text)).toBe("3 aanmeldingen intrekken?");
+    const count = async () =>
+      (await world.row("select count(*)::int as n from core.drafts where id = any ($1)", ids)).n;
+    expect(await count()).toBe(4);
+    await Promise.all(Array.from({ length: 5 }, () => post("/withdraw", all.slice(1))));
+    expect(await count(), "the first and the other partner's stay").toBe(2);
+    const again = await post("/withdraw", all.slice(1));
+    expect(again.text).toContain("0 ingetrokken.");
+    expect((await ask(page("/withdraw"))).status, "nobody is named").toBe(303);
+  });
+
   test("the invitation is mailed once more, a day apart and three times at most, and the page says when", async () => {
     const { draft_id, email } = await world.draft({ naam: "Iris Invite" });
     expect((await ask(page(`/${draft_id}`))).text).toContain("Mail de uitnodiging<");

@@ -39,6 +39,28 @@ const ready = (id: string) =>
     id,
   );
 
+test("§4.2 the funnel counts everybody who was signed up, and how far they came; each step leads to them", async () => {
+  const { id } = await world.row("insert into core.partners (name, slug) values ('Trechter', 'trechter') returning id");
+  await world.row(
+    `insert into core.drafts (partner_id, batch_id, source, type, name, email, ean_status, send_invite, status, expires_at)
+     select $1, gen_random_uuid(), 'csv', 'particulier', 'Nr ' || n, 'trechter' || n || '@voorbeeld.nl', 'resolved', false,
+            case when n <= 2 then 'claimed' else 'invited' end, now() + interval '60 days'
+       from generate_series(1, 8) n`,
+    id,
+  );
+  const { text } = await (await portalBrowser(world, await newManager(world, { id })))(portal(world));
+  const steps = [...text.matchAll(/<strong>(\d+)<\/strong> <a href="([^"]*)">([a-z]+)</g)].map(([, ...step]) => step);
+  expect(steps.map(([count, , name]) => [count, name])).toEqual([
+    ["8", "uitgenodigd"],
+    ["2", "begonnen"],
+    ["0", "getekend"],
+    ["0", "actief"],
+  ]);
+  expect(text).toContain("25% van wie is uitgenodigd");
+  expect(steps[1]?.[1]).toContain("status=claimed");
+  expect(text).toContain("Er is nog niets verkocht.");
+});
+
 describe("§4.2 what needs a partner's attention", () => {
   test("a new partner is asked for an account and what invoices need; with both there is nothing", async () => {
     expect(await attention(other)).toEqual([
@@ -116,6 +138,6 @@ describe("§4.2 what needs a partner's attention", () => {
     const browser = await portalBrowser(world, await newManager(world, { id }));
     const { text } = await browser(portal(world));
     expect(text).toContain("Geteld onder uw nieuwste 2.000 klanten.");
-    expect(text).toContain("2.500<small>0 met een getekende machtiging</small>");
+    expect(text).toContain("Met een getekende machtiging, van 2.500 in totaal");
   });
 });

@@ -187,6 +187,52 @@ describe("§6 webhooks in a partner's pages", () => {
     for (const which of ["", "x", "1e9"]) expect((await send(page, { which }, `${page}/replay`)).status).toBe(422);
   });
 
+  test("one event is looked at as it was sent, with its time, and sent again alone", async () => {
+    const { page } = await add();
+    await world.rows(
+      "select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}')",
+      world.partnerA.id,
+    );
+    await world.post("/worker/kick", {}, world.environment.config.WORKER_SECRET);
+    const attempt = async () => (await ask(portal(world, page))).text.match(/\/event\/([0-9a-f-]{36})[^"]*"/)?.[1];
+    await expect.poll(attempt).toBeDefined();
+    const id = (await attempt()) ?? "";
+    expect((await ask(portal(world, page))).text).toMatch(/in \d+,\d\d s/);
+    const path = `/event/${id}`;
+    const shown = await ask(portal(world, page + path));
+    expect(heading(shown.text)).toBe("Een gebeurtenis");
+    const body = shown.text.match(/<pre[^>]*>(.*?)<\/pre>/s)?.[1]?.replaceAll("&quot;", '"') ?? "";
+    const sent = receiver.received.find((each) => each.id === id);
+    expect(JSON.parse(body)).toEqual(sent?.body);
+    expect((await send(page + path)).text).toContain("1 gebeurtenis");
+    expect(await world.rows("select event_id, attempts from core.webhook_retries")).toEqual([
+      { event_id: id, attempts: 0 },
+    ]);
+    expect((await stranger(portal(world, page + path))).status).toBe(404);
+    const gone = await ask(portal(world, `${page}/event/00000000-0000-4000-8000-000000000000`));
+    expect(gone.text).toContain("bewaren wij niet meer");
+  });
+
+  test("address and types are changed; what is wrong is said at the field, and the secret stays", async () => {
+    const { page } = await add();
+    const [before] = await endpoints();
+    const url = `${receiver.url}/elders`;
+    const wrong = await send(`${page}/change`, { url: "http://voorbeeld.nl", which: "some" });
+    expect([wrong.status, wrong.text.includes('id="url-error"'), wrong.text.includes('id="which-error"')]).toEqual([
+      422,
+      true,
+      true,
+    ]);
+    const [type = ""] = typesOf("partner");
+    expect((await send(`${page}/change`, { url, which: "some", type })).text).toContain("De webhook is gewijzigd.");
+    const [after] = await endpoints();
+    expect(after).toMatchObject({ url, types: [type], secret_ciphertext: before?.secret_ciphertext });
+    expect((await ask(portal(world, `${page}/change`))).text).toContain(`value="${type}" checked`);
+    expect((await send(`${page}/change`, { url, which: "all" })).text).toContain("De webhook is gewijzigd.");
+    expect((await endpoints())[0]?.types).toBeNull();
+    expect((await stranger(portal(world, `${page}/change`))).status).toBe(404);
+  });
+
   test("it is removed after a second question; then its pages are none", async () => {
     const { page } = await add();
     expect((await ask(portal(world, `${page}/remove`))).text).toContain("Wij sturen niets meer naar dit adres");

@@ -30,6 +30,8 @@ language plpgsql stable security definer
 as $$
 declare
   size  constant int  := (query ->> 'limit')::int;
+  skip  constant int  := (query ->> 'skip')::int;
+  sort  constant text := query #>> '{for,sort}';
   typed constant text := lower(query #>> '{for,text}');
   last  core.drafts;
 begin
@@ -37,28 +39,32 @@ begin
   select * into last from core.drafts d where d.partner_id = private.partner_id() and d.id = (query ->> 'after')::uuid;
   return (
     with examined as materialized (
-      select d as draft, d.id, row_number() over newest as place
+      select d as draft, d.id, row_number() over newest as place, private.draft_status(d) as status
         from core.drafts d
        where d.partner_id = private.partner_id() and (last.id is null or (d.created_at, d.id) < (last.created_at, last.id))
       window newest as (order by d.created_at desc, d.id desc)
        order by d.created_at desc, d.id desc limit private.drafts_examined()
-    ), found as (
-      select e.*, row_number() over (order by e.place) as number
+    ), alike as materialized (
+      select e.*, coalesce((e.draft).company_name, (e.draft).contact_name, (e.draft).name, (e.draft).email) as name
         from examined e
-       where (query #>> '{for,status}' is null or private.draft_status(e.draft) = query #>> '{for,status}')
-         and (query #>> '{for,needs}' is null or private.needs_attention(e.draft) = query #>> '{for,needs}')
+       where (query #>> '{for,needs}' is null or private.needs_attention(e.draft) = query #>> '{for,needs}')
          and (typed is null or strpos(lower(concat_ws(E'\n', (e.draft).name, (e.draft).company_name, (e.draft).contact_name, (e.draft).email,
                                                       (e.draft).external_ref, (e.draft).city)), typed) > 0)
-       order by e.place limit size + 1
+    ), found as (
+      select a.*, row_number() over (order by case sort when 'name' then lower(a.name) when 'status' then a.status when 'city' then lower((a.draft).city) end,
+                                              case when sort = 'until' and a.status = 'invited' then (a.draft).expires_at end,
+                                              case when sort = 'oldest' then -a.place end, a.place) as number
+        from alike a where query #>> '{for,status}' is null or a.status = query #>> '{for,status}'
     )
     select json_build_object(
       'who', private.portal_who(),
-      'drafts', (select coalesce(json_agg(private.portal_draft(f.draft) order by f.place), '[]') from found f where f.number <= size),
-      'more_after', case when (select count(*) from found) > size then (select f.id from found f where f.number = size)
-                         else (select e.id from examined e where e.place = private.drafts_examined()) end));
+      'drafts', (select coalesce(json_agg(private.portal_draft(f.draft) order by f.number), '[]') from found f where f.number > skip and f.number <= skip + size),
+      'total', (select count(*) from found),
+      'counts', (select coalesce(json_object_agg(c.status, c.drafts), '{}') from (select a.status, count(*) as drafts from alike a group by a.status) c),
+      'more_after', (select e.id from examined e where e.place = private.drafts_examined())));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
-  'A page of a partner''s drafts, newest first: {for: {text, status, needs}, after, limit} to {who, drafts, more_after}, needs as private.needs_attention. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
+  'A page of a partner''s newest drafts: {for: {text, status, needs, sort}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
 
 -- Whether a draft's customer may be mailed the invitation once more: {state, last_at, again_at, by_hand}. Three times at most, each a day
 -- after the last invitation or reminder. mail_limit: the address had enough of them today, by private.mails_that_fit. Never to somebody who
@@ -119,19 +125,17 @@ end $$;
 comment on function api.read_portal_draft(jsonb, jsonb) is
   'One draft of a partner: {draft_id, with_link, links} to {who, draft, mailing, claim_url, customer_ref}. The link comes only if it is asked for and works. Refused with draft_not_found.';
 
-create function api.invite_draft_again(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+create function private.invite_again(named uuid, links jsonb) returns text
+language plpgsql
 as $$
 declare
-  links   constant jsonb := input -> 'links';
   draft   core.drafts;
   mailing jsonb;
   dropped bigint;
 begin
-  perform private.act_as(caller, 'partner');
   -- of two clicks the second finds the mail of the first
-  perform from core.drafts d where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid for no key update;
-  draft := private.own_partners_draft((input ->> 'draft_id')::uuid);
+  perform from core.drafts d where d.partner_id = private.partner_id() and d.id = named for no key update;
+  draft := private.own_partners_draft(named);
   mailing := private.draft_mailing(draft, links ->> 'key');
   if mailing ->> 'state' = 'may' then
     dropped := private.enqueue_mails(jsonb_build_object('template', 'claim', 'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'), 'key', links -> 'key'), jsonb_build_array(jsonb_build_object(
@@ -139,12 +143,52 @@ begin
       'content', private.letter_content(draft, private.partner_brand(private.own_partner()), links))));
     -- another partner may have been faster
     if dropped > 0 then
-      return json_build_object('state', 'mail_limit');
+      return 'mail_limit';
     end if;
     update core.drafts d set invited_at = coalesce(d.invited_at, private.now()) where d.partner_id = draft.partner_id and d.id = draft.id;
     perform private.audit('draft.invited_again', draft.id);
   end if;
-  return json_build_object('state', mailing ->> 'state');
+  return mailing ->> 'state';
 end $$;
-comment on function api.invite_draft_again(jsonb, jsonb) is
-  'Mails a draft''s customer the invitation once more: {draft_id, links} to {state} of private.draft_mailing, "may" if it was sent. Refused with draft_not_found.';
+comment on function private.invite_again(uuid, jsonb) is
+  'Mails a draft''s customer the invitation once more; the state of private.draft_mailing, "may" if it was sent. Refused with draft_not_found.';
+
+create function api.invite_draft_again(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object('state', private.invite_again((input ->> 'draft_id')::uuid, input -> 'links'));
+end $$;
+comment on function api.invite_draft_again(jsonb, jsonb) is 'private.invite_again on the pages of a partner: {draft_id, links} to {state}. Refused with draft_not_found.';
+
+create function private.own_drafts(named jsonb) returns setof uuid
+language sql stable
+as $$
+  -- in one order, so that two who do it at once wait for each other
+  select d.id from core.drafts d
+   where d.partner_id = private.partner_id() and d.id in (select n::uuid from jsonb_array_elements_text(named) n) order by d.id
+$$;
+comment on function private.own_drafts(jsonb) is 'Those of the named drafts that the tenant has.';
+
+create function api.invite_drafts_again(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (select json_build_object('sent', count(*) filter (where i.state = 'may'), 'not_sent', count(*) filter (where i.state <> 'may'))
+            from (select private.invite_again(d, input -> 'links') as state from private.own_drafts(input -> 'draft_ids') d) i);
+end $$;
+comment on function api.invite_drafts_again(jsonb, jsonb) is
+  'Mails the customers of up to 50 drafts the invitation once more, those whom private.draft_mailing lets: {draft_ids, links} to {sent, not_sent}.';
+
+create function api.withdraw_drafts(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (select json_build_object('withdrawn', count(*) filter (where w.state = 'withdrawn'), 'kept', count(*) filter (where w.state <> 'withdrawn'))
+            from (select private.withdraw(d) as state from private.own_drafts(input -> 'draft_ids') d) w);
+end $$;
+comment on function api.withdraw_drafts(jsonb, jsonb) is
+  'Withdraws up to 50 drafts, those that did not become customers: {draft_ids} to {withdrawn, kept}.';

@@ -37,6 +37,7 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'figures', private.partner_figures(partner),
+    'payouts', private.partner_payouts(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
       'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
@@ -49,4 +50,4 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.read_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key} to {who, figures, attention}, figures as GET /partner/dashboard. attention is {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+  'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET /partner/dashboard, payouts as GET /partner/payouts. attention is {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';

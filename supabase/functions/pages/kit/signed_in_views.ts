@@ -41,7 +41,12 @@ ${formToken(frame.form_token)}
 }
 
 /** Numbers stand at the right, and text at the left. The cells of the first column name their rows. */
-type Column = { name: string; text?: boolean };
+type Column = {
+  name: string;
+  text?: boolean;
+  /** The address that sorts by it, and how it is sorted now. */
+  sort?: { href: string; is?: "ascending" | "descending" };
+};
 
 /** What stands in a column of a row; null where there is nothing. */
 export type TableCell = Html | string | null;
@@ -69,7 +74,7 @@ export function table(
     })}</tr>`;
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
 <table${blocks ? html` class="blocks" role="table"` : ""}>
-<thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text }) => html`<th scope="col"${classOf(text && "text")}${role("columnheader")}>${name}</th>`)}</tr></thead>
+<thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text, sort }) => html`<th scope="col"${classOf(text && "text")}${role("columnheader")}${sort?.is ? html` aria-sort="${sort.is}"` : ""}>${sort ? html`<a href="${sort.href}">${name}</a>` : name}</th>`)}</tr></thead>
 <tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot>${rowOf(total)}</tfoot>` : ""}
 </table>
 </div>`;

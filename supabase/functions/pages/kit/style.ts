@@ -75,7 +75,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } }
 
-@media (min-width: 48rem) { .wide table { min-width: 62rem; } }
+@media (min-width: 48rem) { .wide table.blocks { min-width: 62rem; } }
 .wide td, .wide th { padding-left: .75rem; padding-right: .75rem; }
 [role="search"] { margin-bottom: 2rem; }
 [role="search"] details { margin: 0; }
@@ -217,6 +217,15 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .confirm { position: sticky; bottom: 0; z-index: 1; padding: .75rem 0; background: var(--sheet); border-top: 1px solid var(--line); }
 :root:has(.confirm) { scroll-padding-bottom: 10rem; }
 .kinds a { gap: .5rem; }
+th[aria-sort="ascending"] a::after { content: " ▲" / ""; }
+th[aria-sort="descending"] a::after { content: " ▼" / ""; }
+.pick { display: inline-flex; align-items: center; justify-content: center; width: 2.75rem; height: 2.75rem; margin: -.6rem 0 -.6rem -.6rem; vertical-align: middle; }
+.pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
+.funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
+.funnel li { display: grid; grid-template-columns: 7.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
+.funnel svg { width: 100%; height: 1.75rem; border-radius: 5px; background: var(--tint); }
+.funnel rect { fill: var(--accent); }
+.funnel small { grid-column: 2; color: var(--quiet); }
 .kinds .check[aria-current] { border-bottom-color: var(--wait); }
 .kinds .bad[aria-current] { border-bottom-color: var(--wrong); }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }

@@ -5,6 +5,8 @@ import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow } from "../kit/visit.ts";
 import { PATH, PORTAL_SQL } from "./sql.ts";
 
+const EVENT = "event/:event{[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}}";
+
 const does = loadedLate(() => import("./handlers.ts"));
 
 /**
@@ -24,6 +26,10 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/customers.csv`, run: does("downloadCustomers") },
     { method: "GET", path: `${PATH}/customers/:ref{cus_[0-9a-f]{32}}`, run: does("showCustomer") },
     { method: "GET", path: `${PATH}/drafts`, run: does("showDrafts") },
+    { method: "GET", path: `${PATH}/drafts.csv`, run: does("downloadDrafts") },
+    { method: "POST", path: `${PATH}/drafts/act`, run: does("actOnDrafts") },
+    { method: "GET", path: `${PATH}/drafts/withdraw`, run: does("askWithdrawDrafts") },
+    { method: "POST", path: `${PATH}/drafts/withdraw`, run: does("withdrawDrafts") },
     { method: "GET", path: `${PATH}/drafts/${ID}`, run: does("showDraft") },
     { method: "POST", path: `${PATH}/drafts/${ID}/link`, run: does("showLink") },
     { method: "POST", path: `${PATH}/drafts/${ID}/invite`, run: does("inviteAgain") },
@@ -66,6 +72,10 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/settings/webhooks`, run: does("showWebhooks") },
     { method: "POST", path: `${PATH}/settings/webhooks`, run: does("addWebhook") },
     { method: "GET", path: `${PATH}/settings/webhooks/${ID}`, run: does("showWebhook") },
+    { method: "GET", path: `${PATH}/settings/webhooks/${ID}/change`, run: does("showChangeWebhook") },
+    { method: "POST", path: `${PATH}/settings/webhooks/${ID}/change`, run: does("changeWebhook") },
+    { method: "GET", path: `${PATH}/settings/webhooks/${ID}/${EVENT}`, run: does("showSentEvent") },
+    { method: "POST", path: `${PATH}/settings/webhooks/${ID}/${EVENT}`, run: does("sendEventAgain") },
     { method: "POST", path: `${PATH}/settings/webhooks/${ID}/test`, run: does("testWebhook") },
     { method: "POST", path: `${PATH}/settings/webhooks/${ID}/switch`, run: does("switchWebhook") },
     { method: "POST", path: `${PATH}/settings/webhooks/${ID}/replay`, run: does("replayWebhook") },

@@ -1,11 +1,13 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
+import { bars } from "../kit/bars.ts";
 import { longMoment, longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import { portalPage } from "./frame.ts";
 import type { Attention, Figures, Month, Start } from "./model.ts";
+import type { Payout } from "./payouts/model.ts";
 import { type PortalFrame, signedIn } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -17,31 +19,86 @@ export const showStart = signedIn(async (visit) => {
   return visit.page(startPage(visit.frame, start));
 });
 
-/** What a partner sees first: what needs attention, how many customers, what they charge, what it earns. */
-function startPage(frame: PortalFrame, { who, figures, attention }: Start): Html {
+/** What a partner sees first: what needs attention, how far its customers are, what it earns, what they charge. */
+function startPage(frame: PortalFrame, { who, figures, payouts, attention }: Start): Html {
   const words = WORDS[frame.locale].start;
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
     body: html`${attentionTo(frame, attention)}
+${funnel(frame, figures)}
+${byQuarter(frame, payouts)}
 ${allFigures(frame, figures)}`,
   });
+}
+
+/** From everybody who was signed up to those who signed and whose mandate holds, each step with its share of the first. */
+function funnel(frame: PortalFrame, { drafts, customers_total, customers_active }: Figures): Html {
+  const words = WORDS[frame.locale].start;
+  const all = Object.values(drafts).reduce((sum, count) => sum + count, 0);
+  const most = Math.max(all, customers_active, 1);
+  const step = (id: "invited" | "claimed" | "signed" | "active", count: number, page: string, query = {}) => {
+    const of =
+      all === 0 || id === "invited" || id === "active" ? "" : words.funnel.of(inNumbers(frame, (count / all) * 100));
+    const small = id === "active" ? words.funnel.all_customers(inNumbers(frame, customers_total)) : of;
+    return html`<li><span><strong>${inNumbers(frame, count)}</strong> <a href="${frame.to(page, query)}">${words.funnel[id]}</a></span>
+<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.round((count / most) * 1000) / 10}" height="1"/></svg>${small ? html`<small>${small}</small>` : ""}</li>`;
+  };
+  return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
+<ol class="funnel">
+${step("invited", all, "/drafts")}
+${step("claimed", drafts.claimed + drafts.active, "/drafts", { status: "claimed" })}
+${step("signed", drafts.active, "/drafts", { status: "active" })}
+${step("active", customers_active, "/customers", { active: "yes" })}
+</ol></section>`;
+}
+
+/** Quarters that are shown: two years. */
+const QUARTERS = 8;
+
+/** What the partner earned by quarter, of what was sold. */
+function byQuarter(frame: PortalFrame, payouts: readonly Payout[]): Html {
+  const words = WORDS[frame.locale];
+  const { quarters } = words.start;
+  const shown = payouts.toSorted((one, other) => one.period.localeCompare(other.period)).slice(-QUARTERS);
+  const total = shown.reduce((sum, { partner_share_eur }) => sum + partner_share_eur, 0);
+  const euro = (value: number) => inEuro(value, frame.locale);
+  return html`<section aria-labelledby="by-quarter"><h2 id="by-quarter">${quarters.title}</h2>
+${
+  shown.length === 0
+    ? html`<p>${words.payouts.nothing}</p>`
+    : html`${bars({
+        id: "quarters",
+        title: quarters.plot,
+        description: quarters.description(euro(total), String(shown.length)),
+        points: shown.map(({ period, status, partner_share_eur }) => {
+          const [year = "", quarter = ""] = period.split("-Q");
+          return {
+            short: words.payouts.quarter_short(quarter),
+            below: year,
+            said: `${words.payouts.quarter_name(quarter, year)}: ${euro(partner_share_eur)}, ${words.payouts.statuses[status].toLowerCase()}`,
+            values: [Math.max(partner_share_eur, 0)],
+          };
+        }),
+        format: (value) => inEuro(value, frame.locale),
+      })}
+<p><a class="link" href="${frame.to("/payouts")}">${quarters.all}</a></p>`
+}</section>`;
 }
 
 function allFigures(frame: PortalFrame, figures: Figures): Html {
   const words = WORDS[frame.locale].start;
   const count = (value: number) => inNumbers(frame, value);
-  return html`<dl class="figures">
-<div><dt>${words.customers}</dt><dd>${count(figures.customers_total)}${figures.customers_total === 0 ? "" : html`<small>${words.customers_active(count(figures.customers_active))}</small>`}</dd></div>
-<div><dt>${words.this_month}</dt><dd>${count(figures.kwh_this_month)} kWh</dd></div>
+  return html`<section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
+<dl class="figures">
 <div><dt>${words.share}</dt><dd>${inEuro(figures.partner_share_estimated_eur, frame.locale)}<small>${words.share_hint}</small></dd></div>
+<div><dt>${words.this_month}</dt><dd>${count(figures.kwh_this_month)} kWh</dd></div>
 <div><dt>${words.total}</dt><dd>${count(figures.kwh_total)} kWh</dd></div>
 <div><dt>${words.ere}</dt><dd>${inNumbers(frame, figures.ere_estimated, 2)}<small>${words.ere_hint}</small></dd></div>
 <div><dt>${words.chargers}</dt><dd>${count(figures.chargers_total)}</dd></div>
 </dl>
-<p class="quiet">${words.as_of(longMoment(figures.as_of, frame.words))}</p>
+<p class="quiet">${words.as_of(longMoment(figures.as_of, frame.words))}</p></section>
 <section aria-labelledby="by-month"><h2 id="by-month">${words.months}</h2>
-${figures.months.length === 0 ? html`<p>${words.no_months}</p>` : byMonth(frame, figures.months.slice(0, SHOWN).reverse())}</section>
-${drafts(frame, figures)}`;
+${figures.months.length === 0 ? html`<p>${words.no_months}</p>` : byMonth(frame, figures.months.slice(0, SHOWN).reverse())}</section>`;
 }
 
 /** Each thing with where it is dealt with; that there is nothing is said too. */
@@ -75,15 +132,6 @@ ${lines.length === 0 ? html`<p>${words.attention.nothing}</p>` : html`<ul class=
 ${partly.map((line) => html`<p class="quiet">${line}</p>`)}</section>`;
 }
 
-function drafts(frame: PortalFrame, { drafts: counts }: Figures): Html {
-  const words = WORDS[frame.locale].start;
-  const statuses = Object.keys(words.statuses) as (keyof typeof words.statuses)[];
-  return html`<section aria-labelledby="drafts"><h2 id="drafts">${words.drafts}</h2>
-<dl class="figures">
-${statuses.map((status) => html`<div><dt><a href="${frame.to("/drafts", { status })}">${words.statuses[status]}</a></dt><dd>${inNumbers(frame, counts[status])}</dd></div>`)}
-</dl></section>`;
-}
-
 /** The last months as bars, and the same numbers as a table. */
 function byMonth(frame: PortalFrame, months: readonly Month[]): Html {
   const words = WORDS[frame.locale].start;
@@ -105,6 +153,7 @@ ${barsOfMonths(frame, {
   months: months.map((month) => ({ day: dayOf(month), value: month.ere_credits })),
   unit: "ERE",
 })}
+<details><summary>${words.table}</summary>
 ${table(
   words.table,
   [words.month, words.kwh, words.ere, words.active].map((name) => ({ name })),
@@ -116,5 +165,5 @@ ${table(
       inNumbers(frame, month.ere_credits, 2),
       inNumbers(frame, month.active_customers),
     ]),
-)}`;
+)}</details>`;
 }

@@ -1,20 +1,93 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
+import { csvLines, toCsv } from "../../kit/csv.ts";
 import { isId } from "../../kit/routes.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
 import { askWithdrawPage, draftPage } from "./draft.ts";
-import { draftsPage } from "./list.ts";
+import { columnsOf, rowOf } from "./file.ts";
+import { askWithdrawDraftsPage, draftsPage } from "./list.ts";
 import type { Drafts, MailingState, OneDraft } from "./model.ts";
-import { askedOf } from "./query.ts";
+import { askedOf, PAGE } from "./query.ts";
 
-/** Drafts of a page. */
-const PAGE = 50;
+/** Drafts that a file is written from in one go. */
+const STRETCH = 1000;
+
+/** What is looked for, from which draft on it is searched, and how many of what is found are left out. */
+function readDrafts(visit: PortalVisit, after: string | null, skip: number, limit: number): Promise<Drafts> {
+  const { q, ...rest } = askedOf(visit);
+  return visit.own<Drafts>("read_portal_drafts", { for: { ...rest, text: q }, after, skip, limit });
+}
 
 const showDrafts = signedIn(async (visit) => {
-  const { q, ...rest } = askedOf(visit);
   const border = visit.c.req.query("after") ?? "";
   const after = isId(border) ? border : null;
-  const drafts = await visit.own<Drafts>("read_portal_drafts", { for: { ...rest, text: q }, after, limit: PAGE });
-  return visit.page(draftsPage(visit.frame, drafts, askedOf(visit), after, visit.news().typed.get("news")));
+  const asked = visit.c.req.query("page") ?? "";
+  const page = /^[1-9]\d{0,2}$/.test(asked) ? Number(asked) : 1;
+  const drafts = await readDrafts(visit, after, (page - 1) * PAGE, PAGE);
+  const { typed } = visit.news();
+  return visit.page(draftsPage(visit.frame, drafts, askedOf(visit), { after, page }, typed));
+});
+
+/** All of what is looked for, stretch by stretch. */
+const downloadDrafts = signedIn(async (visit) => {
+  const { frame, locale } = visit;
+  let after: string | null = null;
+  let skip = 0;
+  let next = await readDrafts(visit, after, skip, STRETCH);
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(toCsv(locale, [columnsOf(frame)]))),
+    async pull(controller) {
+      const lines = next.drafts.map((draft) => rowOf(frame, draft));
+      if (lines.length > 0) controller.enqueue(encoder.encode(csvLines(locale, lines)));
+      skip += STRETCH;
+      if (skip >= next.total) {
+        if (next.more_after === null) return controller.close();
+        after = next.more_after;
+        skip = 0;
+      }
+      next = await readDrafts(visit, after, skip, STRETCH);
+      // a stretch of nothing asks no reader for more
+      if (lines.length === 0) controller.enqueue(new Uint8Array());
+    },
+  });
+  return visit.c.body(body, 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${WORDS[locale].drafts.file}.csv"`,
+  });
+});
+
+/** The drafts that were ticked, at most a page of them. */
+const ticked = (named: readonly string[]): string[] => [...new Set(named.filter(isId))].slice(0, PAGE);
+
+/** What is done with the drafts that were ticked: they are reminded at once, and asked about before they are withdrawn. */
+const actOnDrafts = signedIn(async (visit) => {
+  const draft_ids = ticked(visit.form.getAll("draft"));
+  if (draft_ids.length === 0) return visit.told("/drafts", "none_ticked");
+  if (visit.form.get("act") === "withdraw") {
+    const to = new URLSearchParams(draft_ids.map((id) => ["draft", id]));
+    return visit.c.redirect(`${visit.frame.to("/drafts/withdraw")}&${to}`, 303);
+  }
+  const links = claimLinks(visit.environment);
+  const { sent, not_sent } = await visit.own<{ sent: number; not_sent: number }>("invite_drafts_again", {
+    draft_ids,
+    links,
+  });
+  return visit.told("/drafts", "reminded", { done: String(sent), left: String(not_sent) });
+});
+
+const askWithdrawDrafts = signedIn(async (visit) => {
+  const draft_ids = ticked(visit.c.req.queries("draft") ?? []);
+  if (draft_ids.length === 0) return visit.go("/drafts");
+  // nobody may look at it but who is signed in, as at every page of theirs
+  const { who } = await readDrafts(visit, null, 0, 0);
+  return visit.page(askWithdrawDraftsPage(visit.frame, who, draft_ids));
+});
+
+const withdrawDrafts = signedIn(async (visit) => {
+  const draft_ids = ticked(visit.form.getAll("draft"));
+  const { withdrawn, kept } = await visit.own<{ withdrawn: number; kept: number }>("withdraw_drafts", { draft_ids });
+  return visit.told("/drafts", "withdrawn_all", { done: String(withdrawn), left: String(kept) });
 });
 
 const idOf = ({ c }: PortalVisit) => c.req.param("id") ?? "";
@@ -66,4 +139,15 @@ const withdraw = signedIn(async (visit) => {
   return refused ? visit.unknown() : visit.told("/drafts", "withdrawn");
 });
 
-export const draftPages = { showDrafts, showDraft, showLink, inviteAgain, askWithdraw, withdraw };
+export const draftPages = {
+  downloadDrafts,
+  actOnDrafts,
+  askWithdrawDrafts,
+  withdrawDrafts,
+  showDrafts,
+  showDraft,
+  showLink,
+  inviteAgain,
+  askWithdraw,
+  withdraw,
+};

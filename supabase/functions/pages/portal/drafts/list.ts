@@ -2,84 +2,168 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { selectInput, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { newsOf, table } from "../../kit/signed_in_views.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { inNumbers, newsOf, table } from "../../kit/signed_in_views.ts";
 import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";
+import type { Who } from "../model.ts";
 import { waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { Draft, Drafts } from "./model.ts";
-import { type DraftQuery, NEEDS, STATUSES } from "./query.ts";
+import { type DraftQuery, NEEDS, PAGE, SORTS, STATUSES } from "./query.ts";
+
+/** Where in the list the reader is: in which stretch of it, and on which page of that. */
+type Place = { after: string | null; page: number };
 
 /** Everybody a partner signed up, newest first, and how far each is. */
 export function draftsPage(
   frame: PortalFrame,
-  { who, drafts, more_after }: Drafts,
+  { who, drafts, total, counts, more_after }: Drafts,
   asked: DraftQuery,
-  after: string | null,
-  news: string | null,
+  { after, page }: Place,
+  news: URLSearchParams,
 ): Html {
   const words = WORDS[frame.locale].drafts;
-  const told = newsOf(news === "withdrawn" ? words.withdrawn : undefined);
-  const filtered = Object.keys(asked).length > 0;
-  if (drafts.length === 0 && !filtered && !after)
+  const told = newsOf(newsTold(frame, news));
+  const { sort: _sort, ...filters } = asked;
+  const filtered = Object.keys(filters).length > 0;
+  if (drafts.length === 0 && !filtered && !after && page === 1)
     return portalPage(frame, "/drafts", who, {
       title: words.title,
       body: html`${told}<p>${words.none}</p>${onward(frame.to("/import"), WORDS[frame.locale].menu["/import"])}`,
     });
+  const count = (value: number) => inNumbers(frame, value);
+  const from = (page - 1) * PAGE;
+  const to = (place: Record<string, string>) =>
+    frame.to("/drafts", { ...asked, ...(after ? { after } : {}), ...place });
   return portalPage(frame, "/drafts", who, {
     title: words.title,
-    wide: true,
     body: html`${told}<p>${words.lead}</p>
+${chips(frame, asked, counts)}
 ${filterForm(frame, asked)}
 ${
   drafts.length === 0
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
-    : draftTable(frame, drafts)
+    : html`<p class="quiet" role="status">${(after || more_after ? words.range_of_these : words.range)(count(from + 1), count(from + drafts.length), count(total))}</p>
+<form method="post" action="${frame.to("/drafts/act")}">
+${formToken(frame.form_token)}
+${draftTable(frame, drafts, asked)}
+<div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div>
+</form>`
 }
 ${waysOn(words.pages, [
-  ...(after ? [{ href: frame.to("/drafts", asked), label: words.first }] : []),
-  ...(more_after
-    ? [
-        {
-          href: frame.to("/drafts", { ...asked, after: more_after }),
-          label: drafts.length === 0 ? words.go_on : words.next,
-        },
-      ]
+  ...(after || page > 1 ? [{ href: frame.to("/drafts", asked), label: words.first }] : []),
+  ...(page > 1 ? [{ href: to({ page: String(page - 1) }), label: words.previous }] : []),
+  ...(from + drafts.length < total && drafts.length > 0
+    ? [{ href: to({ page: String(page + 1) }), label: words.next }]
     : []),
-])}`,
+  ...(more_after ? [{ href: frame.to("/drafts", { ...asked, after: more_after }), label: words.go_on }] : []),
+])}
+<p class="save"><a class="link" href="${frame.to("/drafts.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`,
   });
+}
+
+function newsTold(frame: PortalFrame, news: URLSearchParams): string | undefined {
+  const words = WORDS[frame.locale].drafts;
+  const [done, left] = [Number(news.get("done")), Number(news.get("left"))];
+  const told: Record<string, string> = {
+    withdrawn: words.withdrawn,
+    none_ticked: words.none_ticked,
+    reminded: words.reminded(inNumbers(frame, done), left > 0 ? inNumbers(frame, left) : null),
+    withdrawn_all: words.withdrawn_all(inNumbers(frame, done), left > 0 ? inNumbers(frame, left) : null),
+  };
+  return told[news.get("news") ?? ""];
+}
+
+/** How many are at each stage; each count leads to them. */
+function chips(frame: PortalFrame, { status: chosen, ...others }: DraftQuery, counts: Drafts["counts"]): Html {
+  const words = WORDS[frame.locale].drafts;
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const chip = (status: DraftQuery["status"], label: string, count: number) =>
+    html`<a href="${frame.to("/drafts", { ...others, ...(status ? { status } : {}) })}"${status === chosen ? html` aria-current="page"` : ""}>${label} <strong>${inNumbers(frame, count)}</strong></a>`;
+  return html`<nav class="years kinds" aria-label="${words.status}">
+${chip(undefined, words.all, all)}
+${STATUSES.map((status) => chip(status, words.statuses[status], counts[status] ?? 0))}
+</nav>`;
 }
 
 function filterForm(frame: PortalFrame, asked: DraftQuery): Html {
   const words = WORDS[frame.locale].drafts;
+  const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
+    of.map((value) => ({ value, label: names[value] }));
   return html`<form method="get" action="${frame.to("/drafts")}" role="search">
 <input type="hidden" name="lang" value="${frame.locale}">
+${asked.status ? html`<input type="hidden" name="status" value="${asked.status}">` : ""}
 ${textInput({ id: "q", label: words.search, hint: words.search_hint, value: asked.q ?? "", attributes: html` maxlength="254" autocomplete="off"` })}
 <div class="filters">
-${selectInput({ id: "status", label: words.status, empty: words.any, value: asked.status, options: STATUSES.map((value) => ({ value, label: words.statuses[value] })) })}
-${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.needs, options: NEEDS.map((value) => ({ value, label: words.needs_are[value] })) })}
+${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.needs, options: named(NEEDS, words.needs_are) })}
+${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked.sort, options: named(SORTS, words.sorts) })}
 </div>
 <div class="actions"><button class="button">${words.find}</button>${Object.keys(asked).length > 0 ? html`<a class="link" href="${frame.to("/drafts")}">${words.clear}</a>` : ""}</div>
 </form>`;
 }
 
-function draftTable(frame: PortalFrame, drafts: readonly Draft[]): Html {
+function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQuery): Html {
   const words = WORDS[frame.locale].drafts;
   const day = (moment: string) => longDate(moment, frame.words);
   const { person, status, connection, made, until, city, reference } = words;
+  const sortable = (name: string, sort: DraftQuery["sort"]) => ({
+    name,
+    text: true,
+    sort: {
+      href: frame.to("/drafts", { ...asked, sort: sort ?? "" }),
+      ...(asked.sort === sort ? { is: sort ? ("ascending" as const) : ("descending" as const) } : {}),
+    },
+  });
+  const byDate = asked.sort
+    ? {
+        ...sortable(made, undefined),
+        ...(asked.sort === "oldest"
+          ? { sort: { href: frame.to("/drafts", { ...asked, sort: "" }), is: "ascending" as const } }
+          : {}),
+      }
+    : {
+        ...sortable(made, undefined),
+        sort: { href: frame.to("/drafts", { ...asked, sort: "oldest" }), is: "descending" as const },
+      };
   return table(
     words.table,
-    [person, status, connection, made, until, city, reference].map((name) => ({ name, text: true })),
-    drafts.map((draft) => [
-      html`<a href="${frame.to(`/drafts/${draft.draft_id}`)}">${draft.name ?? draft.email}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
-      words.statuses[draft.status],
-      draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
-      html`${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}`,
-      draft.status === "invited" ? day(draft.expires_at) : null,
-      draft.city,
-      draft.external_ref,
-    ]),
+    [
+      sortable(person, "name"),
+      sortable(status, "status"),
+      { name: connection, text: true },
+      byDate,
+      sortable(until, "until"),
+      sortable(city, "city"),
+      { name: reference, text: true },
+    ],
+    drafts.map((draft) => {
+      const name = draft.name ?? draft.email;
+      return [
+        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}" aria-label="${words.tick(name)}"></label><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
+        words.statuses[draft.status],
+        draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
+        html`${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}`,
+        draft.status === "invited" ? day(draft.expires_at) : null,
+        draft.city,
+        draft.external_ref,
+      ];
+    }),
     { blocks: true },
   );
+}
+
+/** Asks once more before several drafts are withdrawn. */
+export function askWithdrawDraftsPage(frame: PortalFrame, who: Who, draft_ids: readonly string[]): Html {
+  const words = WORDS[frame.locale].drafts;
+  return portalPage(frame, "/drafts", who, {
+    title: words.withdraw_these(draft_ids.length),
+    body: html`<ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_login].map((line) => html`<li>${line}</li>`)}</ul>
+<form method="post" action="${frame.to("/drafts/withdraw")}">
+${formToken(frame.form_token)}
+${draft_ids.map((id) => html`<input type="hidden" name="draft" value="${id}">`)}
+<div class="actions"><button class="button">${words.withdraw_yes_all}</button><a class="link" href="${frame.to("/drafts")}">${words.withdraw_no}</a></div>
+</form>`,
+  });
 }

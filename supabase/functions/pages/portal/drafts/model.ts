@@ -20,7 +20,15 @@ export type Draft = {
   expires_at: string;
 };
 
-export type Drafts = { who: Who; drafts: Draft[]; more_after: string | null };
+export type Drafts = {
+  who: Who;
+  drafts: Draft[];
+  /** How many were found among those that were searched, and how many of each status whatever status is asked for. */
+  total: number;
+  counts: Partial<Record<DraftStatus, number>>;
+  /** Where the older ones begin that were not searched. */
+  more_after: string | null;
+};
 
 /** Whether the customer may be mailed once more: private.draft_mailing. */
 export type MailingState = "may" | "too_soon" | "mail_limit" | "enough" | "opted_out" | "not_claimable";

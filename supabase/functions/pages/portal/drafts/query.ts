@@ -4,12 +4,29 @@ import type { PortalVisit } from "../visit.ts";
 export const STATUSES = ["invited", "claimed", "active", "conflict", "expired"] as const;
 export const NEEDS = ["conflict", "ean", "expiring"] as const;
 
+/** By what they are sorted; the newest first where nothing is named. */
+export const SORTS = ["oldest", "name", "status", "until", "city"] as const;
+
 /** What the address looks for; what it cannot mean is left out. */
-export type DraftQuery = { q?: string; status?: (typeof STATUSES)[number]; needs?: (typeof NEEDS)[number] };
+export type DraftQuery = {
+  q?: string;
+  status?: (typeof STATUSES)[number];
+  needs?: (typeof NEEDS)[number];
+  sort?: (typeof SORTS)[number];
+};
+
+/** Drafts of a page. */
+export const PAGE = 50;
 
 export function askedOf({ c }: PortalVisit): DraftQuery {
   const q = lineIn(c.req.query("q"));
   const status = STATUSES.find((each) => each === c.req.query("status"));
   const needs = NEEDS.find((each) => each === c.req.query("needs"));
-  return { ...(q ? { q } : {}), ...(status ? { status } : {}), ...(needs ? { needs } : {}) };
+  const sort = SORTS.find((each) => each === c.req.query("sort"));
+  return {
+    ...(q ? { q } : {}),
+    ...(status ? { status } : {}),
+    ...(needs ? { needs } : {}),
+    ...(sort ? { sort } : {}),
+  };
 }

@@ -5,6 +5,7 @@ export const payouts: typeof payoutsNl = {
   title: "Payouts",
   quarters: "By quarter",
   quarter: "Quarter",
+  quarter_short: (quarter) => `Q${quarter}`,
   quarter_name: (quarter, year) => `Quarter ${quarter} of ${year}`,
   nothing:
     "Nothing has been sold yet. A quarter is listed here once its ERE are sold; that takes some months from the end of the quarter.",

@@ -3,6 +3,7 @@ export const payouts = {
   title: "Uitbetalingen",
   quarters: "Per kwartaal",
   quarter: "Kwartaal",
+  quarter_short: (quarter: string) => `K${quarter}`,
   quarter_name: (quarter: string, year: string) => `${quarter}e kwartaal ${year}`,
   nothing:
     "Er is nog niets verkocht. Een kwartaal komt hier te staan zodra de ERE ervan verkocht zijn; reken op enkele maanden na het einde van het kwartaal.",

@@ -233,10 +233,24 @@ export const settings: SettingsWords = {
     news: {
       added: "The webhook was added.",
       rotated: "The secret was replaced. For another 24 hours we sign with both.",
+      changed: "The webhook was changed.",
       enabled: "The webhook is on, and continues where it stopped.",
       disabled: "The webhook is paused. Nothing is lost.",
       paused: "The webhook is off. Turn it on first.",
       not_tested: "The test was not sent yet. Look at the latest attempts in a minute.",
+    },
+    seconds: (seconds) => `in ${seconds} s`,
+    change: {
+      title: "Change address or events",
+      what: "The secret stays the same, and what was still to be sent goes to the new address.",
+      submit: "Save",
+      back: "Back to the webhook",
+    },
+    sent_event: {
+      title: "An event",
+      what: "This is the body as we send it. We keep no copy of what was sent, but make it again from the event.",
+      again: "Send this event again",
+      gone: "We do not keep this event any more. We keep events for 90 days.",
     },
     replay: {
       title: "Send again",

@@ -233,10 +233,24 @@ export const settings = {
     news: {
       added: "De webhook is toegevoegd.",
       rotated: "Het geheim is vervangen. Nog 24 uur ondertekenen wij met allebei.",
+      changed: "De webhook is gewijzigd.",
       enabled: "De webhook staat aan, en gaat verder waar hij was gebleven.",
       disabled: "De webhook is gepauzeerd. Er gaat niets verloren.",
       paused: "De webhook staat uit. Zet hem eerst aan.",
       not_tested: "De test is nog niet verstuurd. Kijk over een minuut bij de laatste pogingen.",
+    },
+    seconds: (seconds: string) => `in ${seconds} s`,
+    change: {
+      title: "Wijzig adres of gebeurtenissen",
+      what: "Het geheim blijft hetzelfde, en wat nog verstuurd moest worden gaat naar het nieuwe adres.",
+      submit: "Bewaar",
+      back: "Terug naar de webhook",
+    },
+    sent_event: {
+      title: "Een gebeurtenis",
+      what: "Dit is de inhoud zoals wij die versturen. Wij bewaren geen kopie van wat verstuurd is, maar maken haar opnieuw uit de gebeurtenis.",
+      again: "Stuur deze gebeurtenis opnieuw",
+      gone: "Deze gebeurtenis bewaren wij niet meer. Wij bewaren ze 90 dagen.",
     },
     replay: {
       title: "Stuur opnieuw",

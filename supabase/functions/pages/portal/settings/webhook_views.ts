@@ -5,7 +5,7 @@ import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { doButton, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
+import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
 import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -43,17 +43,28 @@ ${signed_in_recently ? addForm(frame, { typed, errors }) : signInAgain(frame, PA
   });
 }
 
-function addForm(frame: PortalFrame, { typed, errors }: Returned): Html {
+const addForm = (frame: PortalFrame, news: Returned): Html =>
+  endpointForm(frame, PAGE, { url: null, types: ["*"] }, news, wordsOf(frame).submit, onceField());
+
+/** Where events go, and which. */
+function endpointForm(
+  frame: PortalFrame,
+  page: string,
+  now: { url: string | null; types: readonly string[] },
+  { typed, errors }: Returned,
+  submit: string,
+  more: Html | "" = "",
+): Html {
   const words = wordsOf(frame);
-  const ticked = typed.getAll("type");
-  return html`<form method="post" action="${frame.to(PAGE)}" novalidate>
-${formToken(frame.form_token)}${onceField()}
-${textInput({ id: "url", label: words.url, hint: words.url_hint, error: errors.url, value: typed.get("url"), required: true, attributes: html` autocomplete="off" inputmode="url" autocapitalize="none" spellcheck="false" maxlength="500"` })}
+  const ticked = typed.has("which") ? typed.getAll("type") : now.types;
+  return html`<form method="post" action="${frame.to(page)}" novalidate>
+${formToken(frame.form_token)}${more}
+${textInput({ id: "url", label: words.url, hint: words.url_hint, error: errors.url, value: typed.get("url") ?? now.url, required: true, attributes: html` autocomplete="off" inputmode="url" autocapitalize="none" spellcheck="false" maxlength="500"` })}
 ${radios({
   id: "which",
   label: words.which,
   error: errors.which,
-  value: typed.get("which") ?? "all",
+  value: typed.get("which") ?? (now.types.includes("*") ? "all" : "some"),
   options: [
     { value: "all", label: words.all },
     {
@@ -66,8 +77,49 @@ ${radios({
     },
   ],
 })}
-<div class="actions"><button class="button">${words.submit}</button></div>
+<div class="actions"><button class="button">${submit}</button></div>
 </form>`;
+}
+
+/** Another address, or other events, for an endpoint that keeps its secret and its place. */
+export function changeWebhookPage(frame: PortalFrame, shown: OneWebhook, news: Returned): Html {
+  const words = wordsOf(frame).change;
+  const { who, webhook, signed_in_recently } = shown;
+  const page = `${PAGE}/${webhook.id}`;
+  return settingPage(frame, who, {
+    title: words.title,
+    errors: news.errors,
+    body: html`<p>${words.what}</p>
+${signed_in_recently ? endpointForm(frame, `${page}/change`, webhook, news, words.submit) : signInAgain(frame, PAGE)}
+<p><a class="link" href="${frame.to(page)}">${words.back}</a></p>`,
+  });
+}
+
+/** As GET /partner/events/{event_id}. */
+export type LoggedEvent = { id: string; type: string; created_at: string; sequence: number; data: unknown };
+
+/** An event as it is sent to an endpoint. Null where it is kept no more. */
+export function sentEventPage(frame: PortalFrame, shown: OneWebhook, event: LoggedEvent | null): Html {
+  const words = wordsOf(frame).sent_event;
+  const { who, webhook } = shown;
+  const page = `${PAGE}/${webhook.id}`;
+  const bodyOf = ({ type, created_at, sequence, data }: LoggedEvent) => ({
+    type,
+    timestamp: created_at,
+    sequence,
+    data,
+  });
+  return settingPage(frame, who, {
+    title: words.title,
+    body: html`${
+      event
+        ? html`<p>${words.what}</p>
+<pre tabindex="0" data-copy>${JSON.stringify(bodyOf(event), null, 2)}</pre>
+${webhook.status === "enabled" ? doButton(frame, `${page}/event/${event.id}`, {}, words.again) : html`<p>${wordsOf(frame).replay.paused}</p>`}`
+        : html`<p>${words.gone}</p>`
+    }
+<p><a class="link" href="${frame.to(page)}">${wordsOf(frame).change.back}</a></p>`,
+  });
 }
 
 /** Whether anything is sent, and why not. */
@@ -106,7 +158,7 @@ ${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(long
 <div class="actions">${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
 ${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}</div>
 <h2>${words.attempts}</h2>
-${attempts.length === 0 ? html`<p>${words.no_attempts}</p>` : attemptsTable(frame, attempts)}
+${attempts.length === 0 ? html`<p>${words.no_attempts}</p>` : attemptsTable(frame, page, attempts)}
 <h2>${words.replay.title}</h2>
 ${
   enabled
@@ -119,7 +171,7 @@ ${radios({ id: "which", label: words.replay.which, error: errors.which, value: t
     : html`<p>${words.replay.paused}</p>`
 }
 <h2>${words.more}</h2>
-<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a><a class="button second" href="${frame.to(`${page}/remove`)}">${words.remove.title}</a></div>
+<div class="actions"><a class="button second" href="${frame.to(`${page}/change`)}">${words.change.title}</a><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a><a class="button second" href="${frame.to(`${page}/remove`)}">${words.remove.title}</a></div>
 <p><a class="link" href="${frame.to(PAGE)}">${words.back}</a></p>`,
   });
 }
@@ -135,7 +187,7 @@ function newsTold(frame: PortalFrame, typed: URLSearchParams): string | undefine
   return { ...words.news }[news];
 }
 
-function attemptsTable(frame: PortalFrame, attempts: readonly Attempt[]): Html {
+function attemptsTable(frame: PortalFrame, page: string, attempts: readonly Attempt[]): Html {
   const words = wordsOf(frame);
   return table(
     words.attempts,
@@ -152,10 +204,15 @@ function attemptsTable(frame: PortalFrame, attempts: readonly Attempt[]): Html {
         : ok || attempt.type === "ping"
           ? ""
           : words.given_up;
+      const took = attempt.ms === null ? "" : words.seconds(inNumbers(frame, attempt.ms / 1000, 2));
       return [
         html`${longMoment(attempt.at, frame.words)}<small>${words.nth(attempt.attempt)}</small>`,
-        named(words.types, attempt.type),
-        html`${came}${next ? html`<small>${next}</small>` : ""}`,
+        html`${named(words.types, attempt.type)}<small>${
+          attempt.type === "ping"
+            ? html`<code>${attempt.event_id}</code>`
+            : html`<a href="${frame.to(`${page}/event/${attempt.event_id}`)}"><code>${attempt.event_id}</code></a>`
+        }</small>`,
+        html`${came}${took ? html`<small>${took}</small>` : ""}${next ? html`<small>${next}</small>` : ""}`,
       ];
     }),
     { blocks: true },

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { claimKey } from "#shared/domain/claim/links.ts";
 import { type EventType, typesOf } from "#shared/domain/events.ts";
 import { refusedUrl } from "#shared/domain/outbound/url.ts";
 import { awaitPing } from "#shared/domain/webhooks/ping.ts";
@@ -9,7 +10,14 @@ import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { askTwicePage, settingPage, signInAgain } from "./frame.ts";
-import { REPLAYS, webhookPage, webhooksPage } from "./webhook_views.ts";
+import {
+  changeWebhookPage,
+  type LoggedEvent,
+  REPLAYS,
+  sentEventPage,
+  webhookPage,
+  webhooksPage,
+} from "./webhook_views.ts";
 
 const PAGE = "/settings/webhooks";
 /** Attempts that are shown of an endpoint. */
@@ -75,7 +83,7 @@ export const addWebhook = signedIn(async (visit) => {
 /** A page or a form of an endpoint; 404 for another partner's. */
 const onWebhook = (run: (visit: PortalVisit) => Promise<Response>) =>
   signedIn(async (visit) => {
-    const { answer, refused } = await visit.attempt(run(visit), ["webhook_not_found"]);
+    const { answer, refused } = await visit.attempt(run(visit), ["webhook_not_found", "event_not_found"]);
     return refused ? visit.unknown() : answer;
   });
 
@@ -96,6 +104,53 @@ async function whileEnabled<Result>(
   const { answer, refused } = await visit.attempt(act, ["endpoint_disabled"]);
   return refused ? visit.told(pageOf(visit), "paused") : then(answer);
 }
+
+export const showChangeWebhook = onWebhook(async (visit) => {
+  const news = visit.news();
+  return visit.pageOf(changeWebhookPage(visit.frame, await read(visit), news), news);
+});
+
+export const changeWebhook = onWebhook(async (visit) => {
+  const { form, environment, locale } = visit;
+  const words = WORDS[locale].settings.webhooks.errors;
+  const page = `${pageOf(visit)}/change`;
+  const sent = (form.get("url") ?? "").trim();
+  const wrong = refusedUrl(sent, environment.config) !== null;
+  const types = typesAsked(form);
+  if (wrong || types === undefined)
+    return visit.refuse(page, {
+      ...(wrong ? { url: words.url } : {}),
+      ...(types === undefined ? { which: words.which } : {}),
+    });
+  const changing = visit.own("update_webhook", { webhook_id: idOf(visit), url: new URL(sent).href, types });
+  const { refused } = await visit.attempt(changing, ["recent_sign_in_required"]);
+  // the page says why, and where they sign in
+  if (refused) return visit.go(page);
+  environment.kick();
+  return visit.told(pageOf(visit), "changed");
+});
+
+const eventOf = (visit: PortalVisit) => visit.c.req.param("event") ?? "";
+
+/** What was sent of one event: made again from the log, as it was. */
+export const showSentEvent = onWebhook(async (visit) => {
+  const shown = await read(visit);
+  const reading = visit.own<LoggedEvent>("get_event", {
+    event_id: eventOf(visit),
+    key: claimKey(visit.environment),
+  });
+  const { answer, refused } = await visit.attempt(reading, ["event_not_found"]);
+  return visit.page(sentEventPage(visit.frame, shown, refused ? null : answer));
+});
+
+export const sendEventAgain = onWebhook((visit) => {
+  const event = eventOf(visit);
+  const again = visit.own<{ events: number }>("replay_webhook", { webhook_id: idOf(visit), from: event, to: event });
+  return whileEnabled(visit, again, ({ events }) => {
+    visit.environment.kick();
+    return visit.told(pageOf(visit), "replayed", { events: String(events) });
+  });
+});
 
 export const testWebhook = onWebhook((visit) => {
   const webhook_id = idOf(visit);
