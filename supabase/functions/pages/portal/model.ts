@@ -1,7 +1,6 @@
 /** What the api functions behind the pages of a partner answer, as partner/portal.sql says. */
 
 import type { Brand } from "#shared/domain/brand.ts";
-import type { Payout } from "./payouts/model.ts";
 
 /** Who is signed in, and for whom. */
 export type Who = { email: string; partner_name: string };
@@ -34,7 +33,7 @@ export type Attention = {
   cap_left: number;
 };
 
-export type Start = { who: Who; figures: Figures; payouts: Payout[]; attention: Attention };
+export type Start = { who: Who; figures: Figures; attention: Attention };
 
 export type Company = Record<
   "name" | "kvk" | "vat" | "street" | "house_number" | "postal_code" | "city",

@@ -14,13 +14,15 @@ import { WORDS } from "./words.ts";
 /** Months that are shown: a year. */
 const SHOWN = 12;
 
+type StartAndPayouts = Start & { payouts: Payout[] };
+
 export const showStart = signedIn(async (visit) => {
-  const start = await visit.own<Start>("read_portal_start", { key: claimKey(visit.environment) });
+  const start = await visit.own<StartAndPayouts>("read_portal_start", { key: claimKey(visit.environment) });
   return visit.page(startPage(visit.frame, start));
 });
 
 /** What a partner sees first: what needs attention, how far its customers are, what it earns, what they charge. */
-function startPage(frame: PortalFrame, { who, figures, payouts, attention }: Start): Html {
+function startPage(frame: PortalFrame, { who, figures, payouts, attention }: StartAndPayouts): Html {
   const words = WORDS[frame.locale].start;
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),

@@ -125,9 +125,8 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   became := private.withdraw((input ->> 'draft_id')::uuid);
-  if became <> 'withdrawn' then
-    perform private.refuse(became, json_build_object('code', became));
-  end if;
+  perform private.refuse_if('draft_not_found', became = 'draft_not_found', json_build_object('code', became));
+  perform private.refuse_if('draft_active', became = 'draft_active', json_build_object('code', became));
   return json_build_object('ok', true);
 end $function$;
 
