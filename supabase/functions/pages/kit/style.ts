@@ -76,7 +76,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } }
 
 @media (min-width: 48rem) { .wide table.blocks { min-width: 62rem; } }
-.wide td, .wide th { padding-left: .75rem; padding-right: .75rem; }
+.wide .blocks td, .wide .blocks th { padding-left: .75rem; padding-right: .75rem; }
 [role="search"] { margin-bottom: 2rem; }
 [role="search"] details { margin: 0; }
 [role="search"] .field { margin-bottom: 1rem; }
