@@ -1,0 +1,85 @@
+/** Reads what chargers send, whatever the schemas say: numbers as text, missing fields, times without a zone. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The object, or an empty one. */
+export const objectOf = (value: unknown): Fields => (isObject(value) ? value : {});
+
+/** The objects of a list; a single object counts as a list of one. */
+export const objectsOf = (value: unknown): Fields[] => (Array.isArray(value) ? value : [value]).filter(isObject);
+
+/** A text without outer spaces; a number as text; null for anything else, and for nothing. */
+export function textOf(value: unknown): string | null {
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  return typeof value === "string" ? value.trim() || null : null;
+}
+
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
+
+/**
+ * A number times 10 to the power of `exponent`, rounded to a whole number. The power is applied to the decimal digits,
+ * so 0.5005 kWh is 501 Wh. Null if it is no number, or larger than a meter's register.
+ */
+export function wholeOf(value: unknown, exponent = 0): number | null {
+  const text = textOf(value);
+  if (text === null) return null;
+  const shifted = DECIMAL.test(text) ? Number(`${text}e${exponent}`) : Number(text) * 10 ** exponent;
+  if (!Number.isFinite(shifted)) return null;
+  // half away from zero
+  const whole = Math.sign(shifted) * Math.round(Math.abs(shifted));
+  return Math.abs(whole) <= 1e12 ? whole + 0 : null;
+}
+
+/** A whole number from `from` to `to`, else null. */
+export function countOf(value: unknown, from: number, to: number): number | null {
+  const text = textOf(value);
+  const number = text === null ? Number.NaN : Number(text);
+  return Number.isInteger(number) && number >= from && number <= to ? number : null;
+}
+
+/** What stands for a time that a charger did not know: before 2010, so the session is flagged `wrong_clock`. */
+const UNKNOWN = "1970-01-01T00:00:00.000Z";
+const CLOCKS_BEGIN = Date.parse("2010-01-01T00:00:00Z");
+const AHEAD_MS = 5 * 60_000;
+
+/** `charger`: its own time. `arrival`: its clock was wrong, and the message came as it happened. `wrong`: nobody knows. */
+export type Clock = "charger" | "arrival" | "wrong";
+export type Moment = {
+  /** ISO 8601, in UTC. */
+  at: string;
+  clock: Clock;
+  /** The charger's own time, to recognize a repeat by; null if it told none that can be read. */
+  told: string | null;
+};
+
+const TIME =
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
+
+/** A time in milliseconds; without a zone it is UTC. Null if it cannot be read. */
+export function timeOf(value: unknown): number | null {
+  const match = TIME.exec(textOf(value) ?? "");
+  if (!match) return null;
+  const [, year = "", month = "", day = "", hour = "00", minute = "00", second = "00", fraction = "", zone = "Z"] =
+    match;
+  const digits = zone.replace(/[^\d]/g, "").padEnd(4, "0");
+  const offset = /^z$/i.test(zone) ? "Z" : `${zone[0]}${digits.slice(0, 2)}:${digits.slice(2)}`;
+  const text = `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}T${hour}:${minute}:${second}.${fraction.padEnd(3, "0").slice(0, 3)}${offset}`;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? null : time;
+}
+
+/**
+ * When something happened, by the charger's clock. If that clock lies before 2010 or more than 5 minutes ahead, the time
+ * of arrival stands for it; but only for a `live` message, because a queued one may be days old.
+ */
+export function momentOf(value: unknown, received_at: string, live: boolean): Moment {
+  const time = timeOf(value);
+  const told = time === null ? null : new Date(time).toISOString();
+  if (time !== null && time >= CLOCKS_BEGIN && time <= Date.parse(received_at) + AHEAD_MS)
+    return { at: told ?? UNKNOWN, clock: "charger", told };
+  return live ? { at: received_at, clock: "arrival", told } : { at: told ?? UNKNOWN, clock: "wrong", told };
+}

@@ -1,0 +1,156 @@
+/**
+ * What a message of a charger means: what happened, and what the charger is answered. Lenient, because a strict reader
+ * loses sessions: unknown fields are ignored, lengths are not judged, and only what is used must be there.
+ */
+
+import { type Answer, answerTo, type Protocol } from "./actions.ts";
+import { type Readings, readingsOf } from "./energy.ts";
+import { countOf, type Fields, isObject, type Moment, momentOf, objectOf, textOf, wholeOf } from "./lenient.ts";
+
+export type { Answer, Protocol } from "./actions.ts";
+
+export type Message = {
+  action: string;
+  payload: unknown;
+  /** When the gateway received it, ISO 8601 in UTC. */
+  received_at: string;
+};
+
+export type Boot = {
+  vendor: string | null;
+  model: string | null;
+  meter_type: string | null;
+  serial_number: string | null;
+  meter_serial_number: string | null;
+  firmware: string | null;
+};
+
+/** What happened at a charger, for SQL to store. Readings are in Wh, times in UTC. */
+export type Happening =
+  | { kind: "boot"; boot: Boot }
+  /** 1.6 StartTransaction; its transaction gets an id. */
+  | ({ kind: "start"; connector: number; meter_wh: number } & Moment)
+  /** Values outside a transaction event. `transaction`: as the charger named it, null if it did not. */
+  | ({ kind: "values"; connector: number; transaction: string | null } & Readings)
+  /** 1.6 StopTransaction. */
+  | ({ kind: "stop"; transaction: string | null; meter_wh: number | null; readings: Readings } & Moment)
+  /** 2.0.1 TransactionEvent. */
+  | ({
+      kind: "event";
+      transaction: string;
+      type: "Started" | "Updated" | "Ended";
+      connector: number | null;
+      readings: Readings;
+    } & Moment);
+
+export type Reading = {
+  happened: Happening | null;
+  /** `transactionId` is what SQL gave to a `start`. */
+  answer: (transactionId?: number) => Answer;
+  /** Why a message that should tell something cannot be used. */
+  unusable?: string;
+};
+
+/** Text that a charger reports of itself: one line, 120 characters. */
+const label = (value: unknown) =>
+  textOf(value)
+    ?.replace(/\p{Cc}+/gu, " ")
+    .slice(0, 120)
+    .toWellFormed() ?? null;
+
+function bootOf(protocol: Protocol, payload: Fields): Boot {
+  if (protocol === "ocpp1.6") {
+    return {
+      vendor: label(payload.chargePointVendor),
+      model: label(payload.chargePointModel),
+      meter_type: label(payload.meterType),
+      serial_number: label(payload.chargePointSerialNumber) ?? label(payload.chargeBoxSerialNumber),
+      meter_serial_number: label(payload.meterSerialNumber),
+      firmware: label(payload.firmwareVersion),
+    };
+  }
+  const station = objectOf(payload.chargingStation);
+  return {
+    vendor: label(station.vendorName),
+    model: label(station.model),
+    meter_type: null,
+    serial_number: label(station.serialNumber),
+    meter_serial_number: null,
+    firmware: label(station.firmwareVersion),
+  };
+}
+
+const EVENTS = ["Started", "Updated", "Ended"] as const;
+
+/** The longest name of a transaction that is kept as it is. */
+const LONGEST_ID = 110;
+
+type What = { happened: Happening } | { unusable: string };
+
+function startOf(payload: Fields, moment: Moment): What {
+  const meter_wh = wholeOf(payload.meterStart);
+  if (meter_wh === null) return { unusable: "meterStart" };
+  return { happened: { kind: "start", connector: countOf(payload.connectorId, 1, 100) ?? 1, meter_wh, ...moment } };
+}
+
+function eventOf(payload: Fields, moment: Moment, { received_at }: Message, live: boolean): What {
+  const transaction = textOf(objectOf(payload.transactionInfo).transactionId);
+  const type = EVENTS.find((name) => name.toLowerCase() === textOf(payload.eventType)?.toLowerCase());
+  if (transaction === null || transaction.length > LONGEST_ID) return { unusable: "transactionInfo.transactionId" };
+  if (!type) return { unusable: "eventType" };
+  const connector = countOf(objectOf(payload.evse).id, 1, 100);
+  const readings = readingsOf(payload.meterValue, received_at, live);
+  return { happened: { kind: "event", transaction, type, connector, readings, ...moment } };
+}
+
+function valuesOf(protocol: Protocol, payload: Fields, { received_at }: Message, live: boolean): What | null {
+  const connector = countOf(protocol === "ocpp1.6" ? payload.connectorId : payload.evseId, 0, 100) ?? 1;
+  // the main meter of the station is no car's
+  if (connector === 0) return null;
+  const readings = readingsOf(payload.meterValue, received_at, live);
+  if (!readings.first && readings.signed.length === 0) return null;
+  return { happened: { kind: "values", connector, transaction: textOf(payload.transactionId), ...readings } };
+}
+
+function happeningOf(protocol: Protocol, message: Message, payload: Fields, live: boolean): What | null {
+  const moment = () => momentOf(payload.timestamp, message.received_at, live);
+  switch (message.action) {
+    case "BootNotification":
+      return { happened: { kind: "boot", boot: bootOf(protocol, payload) } };
+    case "MeterValues":
+      return valuesOf(protocol, payload, message, live);
+  }
+  switch (`${protocol} ${message.action}`) {
+    case "ocpp1.6 StartTransaction":
+      return startOf(payload, moment());
+    case "ocpp1.6 StopTransaction":
+      return {
+        happened: {
+          kind: "stop",
+          transaction: textOf(payload.transactionId),
+          meter_wh: wholeOf(payload.meterStop),
+          readings: readingsOf(payload.transactionData, message.received_at, live),
+          ...moment(),
+        },
+      };
+    case "ocpp2.0.1 TransactionEvent":
+      return eventOf(payload, moment(), message, live);
+    default:
+      return null;
+  }
+}
+
+/**
+ * Reads one CALL of a charger.
+ * @param live whether it tells what happens now: the socket has been open for a minute, and there was no boot in the last.
+ */
+export function readMessage(protocol: Protocol, message: Message, live: boolean): Reading {
+  const payload = objectOf(message.payload);
+  const what = happeningOf(protocol, message, payload, live);
+  const unusable = isObject(message.payload) ? (what && "unusable" in what ? what.unusable : undefined) : "payload";
+  return {
+    happened: what && "happened" in what ? what.happened : null,
+    answer: (transactionId) => answerTo(protocol, message.action, payload, message.received_at, transactionId),
+    ...(unusable ? { unusable } : {}),
+  };
+}
