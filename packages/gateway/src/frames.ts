@@ -1,0 +1,48 @@
+/** The frames of OCPP-J: `[2, id, action, payload]`, `[3, id, payload]`, `[4, id, code, description, details]`. */
+
+import type { Protocol } from "./handshake.ts";
+
+export type Frame =
+  | { type: "call"; id: string; action: string; payload: unknown }
+  | { type: "result" | "error"; id: string; payload: unknown }
+  | { type: "invalid" };
+
+/** What is nested deeper is nobody's message. */
+const DEEPEST = 50;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((each) => isDeeper(each, levels - 1));
+}
+
+export function readFrame(text: string): Frame {
+  let frame: unknown;
+  try {
+    frame = JSON.parse(text);
+  } catch {
+    return { type: "invalid" };
+  }
+  if (!Array.isArray(frame) || isDeeper(frame, DEEPEST)) return { type: "invalid" };
+  const [type, id, third, fourth] = frame;
+  if (typeof id !== "string" || id === "") return { type: "invalid" };
+  if (type === 2 && typeof third === "string") return { type: "call", id, action: third, payload: fourth ?? {} };
+  if (type === 3) return { type: "result", id, payload: third };
+  if (type === 4) return { type: "error", id, payload: { code: third } };
+  return { type: "invalid" };
+}
+
+export const writeCall = (id: string, action: string, payload: object) => JSON.stringify([2, id, action, payload]);
+
+export type Answer = { payload: object } | { error: { code: string; description: string } };
+
+export const writeAnswer = (id: string, answer: Answer) =>
+  JSON.stringify(
+    "payload" in answer
+      ? [3, id, answer.payload]
+      : [4, id, answer.error.code, answer.error.description.slice(0, 255), {}],
+  );
+
+/** The answer to a frame that is none; OCPP-J 2.0.1 section 4.2.3 gives it the id -1. */
+export const writeInvalid = (protocol: Protocol) =>
+  JSON.stringify([4, "-1", protocol === "ocpp1.6" ? "FormationViolation" : "RpcFrameworkError", "", {}]);

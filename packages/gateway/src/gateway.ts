@@ -1,0 +1,250 @@
+/** The servers of the gateway: chargers on one port, `/health` and `/metrics` on another. */
+
+import http, { type IncomingMessage } from "node:http";
+import net, { type AddressInfo, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { WebSocketServer } from "ws";
+import { Failures, Spread } from "./admissions.ts";
+import { CLOSE, Connection, type Owner } from "./connection.ts";
+import { EdgeFunction } from "./function.ts";
+import { addressOf, type Handshake, judge } from "./handshake.ts";
+import { consoleLog, type Log } from "./log.ts";
+import { Metrics } from "./metrics.ts";
+import { takeProxyHeader } from "./proxy_protocol.ts";
+import type { Settings } from "./settings.ts";
+
+const MAX_FRAME = 256 * 1024;
+/** How many chargers one report of `seen` names. */
+const SEEN_AT_ONCE = 1_000;
+/** Connections are closed no faster than a gateway admits them again. */
+const CLOSE_EVERY_MS = 20;
+
+export type Gateway = {
+  /** `ws://…`, to which a charger adds its identity. */
+  url: string;
+  adminUrl: string;
+  /** Ends it in order: no new connections, messages in work are answered, connections are closed one by one. */
+  stop(): Promise<void>;
+};
+
+const REASONS: Readonly<Record<number, string>> = http.STATUS_CODES as Record<number, string>;
+
+function refuse(socket: Duplex, status: number, retryAfter?: number): void {
+  const headers = [
+    `HTTP/1.1 ${status} ${REASONS[status]}`,
+    "Connection: close",
+    "Content-Length: 0",
+    ...(status === 401 ? ['WWW-Authenticate: Basic realm="ocpp"'] : []),
+    ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
+  ];
+  socket.end(`${headers.join("\r\n")}\r\n\r\n`, () => socket.destroy());
+}
+
+export async function startGateway(settings: Settings, log: Log = consoleLog): Promise<Gateway> {
+  const metrics = new Metrics();
+  const edge = new EdgeFunction(settings, metrics, log);
+  const connections = new Map<string, Connection>();
+  const spread = new Spread(settings.admissionsPerSecond);
+  const failures = new Failures();
+  const peers = new WeakMap<object, string>();
+  const lastWords = new Set<Promise<void>>();
+  let open = 0;
+  let isDraining = false;
+
+  const owner: Owner = {
+    settings,
+    edge,
+    metrics,
+    log,
+    ended(connection, last) {
+      open -= 1;
+      if (connections.get(connection.charger_id) === connection) connections.delete(connection.charger_id);
+      lastWords.add(last);
+      last.then(() => lastWords.delete(last));
+    },
+  };
+
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_FRAME,
+    perMessageDeflate: false,
+    clientTracking: false,
+  });
+
+  const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer, asked: Handshake, address: string) => {
+    const { identity, password, protocol, offered } = asked;
+    const outcome = (name: string) => metrics.add("ocpp_admissions_total", { outcome: name });
+    const answer = await edge.admit({ identity, password }).catch(() => null);
+    if (socket.destroyed) return;
+    if (!answer || isDraining) {
+      outcome("unavailable");
+      refuse(socket, 503, 30 + Math.floor(Math.random() * 60));
+      return;
+    }
+    if (!answer.ok) {
+      failures.note(identity, address);
+      outcome("unauthorized");
+      refuse(socket, 401);
+      return;
+    }
+    // ws judges the list again, and refuses one with a comma too many
+    if (offered === null) delete request.headers["sec-websocket-protocol"];
+    else request.headers["sec-websocket-protocol"] = offered;
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      outcome("admitted");
+      open += 1;
+      const { charger_id, generation } = answer;
+      const connection = new Connection(webSocket, { charger_id, generation, protocol }, owner);
+      const former = connections.get(charger_id);
+      if (former && former.generation > generation) {
+        connection.close(CLOSE.policy, "connected elsewhere");
+        return;
+      }
+      connections.set(charger_id, connection);
+      former?.close(CLOSE.policy, "connected elsewhere");
+    });
+  };
+
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    const outcome = (name: string) => metrics.add("ocpp_admissions_total", { outcome: name });
+    const asked = judge(request);
+    const address = addressOf(
+      request,
+      peers.get(socket) ?? (socket as Socket).remoteAddress ?? "",
+      settings.clientAddress,
+    );
+    if (isDraining || open + spread.size >= settings.mostConnections) {
+      outcome("full");
+      refuse(socket, 503, 60);
+      return;
+    }
+    if ("status" in asked) {
+      outcome(asked.reason);
+      refuse(socket, asked.status);
+      return;
+    }
+    if (failures.isOver(asked.identity, address)) {
+      outcome("limited");
+      refuse(socket, 429, 60);
+      return;
+    }
+    const leave = spread.enter(() => void admit(request, socket, head, asked, address));
+    if (leave) socket.on("close", leave);
+    else {
+      outcome("full");
+      refuse(socket, 503, 300);
+    }
+  };
+
+  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 10_000 }, (_, response) =>
+    response.writeHead(426, { Connection: "Upgrade, close", Upgrade: "websocket" }).end(),
+  );
+  server.on("upgrade", upgrade);
+  server.on("clientError", (_, socket) => socket.destroy());
+  const front =
+    settings.clientAddress === "proxy"
+      ? net.createServer((socket) =>
+          takeProxyHeader(socket, (address) => {
+            if (address) peers.set(socket, address);
+            server.emit("connection", socket);
+            socket.resume();
+          }),
+        )
+      : server;
+  front.maxConnections = settings.mostConnections + 1_000;
+
+  const admin = http.createServer((request, response) => {
+    const path = request.url?.split("?", 1)[0];
+    if (path === "/health") {
+      const ok = !isDraining && !edge.isRefused;
+      response.writeHead(ok ? 200 : 503, { "Content-Type": "application/json" });
+      response.end(
+        JSON.stringify({ ok, connections: open, ...(edge.isRefused ? { fault: "GATEWAY_SECRET is refused" } : {}) }),
+      );
+    } else if (path === "/metrics") {
+      const { user, system } = process.cpuUsage();
+      response.writeHead(200, { "Content-Type": "text/plain; version=0.0.4" }).end(
+        metrics.text({
+          ocpp_connections: open,
+          ocpp_waiting: spread.size,
+          process_resident_memory_bytes: process.memoryUsage.rss(),
+          process_cpu_seconds_total: (user + system) / 1e6,
+        }),
+      );
+    } else response.writeHead(404).end();
+  });
+
+  const reportSeen = async () => {
+    const heard = [...connections.values()].filter((connection) => connection.heard);
+    for (const connection of heard) connection.heard = false;
+    for (let from = 0; from < heard.length; from += SEEN_AT_ONCE) {
+      const part = heard.slice(from, from + SEEN_AT_ONCE);
+      const named = part.map(({ charger_id, generation }) => ({ charger_id, generation }));
+      const gone = await edge.seen(named).catch(() => null);
+      if (!gone) for (const connection of part) connection.heard = true;
+      for (const connection of part)
+        if (gone?.includes(connection.charger_id)) connection.close(CLOSE.policy, "no longer admitted");
+    }
+  };
+  let isReporting = false;
+  const timers = [
+    setInterval(async () => {
+      if (isReporting) return;
+      isReporting = true;
+      await reportSeen();
+      isReporting = false;
+    }, settings.seenMs),
+    setInterval(
+      () => {
+        for (const connection of connections.values()) connection.flush();
+      },
+      Math.min(10_000, settings.valuesMs),
+    ),
+  ];
+
+  await Promise.all([listen(front, settings.port, settings.host), listen(admin, settings.adminPort, settings.host)]);
+  const { port } = front.address() as AddressInfo;
+  const { port: adminPort } = admin.address() as AddressInfo;
+  const shown = settings.host === "0.0.0.0" ? "127.0.0.1" : settings.host;
+  log("listening", { port, admin_port: adminPort });
+
+  return {
+    url: `ws://${shown}:${port}`,
+    adminUrl: `http://${shown}:${adminPort}`,
+    async stop() {
+      isDraining = true;
+      front.close();
+      const all = [...connections.values()];
+      const pause = Math.min(CLOSE_EVERY_MS, settings.drainMs / Math.max(1, all.length));
+      const drained: Promise<void>[] = [];
+      const began = Date.now();
+      for (const [place, connection] of all.entries()) {
+        const early = began + place * pause - Date.now();
+        if (early > 1) await sleep(early);
+        drained.push(connection.drain());
+      }
+      await Promise.all(drained);
+      // their closing handshakes, and values they were still to tell
+      for (let patience = 0; open > 0 && patience < 100; patience += 1) await sleep(25);
+      await Promise.race([Promise.all(lastWords), sleep(10_000)]);
+      for (const timer of timers) clearInterval(timer);
+      server.closeAllConnections();
+      admin.close();
+      admin.closeAllConnections();
+      edge.close();
+      log("stopped", {});
+    },
+  };
+}
+
+function listen(server: net.Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port, host, backlog: 2_048 }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
