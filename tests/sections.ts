@@ -53,6 +53,7 @@ export const BESIDE: readonly string[] = [
   "local/migrate.test.ts",
   "local/postgres.test.ts",
   "local/start.test.ts",
+  "ocpp/container.test.ts",
   "sql/keys.test.ts",
   "sql/look_ups.test.ts",
   "sql/mail_outbox.test.ts",

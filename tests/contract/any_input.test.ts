@@ -251,7 +251,7 @@ describe("contract §1 the log holds nothing of what was sent", () => {
         "authorize",
         "registerOwnCharger",
         "createToken",
-        "ingestChargingSessions",
+        "takeMessages",
         "uploadDrafts",
         "setPartnerCompany",
         "mintPartnerApiKey",

@@ -73,6 +73,17 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
   const appToken = await user.appToken();
   const session = await world.signSession({ sub: user.id, email: user.email });
   const own = await world.post("/chargers", { nickname: "Carport", connection_type: "ocpp" }, appToken);
+  const gatewaySecret = world.environment.config.GATEWAY_SECRET;
+  const { identity, password } = own.body.ocpp ?? {};
+  // the sample of the admission connects again, so what the gateway tells is of a charger of its own
+  const told = await world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, appToken);
+  const { identity: told_identity, password: told_password } = told.body.ocpp ?? {};
+  const admitted = await world.post(
+    "/gateway/chargers:admit",
+    { identity: told_identity, password: told_password },
+    gatewaySecret,
+  );
+  const renewed = await world.post("/chargers", { nickname: "Tuin", connection_type: "ocpp" }, appToken);
   const { id: tokenId } = await world.row(
     `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
      values ($1, 'To revoke', sha256(gen_random_uuid()::text::bytea), 'last', '{energy:read}') returning id`,
@@ -171,6 +182,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
   const customer = played.body.account_id;
   const mailed = newEmail();
   const ids: Record<string, string> = {
+    renewOcppCredentials: renewed.body.id,
     revokeToken: tokenId,
     claimSandboxDraft: rehearsed,
     connectVirtualCharger: customer,
@@ -205,18 +217,6 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     deliverMonths: { account_id, months: [{ period: "2026-01", total_kwh: 1 }] },
     registerOwnCharger: { nickname: "Oprit", connection_type: "ocpp", ocpp_identity: null },
     createToken: { name: "Test", scopes: ["energy:read"], expires_at: null },
-    ingestChargingSessions: {
-      sessions: [
-        {
-          charger_id: charger,
-          source: "ocpp",
-          external_id: "1",
-          started_at: "2026-01-01T00:00:00Z",
-          wh: 1,
-          connector: 1,
-        },
-      ],
-    },
     addCustomers: { consent: true, ...draftRow({ email: mailed }) },
     importDrafts: { consent: true, send_invite: false, rows: [draftRow()] },
     withdrawDraft: { draft_id: withdrawn },
@@ -240,7 +240,22 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     connectVirtualCharger: { ...STEADY, since: "2026-11-01" },
     reviewCustomer: { outcome: "goedgekeurd" },
     settleSandboxQuarter: { quarter: "2026-Q2" },
-    admitCharger: { identity: own.body.ocpp?.identity, password: own.body.ocpp?.password },
+    seeChargers: { chargers: [{ charger_id: charger, generation: 1 }] },
+    takeMessages: {
+      charger_id: admitted.body.charger_id,
+      generation: admitted.body.generation,
+      protocol: "ocpp1.6",
+      live: true,
+      messages: [
+        {
+          action: "StartTransaction",
+          payload: { connectorId: 1, idTag: "X", meterStart: 0, timestamp: "2026-01-01T00:00:00Z" },
+          received_at: "2026-01-01T00:00:00.000Z",
+          sent_sha256: "0".repeat(64),
+        },
+      ],
+    },
+    admitCharger: { identity, password },
   };
   const manager = { token: managerToken, subject: await subjectOf(managerToken) };
   const callers: Record<CallerRule["kind"], Pick<Sample, "token" | "subject">> = {

@@ -7,6 +7,7 @@ import { parser } from "@prometheus-io/lezer-promql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { pathsOf } from "#shared/http/surface.ts";
+import { HELP } from "../../packages/gateway/src/metrics.ts";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
 import { run } from "../../packages/operator/src/run.ts";
 import { METRICS } from "../../supabase/functions/worker/metrics.ts";
@@ -111,14 +112,15 @@ describe("SQL", () => {
 });
 
 describe("metrics and alerts", () => {
-  const metrics = Object.keys(METRICS).map((name) => `ere_${name}`);
+  const ofGateway = Object.keys(HELP).filter((name) => name.startsWith("ocpp_"));
+  const metrics = [...Object.keys(METRICS).map((name) => `ere_${name}`), ...ofGateway];
   const alerts = [...page.matchAll(/- alert: (\w+)\n +expr: (.+)/g)].map(([, name = "", expr = ""]) => ({
     name,
     expr,
   }));
 
   test("the page has a row for every figure, and for none that is gone", () => {
-    const listed = [...page.matchAll(/^\| (`ere_.*?) \|/gm)].flatMap(([, cell = ""]) =>
+    const listed = [...page.matchAll(/^\| (`(?:ere|ocpp)_.*?) \|/gm)].flatMap(([, cell = ""]) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
     );
     expect(listed.sort()).toEqual(metrics.sort());
@@ -132,7 +134,8 @@ describe("metrics and alerts", () => {
       parser.parse(expr).iterate({
         enter: ({ type, from, to }) => {
           if (type.isError) wrong.push(expr.slice(from, to + 5));
-          if (type.name === "Identifier" && /^ere_/.test(expr.slice(from, to))) named.push(expr.slice(from, to));
+          if (type.name === "Identifier" && /^(?:ere|ocpp)_/.test(expr.slice(from, to)))
+            named.push(expr.slice(from, to));
         },
       });
       expect(wrong).toEqual([]);

@@ -12,6 +12,7 @@ import { endpointsOf, pathsOf, type Routed, type Surface } from "#shared/http/su
 import { CatalogCharger, RegistrationStatus } from "#shared/values/models.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as documents } from "../../supabase/functions/documents/app.ts";
+import { surface as gateway } from "../../supabase/functions/gateway/app.ts";
 import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
@@ -22,7 +23,7 @@ import { surface as worker } from "../../supabase/functions/worker/app.ts";
 
 export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
 /** With what integrators never see. */
-export const SERVED: readonly Surface[] = [...SURFACES, worker, documents];
+export const SERVED: readonly Surface[] = [...SURFACES, worker, documents, gateway];
 /** The endpoints of each, by its slug. */
 export const ENDPOINTS_OF: ReadonlyMap<string, readonly Routed[]> = new Map(
   await Promise.all(SERVED.map(async (surface) => [surface.slug, await endpointsOf(surface)] as const)),

@@ -1,8 +1,6 @@
 // POST /chargers, and the door at which the gateway checks what it answered.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { ingest, MID_CHARGER } from "../harness/chargers.ts";
-import { giveMandate } from "../harness/mandate.ts";
 import type { User } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
@@ -28,9 +26,8 @@ function newIdentity() {
 }
 const register = (fields: Record<string, unknown> = {}, bearer = token) =>
   world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp", ...fields }, bearer);
-const admit = async (identity: unknown, password: unknown, boot: object = {}) =>
-  (await world.post("/worker/chargers:admit", { identity, password, ...boot }, world.environment.config.GATEWAY_SECRET))
-    .body;
+const admit = async (identity: unknown, password: unknown) =>
+  (await world.post("/gateway/chargers:admit", { identity, password }, world.environment.config.GATEWAY_SECRET)).body;
 
 describe("§4.4 POST /chargers", () => {
   test("it answers 201 with what the charger needs, the password once and never stored", async () => {
@@ -152,26 +149,10 @@ describe("§4.4 the gateway checks HTTP Basic", () => {
     expect(await admit(ocpp.identity.toUpperCase(), ocpp.password)).toEqual({ ok: false });
     expect(await admit("nobody\u0000", ocpp.password)).toEqual({ ok: false });
     expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ status: "offline" }]);
-    expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: true, charger_id: id });
+    expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: true, charger_id: id, generation: 1 });
     expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ status: "online" }]);
     await world.row("update core.chargers set status = 'removed' where id = $1", id);
     expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: false });
-  });
-
-  test("§4.1 what its BootNotification says settles the model, once; its earlier sessions count from then on", async () => {
-    await world.freeze("2026-08-15T12:00:00Z");
-    const { id, ocpp } = (await register()).body;
-    const session = { charger_id: id, external_id: "1", started_at: "2026-08-01T10:00:00Z" };
-    await ingest(world, { ...session, ended_at: "2026-08-01T11:00:00Z", wh: 5000 });
-    await giveMandate(world, user);
-    const boot = async (fields: object) => {
-      expect(await admit(ocpp.identity, ocpp.password, fields)).toMatchObject({ ok: true });
-      const [charger] = (await world.get("/chargers", token)).body.chargers;
-      return [charger.mid_certified, (await world.get("/energy", token)).body.total_ere_credits];
-    };
-    expect(await boot({ ocpp_vendor: "Nobody", ocpp_model: "Nothing" })).toEqual([false, 0]);
-    expect(await boot(MID_CHARGER)).toEqual([true, 1.66]);
-    expect(await boot({ ocpp_vendor: "Easee", ocpp_model: "Home" })).toEqual([true, 1.66]);
   });
 
   test("contract §8 one whose model is not known yet is in the operator's list", async () => {
@@ -185,6 +166,6 @@ describe("§4.4 the gateway checks HTTP Basic", () => {
   test("only the gateway may ask", async () => {
     const { ocpp } = (await register()).body;
     for (const bearer of [undefined, token, ocpp.password])
-      expect((await world.post("/worker/chargers:admit", ocpp, bearer)).status).toBe(401);
+      expect((await world.post("/gateway/chargers:admit", ocpp, bearer)).status).toBe(401);
   });
 });

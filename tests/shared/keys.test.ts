@@ -16,6 +16,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/surface.ts";
 import { open, seal } from "#shared/values/iban.ts";
 import { addToEnv, readEnv } from "../../packages/deploy/src/env_file.ts";
+import { surface as gateway } from "../../supabase/functions/gateway/app.ts";
 import { deviceHash, newDevice } from "../../supabase/functions/pages/kit/device.ts";
 import { putFlash, takeFlash } from "../../supabase/functions/pages/kit/returned.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
@@ -44,14 +45,14 @@ const with_ = (more: Partial<Configuration>): Environment => ({
   config: { ...world.environment.config, ...more },
 });
 
-const asBearer = async (environment: Environment, method: string, path: string, bearer: string) => {
+const asBearer = async (environment: Environment, method: string, path: string, bearer: string, surface = worker) => {
   const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
-  const request = new Request(`http://api.test/worker/${path}`, {
+  const request = new Request(`http://api.test/${surface.slug}/${path}`, {
     method,
     headers: { ...headers, "x-forwarded-for": "192.0.2.1" },
-    ...(method === "POST" ? { body: JSON.stringify({ sessions: [{}] }) } : {}),
+    ...(method === "POST" ? { body: JSON.stringify({ chargers: [] }) } : {}),
   });
-  return (await serve(worker, environment).fetch(request)).status === 200;
+  return (await serve(surface, environment).fetch(request)).status === 200;
 };
 
 /** The form that was left in a browser, as an environment finds it. */
@@ -112,7 +113,7 @@ const DOORS: Record<string, { by: Name; open: () => Promise<(environment: Enviro
   },
   "what the gateway brings": {
     by: "GATEWAY_SECRET",
-    open: async () => (other) => asBearer(other, "POST", "sessions", world.environment.config.GATEWAY_SECRET),
+    open: async () => (other) => asBearer(other, "POST", "seen", world.environment.config.GATEWAY_SECRET, gateway),
   },
   "a claim link": {
     by: "LINK_KEYS",
@@ -210,7 +211,7 @@ test("contract §6 attack: no bearer of a machine opens the door of another", as
     opened.push([
       await asBearer(world.environment, "GET", "client-address", bearer),
       await asBearer(world.environment, "GET", "metrics", bearer),
-      await asBearer(world.environment, "POST", "sessions", bearer),
+      await asBearer(world.environment, "POST", "seen", bearer, gateway),
     ]);
   expect(opened).toEqual([
     [true, false, false],

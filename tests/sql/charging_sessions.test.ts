@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addCharger, type Ingested, ingest, MID_CHARGER, type SessionItem } from "../harness/chargers.ts";
+import { addCharger, ingest, MID_CHARGER, type SessionItem } from "../harness/chargers.ts";
 import { giveMandate, signMandate } from "../harness/mandate.ts";
 import { createAccount, type User } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -354,20 +354,6 @@ describe("§1 what cannot be read is rejected by itself", () => {
     expect(good).toMatchObject({ status: "created" });
     expect(await months()).toEqual({ "2026-03": 5000 });
   });
-
-  test("text that no database could store, and things that are no session", async () => {
-    const { GATEWAY_SECRET } = world.environment.config;
-    const sessions = [{ ...session("nul\u0000\ud800"), source: "x" }, null, 3, [], "x", {}];
-    const { body } = await world.post("/worker/sessions", { sessions }, GATEWAY_SECRET);
-    expect(body.results.map(({ status }: Ingested) => status)).toEqual(["created", ...Array(5).fill("rejected")]);
-  });
-
-  test("the door is closed to everybody else", async () => {
-    const sessions = [session("a")];
-    for (const token of [undefined, "x", await user.token(), await world.partnerA.client.token()])
-      expect((await world.post("/worker/sessions", { sessions }, token)).status).toBe(401);
-    expect(await stored("a")).toBeUndefined();
-  });
 });
 
 describe("§1 a session counts toward ERE only with MID meter and mandate", () => {
@@ -513,29 +499,6 @@ describe("contract §2 the connections of a CPO", () => {
     expect(await months()).toEqual(["2027-01-01 99", "2027-02-01 5"]);
     await world.post("/v1/sessions:batch", { account_id, months: [{ period: "2027-02", total_kwh: 7 }] }, token);
     expect(await months()).toEqual(["2027-01-01 99", "2027-02-01 7"]);
-  });
-
-  test("one batch may hold sessions of chargers of several tenants, in any order", async () => {
-    const { account_id } = await createAccount(world, world.partnerB);
-    const token = await world.partnerB.client.token();
-    const { body } = await world.post("/v1/chargers", { account_id, ...MID_CHARGER }, token);
-    const results = await ingest(
-      world,
-      session("a", { charger_id: body.charger_id }),
-      session("a"),
-      session("x", { charger_id: "00000000-0000-4000-8000-000000000001" }),
-      session("a2", {
-        charger_id: body.charger_id,
-        started_at: "2026-05-10T18:00:00Z",
-        ended_at: "2026-05-10T19:00:00Z",
-      }),
-    );
-    expect(results.map(({ status }) => status)).toEqual(["created", "created", "rejected", "created"]);
-    const [{ tenants }] = await rows(
-      "select count(distinct partner_id)::int as tenants from core.charging_sessions where id = any ($1)",
-      results.map(({ session_id }) => session_id).filter(Boolean),
-    );
-    expect(tenants).toBe(2);
   });
 });
 

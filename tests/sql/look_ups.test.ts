@@ -188,7 +188,12 @@ test("a charging session that is new, and one that is corrected", async () => {
     { ...session, external_id: "x", wh: 4000 },
     { ...session, external_id: "y", wh: 4000, started_at: "2026-02-01T12:00:00Z", ended_at: "2026-02-01T13:00:00Z" },
   ];
-  const { whole, asked } = await planOf("select api.ingest_charging_sessions($1, $2)", worker, { sessions });
+  const { whole, asked } = await planOf(
+    `with acting as materialized (select private.act_for_partner($1))
+     select private.ingest_charging_sessions($2) from acting`,
+    world.partnerA.id,
+    JSON.stringify(sessions),
+  );
   expect(whole).toEqual([]);
   expect(asked).toEqual(
     expect.arrayContaining([expect.stringMatching(/^charging_sessions_charger by partner_id, charger_id, started_at/)]),

@@ -14,6 +14,7 @@ const BUNDLES: Record<string, { packages: string[]; start: number; whole: number
   docs: { packages: ["hono"], start: 65, whole: 750 },
   // with what writes PDF, and its letters; of these 486 are Brotli's, for which fontkit has no use here and cannot do without
   documents: { packages: ["hono"], start: 65, whole: 1410 },
+  gateway: { packages: ["hono"], start: 65, whole: 285 },
   "oauth-authorize": { packages: ["hono"], start: 65, whole: 265 },
   "oauth-revoke": { packages: ["hono"], start: 65, whole: 265 },
   "oauth-token": { packages: ["hono"], start: 65, whole: 280 },

@@ -77,21 +77,21 @@ afterEach(async () => {
 });
 
 describe("who may connect", () => {
-  test("door C: the last segment of the path is the identity", () => {
+  test("contract §6 the last segment of the path is the identity", () => {
     expect(["/a", "/ocpp/A-b_1", "/a/", "/a//?x=/y", "/%61"].map(identityOf)).toEqual(["a", "A-b_1", "a", "a", "a"]);
     expect(["/", "", "/%ZZ", "/a%2fb", "/a%00", `/${"x".repeat(65)}`, "/é"].map(identityOf)).toEqual(
       Array(7).fill(null),
     );
   });
 
-  test("door C: the first protocol of the list that we speak is taken, and written as it was offered", () => {
+  test("contract §6 the first protocol of the list that we speak is taken, and written as it was offered", () => {
     expect(protocolOf(undefined)).toEqual({ protocol: "ocpp1.6", offered: null });
     expect(protocolOf("OCPP1.6")).toEqual({ protocol: "ocpp1.6", offered: "OCPP1.6" });
     expect(protocolOf("ocpp2.1, ocpp2.0.1,ocpp1.6,")).toEqual({ protocol: "ocpp2.0.1", offered: "ocpp2.0.1" });
     expect(protocolOf("ocpp2.1, ocpp1.5")).toBeNull();
   });
 
-  test("door C: the password is 40 hexadecimal digits, or the 20 bytes they stand for", () => {
+  test("contract §6 the password is 40 hexadecimal digits, or the 20 bytes they stand for", () => {
     const read = (password: string | Buffer) => credentialsOf(basic("a", password))?.password;
     expect(read(PASSWORD)).toBe(PASSWORD);
     expect(read(PASSWORD.toUpperCase())).toBe(PASSWORD);
@@ -103,7 +103,7 @@ describe("who may connect", () => {
       expect(credentialsOf(header)).toBeNull();
   });
 
-  test("door C: odd paths and protocols are refused, and the gateway goes on", async () => {
+  test("contract §6 odd paths and protocols are refused, and the gateway goes on", async () => {
     await start();
     for (const path of ["/%ZZ", "/", "//", "/a%00"]) expect(await refusedWith(gateway.url, "a", { path })).toBe(400);
     expect(await refusedWith(gateway.url, "a", { protocols: ["ocpp2.1"] })).toBe(400);
@@ -118,7 +118,7 @@ describe("who may connect", () => {
     expect((await fetch(gateway.url.replace("ws", "http"))).status).toBe(426);
   });
 
-  test("door C: the eleventh wrong password in a minute is not asked about, and only for that address", async () => {
+  test("contract §6 the eleventh wrong password in a minute is not asked about, and only for that address", async () => {
     await start({ clientAddress: { header: "x-forwarded-for", entry: 1 } });
     const attempt = (password: string, address: string) =>
       refusedWith(gateway.url, "a", { password, headers: { "x-forwarded-for": `6.6.6.6, ${address}` } });
@@ -128,14 +128,14 @@ describe("who may connect", () => {
     expect(await attempt(PASSWORD, "192.0.2.2")).toBe(101);
   });
 
-  test("door C: an address with a hundred failures is limited for every identity", () => {
+  test("contract §6 an address with a hundred failures is limited for every identity", () => {
     const failures = new Failures();
     for (let n = 0; n < 100; n += 1) failures.note(`id${n}`, "192.0.2.1");
     expect(failures.isOver("fresh", "192.0.2.1")).toBe(true);
     expect(failures.isOver("fresh", "192.0.2.2")).toBe(false);
   });
 
-  test("door C: beyond the most connections a charger is told when to come back", async () => {
+  test("contract §6 beyond the most connections a charger is told when to come back", async () => {
     await start({ mostConnections: 1 });
     const first = await Charger.connect(gateway.url, "a");
     expect(await refusedWith(gateway.url, "b")).toBe(503);
@@ -143,7 +143,7 @@ describe("who may connect", () => {
     await expect.poll(() => refusedWith(gateway.url, "b")).toBe(101);
   });
 
-  test("door C: admissions wait for their turn, and one that left is passed over", async () => {
+  test("contract §6 admissions wait for their turn, and one that left is passed over", async () => {
     const spread = new Spread(5);
     const order: number[] = [];
     const leave = Array.from({ length: 10 }, (_, n) => spread.enter(() => order.push(n)));
@@ -152,7 +152,7 @@ describe("who may connect", () => {
     await expect.poll(() => order).toEqual([0, 1, 2, 3, 4, 6, 7, 8, 9]);
   });
 
-  test("door C: the PROXY protocol names the charger's address, in both versions", async () => {
+  test("contract §6 the PROXY protocol names the charger's address, in both versions", async () => {
     const v1 = Buffer.from("PROXY TCP4 192.0.2.7 10.0.0.1 4000 443\r\nGET");
     expect(readProxyHeader(v1)).toEqual({ length: v1.length - 3, address: "192.0.2.7" });
     expect(readProxyHeader(v1.subarray(0, 4))).toBe("more");
@@ -180,7 +180,7 @@ describe("who may connect", () => {
     expect(await refusedWith(gateway.url, "a")).toBe(0);
   });
 
-  test("door C: the gateway says which variables are wrong, and no value", () => {
+  test("contract §6 the gateway says which variables are wrong, and no value", () => {
     expect(() =>
       readSettings({ GATEWAY_FUNCTION_URL: "http://example.com", GATEWAY_SECRET: "hush", PORT: "x" }),
     ).toThrow(/GATEWAY_FUNCTION_URL: .*GATEWAY_SECRET: .*PORT: /);
@@ -195,7 +195,7 @@ describe("who may connect", () => {
 });
 
 describe("messages", () => {
-  test("door C: messages are passed on one at a time, in order, and answered", async () => {
+  test("contract §6 messages are passed on one at a time, in order, and answered", async () => {
     contract.delayMs = 5;
     await start();
     const charger = await Charger.connect(gateway.url, "a");
@@ -208,7 +208,7 @@ describe("messages", () => {
     await charger.close();
   });
 
-  test("door C: the same message id again gets the same answer, and is not passed on", async () => {
+  test("contract §6 the same message id again gets the same answer, and is not passed on", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     const first = await charger.call("StartTransaction", { n: 1 }, "x");
@@ -217,7 +217,7 @@ describe("messages", () => {
     await charger.close();
   });
 
-  test("door C: heartbeats and the main meter's values cost no request", async () => {
+  test("contract §6 heartbeats and the main meter's values cost no request", async () => {
     await start({ seenMs: 50 });
     const charger = await Charger.connect(gateway.url, "a");
     expect(await charger.call("Heartbeat", {})).toMatchObject([3, "m1", { currentTime: expect.stringMatching(/Z$/) }]);
@@ -227,7 +227,7 @@ describe("messages", () => {
     await charger.close();
   });
 
-  test("door C: of values that come fast the last is passed on, before the message that needs it", async () => {
+  test("contract §6 of values that come fast the last is passed on, before the message that needs it", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     const values = (n: number, context = "Sample.Periodic") => ({ connectorId: 1, n, meterValue: [{ context }] });
@@ -242,7 +242,7 @@ describe("messages", () => {
     await charger.close();
   });
 
-  test("door C: values that are held back are passed on in time, and when the connection ends", async () => {
+  test("contract §6 values that are held back are passed on in time, and when the connection ends", async () => {
     await start({ valuesMs: 100 });
     const charger = await Charger.connect(gateway.url, "a", { protocols: ["ocpp2.0.1"] });
     const updated = (n: number) => ({
@@ -259,7 +259,7 @@ describe("messages", () => {
     await expect.poll(() => messages().map(({ payload }) => (payload as { n: number }).n)).toEqual([1, 2, 3]);
   });
 
-  test("door C: frames that are none are refused in the words of the protocol, and end a connection in the end", async () => {
+  test("contract §6 frames that are none are refused in the words of the protocol, and end a connection in the end", async () => {
     await start();
     for (const [protocol, code] of [
       ["ocpp1.6", "FormationViolation"],
@@ -286,7 +286,7 @@ describe("messages", () => {
     }
   });
 
-  test("door C: a frame of 257 KiB ends the connection, one of 255 KiB is passed on", async () => {
+  test("contract §6 a frame of 257 KiB ends the connection, one of 255 KiB is passed on", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     expect(await charger.call("DataTransfer", { data: "x".repeat(255 * 1024) })).toMatchObject(ANSWERED);
@@ -295,7 +295,7 @@ describe("messages", () => {
     expect(contract.told).toHaveLength(1);
   });
 
-  test("door C: who sends too much is read more slowly, and loses nothing", async () => {
+  test("contract §6 who sends too much is read more slowly, and loses nothing", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     const answers: unknown[] = [];
@@ -306,7 +306,7 @@ describe("messages", () => {
     await charger.close();
   });
 
-  test("door C: a charger is asked for its energy register after its first boot", async () => {
+  test("contract §6 a charger is asked for its energy register after its first boot", async () => {
     await start();
     for (const [protocol, action, calls] of [
       ["ocpp1.6", "ChangeConfiguration", 3],
@@ -322,7 +322,7 @@ describe("messages", () => {
     }
   });
 
-  test("door C: messages are live once the socket is open for a while, and not after a boot", async () => {
+  test("contract §6 messages are live once the socket is open for a while, and not after a boot", async () => {
     await start({ liveMs: 60 });
     const charger = await Charger.connect(gateway.url, "a");
     await sleep(80);
@@ -335,7 +335,7 @@ describe("messages", () => {
 });
 
 describe("when something is away", () => {
-  test("door C: a message is tried three times, then the connection ends without an answer", async () => {
+  test("contract §6 a message is tried three times, then the connection ends without an answer", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     contract.faults = [503, "silence"];
@@ -349,7 +349,7 @@ describe("when something is away", () => {
     await again.close();
   });
 
-  test("door C: a secret that is refused closes nothing by itself, and shows in the health", async () => {
+  test("contract §6 a secret that is refused closes nothing by itself, and shows in the health", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     const health = async () => (await fetch(`${gateway.adminUrl}/health`)).status;
@@ -363,7 +363,7 @@ describe("when something is away", () => {
     await charger.close();
   });
 
-  test("door C: the newer of two connections stays, on one gateway and on two", async () => {
+  test("contract §6 the newer of two connections stays, on one gateway and on two", async () => {
     await start();
     const first = await Charger.connect(gateway.url, "a");
     const second = await Charger.connect(gateway.url, "a");
@@ -379,14 +379,14 @@ describe("when something is away", () => {
     await other.stop();
   });
 
-  test("door C: a charger that may stay no longer is closed with the next report", async () => {
+  test("contract §6 a charger that may stay no longer is closed with the next report", async () => {
     await start({ seenMs: 50 });
     const charger = await Charger.connect(gateway.url, "a");
     contract.gone = ["a"];
     expect(await charger.closed).toMatchObject({ code: 1008 });
   });
 
-  test("door C: a charger that no longer answers pings is let go", async () => {
+  test("contract §6 a charger that no longer answers pings is let go", async () => {
     await start({ pingMs: 30 });
     const charger = await Charger.connect(gateway.url, "a");
     charger.socket.pause();
@@ -394,7 +394,7 @@ describe("when something is away", () => {
     charger.socket.terminate();
   });
 
-  test("door C: at the end the message in work is answered, then connections are closed for a restart", async () => {
+  test("contract §6 at the end the message in work is answered, then connections are closed for a restart", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     contract.delayMs = 100;
@@ -408,7 +408,7 @@ describe("when something is away", () => {
     expect(await refusedWith(gateway.url, "a")).toBe(0);
   });
 
-  test("door C: metrics name what happened, and nobody", async () => {
+  test("contract §6 metrics name what happened, and nobody", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "secret-identity");
     await charger.call("Heartbeat", {});

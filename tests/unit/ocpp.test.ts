@@ -37,9 +37,9 @@ describe("energy", () => {
     ["nothing", [{}], null],
     ["an absurd register", [{ value: 1e15 }], null],
     ["an absurd multiplier", [{ value: 1, unitOfMeasure: { unit: "Wh", multiplier: 400 } }], null],
-  ])("door C: %s", (_, values, expected) => expect(wh(...values)).toBe(expected));
+  ])("contract §6 %s", (_, values, expected) => expect(wh(...values)).toBe(expected));
 
-  test("door C: a begin is only a start, and the latest value is the last", () => {
+  test("contract §6 a begin is only a start, and a register only grows", () => {
     const readings = readingsOf(
       [
         { timestamp: "2026-03-10T11:30:00Z", sampledValue: [{ value: 1500 }] },
@@ -50,10 +50,15 @@ describe("energy", () => {
       true,
     );
     const begin = { at: "2026-03-10T10:00:00.000Z", wh: 1000 };
-    expect(readings).toMatchObject({ begin, first: begin, last: { at: "2026-03-10T11:45:00.000Z", wh: 0 }, end: null });
+    expect(readings).toMatchObject({
+      begin,
+      first: begin,
+      last: { at: "2026-03-10T11:30:00.000Z", wh: 1500 },
+      end: null,
+    });
   });
 
-  test("door C: signed values are kept as they were sent, in both protocols", () => {
+  test("contract §6 signed values are kept as they were sent, in both protocols", () => {
     expect(readingsOf(sample({ value: "A1B2", format: "SignedData" }), NOW, true)).toMatchObject({
       signed: ["A1B2"],
       last: null,
@@ -66,7 +71,7 @@ describe("energy", () => {
   });
 
   test.each([null, 5, "x", [], {}, [null, 5, "x"], [{ sampledValue: 5 }], [{ sampledValue: [[]] }]])(
-    "door C: %j holds no reading",
+    "contract §6 %j holds no reading",
     (samples) => expect(readingsOf(samples, NOW, true)).toMatchObject({ first: null, last: null, signed: [] }),
   );
 
@@ -79,7 +84,7 @@ describe("energy", () => {
     [null, 0, null],
     [true, 0, null],
     [Number.NaN, 0, null],
-  ])("door C: %j times ten to the %i is %j", (value, exponent, expected) =>
+  ])("contract §6 %j times ten to the %i is %j", (value, exponent, expected) =>
     expect(wholeOf(value, exponent)).toBe(expected),
   );
 });
@@ -100,7 +105,7 @@ describe("clocks", () => {
     ["", null],
     [1773140400, null],
     [null, null],
-  ])("door C: %j is %j", (text, expected) => {
+  ])("contract §6 %j is %j", (text, expected) => {
     const time = timeOf(text);
     expect(time === null ? null : new Date(time).toISOString()).toBe(expected);
   });
@@ -115,13 +120,13 @@ describe("clocks", () => {
     ["local, labelled Z, live", "2026-03-10T13:00:00Z", true, NOW, "arrival"],
     ["missing, live", undefined, true, NOW, "arrival"],
     ["missing, queued", undefined, false, "1970-01-01T00:00:00.000Z", "wrong"],
-  ])("door C: a clock that is %s", (_, text, live, at, clock) =>
+  ])("contract §6 a clock that is %s", (_, text, live, at, clock) =>
     expect(momentOf(text, NOW, live)).toMatchObject({ at, clock }),
   );
 });
 
 describe("messages", () => {
-  test("door C: a boot of either protocol tells what the charger is", () => {
+  test("contract §6 a boot of either protocol tells what the charger is", () => {
     const boot = { vendor: "Alfen BV", model: "NG910-60023", serial_number: "ACE1", firmware: "6.4" };
     expect(
       read("ocpp1.6", "BootNotification", {
@@ -140,7 +145,7 @@ describe("messages", () => {
     ).toMatchObject({ kind: "boot", boot });
   });
 
-  test("door C: a start of 1.6 names connector, time and register, also as text and with a long tag", () => {
+  test("contract §6 a start of 1.6 names connector, time and register, also as text and with a long tag", () => {
     const { happened, answer } = read("ocpp1.6", "StartTransaction", {
       connectorId: "2",
       idTag: "0123456789012345678901",
@@ -154,7 +159,7 @@ describe("messages", () => {
   });
 
   test.each([0, -1, -16, "17", 9223372036854775807n.toString(), null])(
-    "door C: a stop of transaction %j is read",
+    "contract §6 a stop of transaction %j is read",
     (id) => {
       const { happened, answer, unusable } = read("ocpp1.6", "StopTransaction", {
         transactionId: id,
@@ -167,7 +172,7 @@ describe("messages", () => {
     },
   );
 
-  test("door C: values of connector 0 and values without energy tell nothing", () => {
+  test("contract §6 values of connector 0 and values without energy tell nothing", () => {
     const meterValue = sample({ value: 5 });
     expect(read("ocpp1.6", "MeterValues", { connectorId: 0, meterValue }).happened).toBeNull();
     expect(read("ocpp2.0.1", "MeterValues", { evseId: 0, meterValue }).happened).toBeNull();
@@ -182,7 +187,7 @@ describe("messages", () => {
     });
   });
 
-  test("door C: an event of 2.0.1 names its transaction, and its token is answered", () => {
+  test("contract §6 an event of 2.0.1 names its transaction, and its token is answered", () => {
     const payload = {
       eventType: "Started",
       timestamp: "2026-03-10T11:00:00Z",
@@ -210,13 +215,13 @@ describe("messages", () => {
     ],
     ["ocpp2.0.1", "TransactionEvent", { transactionInfo: { transactionId: "x" } }, "eventType"],
     ["ocpp1.6", "Heartbeat", null, "payload"],
-  ])("door C: %s %s of %j is answered, and named unusable", (protocol, action, payload, unusable) => {
+  ])("contract §6 %s %s of %j is answered, and named unusable", (protocol, action, payload, unusable) => {
     const reading = read(protocol, action, payload);
     expect(reading.unusable).toBe(unusable);
     expect(reading.answer()).toHaveProperty("payload");
   });
 
-  test.each(["TransactionEvent", "toString", "__proto__", ""])("door C: 1.6 knows no %j", (action) =>
+  test.each(["TransactionEvent", "toString", "__proto__", ""])("contract §6 1.6 knows no %j", (action) =>
     expect(read("ocpp1.6", action, {}).answer()).toMatchObject({ error: { code: "NotImplemented" } }),
   );
 });

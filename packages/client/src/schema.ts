@@ -1478,6 +1478,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/chargers/{id}/ocpp-credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a charger of yours a new OCPP password
+         * @description For a charger whose password was lost or seen by others. The old password ends at once. A charger that is connected with it is disconnected within two minutes. Its charging sessions stay.
+         *
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["renewOcppCredentials"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions": {
         parameters: {
             query?: never;
@@ -6450,6 +6472,20 @@ export interface components {
                 password: string;
             };
         };
+        OcppCredentials: {
+            /** @description What to enter in the charger */
+            ocpp: {
+                /** @description The charger's own identity, the last part of the address */
+                identity: string;
+                /**
+                 * @description The address of the OCPP server
+                 * @example wss://ocpp.example.com/ere-4f1c09d2b7a3
+                 */
+                endpoint: string;
+                /** @description Shown once */
+                password: string;
+            };
+        };
         SessionPage: {
             /** @description This page of sessions */
             sessions: components["schemas"]["Session"][];
@@ -8382,6 +8418,40 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
+        /** @description `charger_not_found`: You have no charger with that id that connects by OCPP. */
+        ChargerNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "charger_not_found";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `charger_update_failed`: The charger could not be changed; nothing was stored. */
+        ChargerUpdateFailed: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "charger_update_failed";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
         /** @description `partner_api_key_scope`: A partner API key reaches the Partner API only. */
         PartnerApiKeyScope: {
             headers: {
@@ -8751,7 +8821,7 @@ export interface operations {
                      *           "payout_handler": "service_pays_customer",
                      *           "cpo_external_ref": "KL-1001",
                      *           "access_channel": "cpo_api",
-                     *           "created_at": "2026-11-20T17:00:14Z",
+                     *           "created_at": "2026-11-20T17:00:17Z",
                      *           "signatory": {
                      *             "full_name": "Sanne de Vries",
                      *             "email": "sanne@example.nl"
@@ -8845,7 +8915,7 @@ export interface operations {
                      *         "display_name": null,
                      *         "payout_handler": "service_pays_customer",
                      *         "cpo_external_ref": "KL-1001",
-                     *         "created_at": "2026-11-20T17:00:14Z"
+                     *         "created_at": "2026-11-20T17:00:17Z"
                      *       }
                      *     }
                      */
@@ -8962,7 +9032,7 @@ export interface operations {
                      *       "account_id": "bc1af923-72cd-4bad-88f3-3b300ef108a2",
                      *       "connection_id": "40597d00-6784-4bcb-8932-ba9a7475e61f",
                      *       "mandate_link": "https://api.example.com/pages/mandate/lPbdzw_iVyCoZDjk3e_8o1BaLz0gHyIkh2bAv-QFbn8",
-                     *       "expires_at": "2026-12-04T17:00:17Z",
+                     *       "expires_at": "2026-12-04T17:00:20Z",
                      *       "expires_in": 1209600,
                      *       "mandate_status": "pending",
                      *       "email_sent": false,
@@ -9622,7 +9692,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "created_at": "2026-11-20T17:00:12Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -9636,7 +9706,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "created_at": "2026-11-20T17:00:12Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -9650,7 +9720,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "created_at": "2026-11-20T17:00:12Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -9713,7 +9783,7 @@ export interface operations {
                      *         "payout.paid"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:29Z",
+                     *       "created_at": "2026-11-20T17:00:32Z",
                      *       "last_error": null,
                      *       "delivered_to": 4,
                      *       "pseudonymous": false,
@@ -9771,7 +9841,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -9821,7 +9891,7 @@ export interface operations {
                      * @example {
                      *       "attempts": [
                      *         {
-                     *           "at": "2026-11-20T17:00:09Z",
+                     *           "at": "2026-11-20T17:00:12Z",
                      *           "ms": 84,
                      *           "type": "webhook_endpoint.disabled",
                      *           "error": null,
@@ -9891,7 +9961,7 @@ export interface operations {
                      *         "payout.paid"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -9942,7 +10012,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:00:34Z",
+                     *         "at": "2026-11-20T17:00:37Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -10006,7 +10076,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -10061,7 +10131,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -10112,7 +10182,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "disabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -10556,10 +10626,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/JK3DjqZIUwycZMJJikABYSpueyfnJNWK5_ZYZxWddj0",
                      *           "batch_id": "c1d8a84e-2346-4824-8bf2-a63229c3ad8c",
-                     *           "created_at": "2026-11-20T17:00:41Z",
+                     *           "created_at": "2026-11-20T17:00:44Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:41Z"
+                     *           "expires_at": "2027-01-19T17:00:44Z"
                      *         },
                      *         {
                      *           "draft_id": "baa77933-58f1-4bc6-8cd4-e26c7de4a6a5",
@@ -10573,10 +10643,10 @@ export interface operations {
                      *           "ean_candidates": 1,
                      *           "claim_url": "https://api.example.com/pages/claim/VYU0Z6DrT9I4qZgDRKumFk44N-02UUo3bujO_vncrpw",
                      *           "batch_id": "2bd87073-c2e9-4b14-8e74-1b946f9813a0",
-                     *           "created_at": "2026-11-20T17:00:40Z",
-                     *           "invited_at": "2026-11-20T17:00:40Z",
+                     *           "created_at": "2026-11-20T17:00:43Z",
+                     *           "invited_at": "2026-11-20T17:00:43Z",
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:40Z"
+                     *           "expires_at": "2027-01-19T17:00:43Z"
                      *         },
                      *         {
                      *           "draft_id": "2d5284a3-cc60-4496-8767-079ff85e0ccc",
@@ -10590,10 +10660,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/LAdBfdfnZH1iKoeeYp4y5pP2e6gUkCes1HEWTAJ4fvk",
                      *           "batch_id": "48638386-dd95-4bf0-8c12-3ce924746530",
-                     *           "created_at": "2026-11-20T17:00:06Z",
+                     *           "created_at": "2026-11-20T17:00:09Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:06Z"
+                     *           "expires_at": "2027-01-19T17:00:09Z"
                      *         }
                      *       ]
                      *     }
@@ -10775,8 +10845,8 @@ export interface operations {
                      *         "api_key": {
                      *           "prefix": "ere_test_",
                      *           "last4": "x7Qd",
-                     *           "created_at": "2026-11-20T17:00:04Z",
-                     *           "last_used_at": "2026-11-20T17:00:46Z"
+                     *           "created_at": "2026-11-20T17:00:07Z",
+                     *           "last_used_at": "2026-11-20T17:00:49Z"
                      *         }
                      *       }
                      *     }
@@ -10933,7 +11003,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "as_of": "2026-11-20T17:00:50Z",
+                     *       "as_of": "2026-11-20T17:00:53Z",
                      *       "customers_total": 2,
                      *       "customers_active": 2,
                      *       "drafts": {
@@ -11002,7 +11072,7 @@ export interface operations {
                      *         {
                      *           "id": "90b32aaf-cddc-4359-822a-e2399b4f1e09",
                      *           "type": "draft.claimed",
-                     *           "created_at": "2026-11-20T17:00:07Z",
+                     *           "created_at": "2026-11-20T17:00:10Z",
                      *           "sequence": 1,
                      *           "account_id": null,
                      *           "data": {
@@ -11056,7 +11126,7 @@ export interface operations {
                      * @example {
                      *       "id": "5a8e97c2-0013-400b-8172-41b96e88c35b",
                      *       "type": "draft.claimed",
-                     *       "created_at": "2026-11-20T17:00:07Z",
+                     *       "created_at": "2026-11-20T17:00:10Z",
                      *       "sequence": 1,
                      *       "account_id": null,
                      *       "data": {
@@ -11466,7 +11536,7 @@ export interface operations {
                      *       "api_key": "ere_test_bJYueSeKMnclAouv8kACScEFAkE_VDW6e4qY9W-Az-w",
                      *       "prefix": "ere_test_",
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:00:58Z"
+                     *       "created_at": "2026-11-20T17:01:01Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MintedPartnerApiKey"];
@@ -11551,7 +11621,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "created_at": "2026-11-20T17:00:12Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -11565,7 +11635,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "created_at": "2026-11-20T17:00:12Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -11579,7 +11649,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "created_at": "2026-11-20T17:00:12Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -11637,7 +11707,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:01:00Z",
+                     *       "created_at": "2026-11-20T17:01:03Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -11695,7 +11765,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11745,7 +11815,7 @@ export interface operations {
                      * @example {
                      *       "attempts": [
                      *         {
-                     *           "at": "2026-11-20T17:00:09Z",
+                     *           "at": "2026-11-20T17:00:12Z",
                      *           "ms": 84,
                      *           "type": "webhook_endpoint.disabled",
                      *           "error": null,
@@ -11809,7 +11879,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -11860,7 +11930,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:01:05Z",
+                     *         "at": "2026-11-20T17:01:08Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -11924,7 +11994,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11979,7 +12049,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -12030,7 +12100,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "disabled",
-                     *       "created_at": "2026-11-20T17:00:09Z",
+                     *       "created_at": "2026-11-20T17:00:12Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -12555,7 +12625,7 @@ export interface operations {
                      *       "mail": [
                      *         {
                      *           "id": "ffb7784a-db87-4974-85f4-90ca7c8e497e",
-                     *           "captured_at": "2026-11-20T17:00:40Z",
+                     *           "captured_at": "2026-11-20T17:00:43Z",
                      *           "to": "klant1@voorbeeld.nl",
                      *           "from": "ERE Service <no-reply@example.com>",
                      *           "subject": "partner-5621870cb222 heeft uw aanmelding voor ERE klaargezet",
@@ -12683,7 +12753,7 @@ export interface operations {
                      *       "chargers": [
                      *         {
                      *           "id": "883ab41b-63e4-4979-896f-e011271c705f",
-                     *           "nickname": "Carport",
+                     *           "nickname": "Tuin",
                      *           "connection_type": "ocpp",
                      *           "status": "offline",
                      *           "mid_certified": false,
@@ -12693,8 +12763,16 @@ export interface operations {
                      *           "id": "9d62386d-dcf3-4eca-8836-d7d725b81dd6",
                      *           "nickname": "Oprit",
                      *           "connection_type": "ocpp",
+                     *           "status": "online",
+                     *           "mid_certified": false,
+                     *           "is_charging": false
+                     *         },
+                     *         {
+                     *           "id": "0a8f0022-b67b-4cab-8c32-ab75ca6d0b18",
+                     *           "nickname": "Carport",
+                     *           "connection_type": "ocpp",
                      *           "status": "offline",
-                     *           "mid_certified": true,
+                     *           "mid_certified": false,
                      *           "is_charging": false
                      *         }
                      *       ]
@@ -12768,6 +12846,50 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["ChargerCreateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrGatewayNotConfiguredOrServiceUnavailable"];
+        };
+    };
+    renewOcppCredentials: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The charger's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ocpp": {
+                     *         "identity": "ere-2912d8f5efcc",
+                     *         "endpoint": "wss://ocpp.example.com/ere-2912d8f5efcc",
+                     *         "password": "e1094725da9c1637c1c8647dd750f1866a8881a3"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OcppCredentials"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["InsufficientScope"];
+            404: components["responses"]["ChargerNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ChargerUpdateFailed"];
             503: components["responses"]["AuthenticationUnavailableOrGatewayNotConfiguredOrServiceUnavailable"];
         };
     };
@@ -13003,7 +13125,7 @@ export interface operations {
                      *             "energy:read"
                      *           ],
                      *           "last4": "x7Qd",
-                     *           "created_at": "2026-11-20T17:00:04Z",
+                     *           "created_at": "2026-11-20T17:00:07Z",
                      *           "expires_at": null,
                      *           "last_used_at": null
                      *         }
@@ -13067,7 +13189,7 @@ export interface operations {
                      *         "energy:read"
                      *       ],
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:27Z",
+                     *       "created_at": "2026-11-20T17:01:31Z",
                      *       "expires_at": null,
                      *       "last_used_at": null
                      *     }

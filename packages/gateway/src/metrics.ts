@@ -1,6 +1,6 @@
 /** Counters and gauges, as Prometheus reads them. */
 
-const HELP = {
+export const HELP = {
   ocpp_connections: ["gauge", "Chargers that are connected to this process"],
   ocpp_waiting: ["gauge", "Chargers that wait to be admitted"],
   ocpp_messages_total: ["counter", "Calls of chargers, by action and what became of them"],

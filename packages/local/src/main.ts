@@ -13,6 +13,7 @@ const HELP = `Runs the API on this machine: PostgreSQL, all functions on Deno, s
 
   --host sandbox|production   which host to be                          (sandbox)
   --port <number>             where to listen, on 127.0.0.1             (${DEFAULT_PORT})
+  --ocpp-port <number>        where chargers connect by OCPP            (a free one, the same at every start)
   --data-dir <folder>         where data and secrets are kept           (.local/data; .local/production for that host)
   --auth-signup on|off        whether strangers may sign up at Auth     (on; hosted it is off)
   --fresh                     throw that data away first
@@ -24,6 +25,7 @@ function readOptions() {
     options: {
       host: { type: "string", default: "sandbox" },
       port: { type: "string", default: String(DEFAULT_PORT) },
+      "ocpp-port": { type: "string" },
       "data-dir": { type: "string" },
       "auth-signup": { type: "string", default: "on" },
       fresh: { type: "boolean", default: false },
@@ -35,12 +37,17 @@ function readOptions() {
   const auth_signup = values["auth-signup"];
   if (auth_signup !== "on" && auth_signup !== "off")
     throw new Error(`--auth-signup is on or off, not "${auth_signup}"`);
-  const port = Number(values.port);
-  if (!/^\d+$/.test(values.port) || port < 1 || port > 65535) {
-    throw new Error(`--port is a number from 1 to 65535, not "${values.port}"`);
-  }
+  const port = portOf("port", values.port);
+  const ocpp_port = values["ocpp-port"] === undefined ? undefined : portOf("ocpp-port", values["ocpp-port"]);
   const data_dir = values["data-dir"] === undefined ? DATA_DIRS[host] : resolve(values["data-dir"]);
-  return { host, port, data_dir, fresh, help, auth_signup } as const;
+  return { host, port, data_dir, fresh, help, auth_signup, ...(ocpp_port ? { ocpp_port } : {}) } as const;
+}
+
+function portOf(option: string, text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65535)
+    throw new Error(`--${option} is a number from 1 to 65535, not "${text}"`);
+  return port;
 }
 
 /** What a person can do about a failure of the file system. */

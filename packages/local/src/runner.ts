@@ -37,6 +37,8 @@ import { DEFAULT_PORT, readJson, removeStack, type Stack, writeJson, writeStack 
 export type Options = {
   host: "sandbox" | "production";
   port: number;
+  /** Where chargers connect; else a free port, the same at every start. */
+  ocpp_port?: number;
   data_dir: string;
   fresh: boolean;
   auth_signup?: "on" | "off";
@@ -54,19 +56,18 @@ export type RunningStack = {
 export class StackError extends Error {}
 
 /** Who works in a data folder; outlives a runner that was killed. */
-type Record_ = { runner: Identity; functions: Identity | null; url: string; database_port: number };
+type Record_ = {
+  runner: Identity;
+  functions: Identity | null;
+  gateway?: Identity | null;
+  url: string;
+  database_port: number;
+};
 
 const NEEDED_MB = 300;
 const TICK_MS = 2_000;
 /** A person's own settings reach the functions; everything else is this stack's. */
-const PASSED_ON = [
-  "EAN_REGISTER",
-  "EAN_REGISTER_URL",
-  "OCPP_GATEWAY_URL",
-  "SMTP_URL",
-  "KEY_PREFIX",
-  ...Object.keys(TEST_SERVICE),
-];
+const PASSED_ON = ["EAN_REGISTER", "EAN_REGISTER_URL", "SMTP_URL", "KEY_PREFIX", ...Object.keys(TEST_SERVICE)];
 
 /** @param asked ends a start that waits for Postgres. */
 export async function startStack(options: Options, say: Say = () => {}, asked?: AbortSignal): Promise<RunningStack> {
@@ -88,6 +89,8 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
   await clearUp(data_dir, previous, say);
   const obstacle = await obstacleAt(port);
   if (obstacle) throw new StackError(sayObstacle(obstacle, port));
+  const ocppObstacle = options.ocpp_port === undefined ? null : await obstacleAt(options.ocpp_port);
+  if (ocppObstacle) throw new StackError(sayObstacle(ocppObstacle, options.ocpp_port ?? 0, "ocpp-port"));
   if (fresh) {
     for (const name of OURS) rmSync(join(data_dir, name), { recursive: true, force: true });
     say("fresh", `emptied ${data_dir}`);
@@ -101,6 +104,12 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
   }
 
   const database_port = await freePort(previous?.database_port);
+  // a charger under development keeps its address
+  const ports = readJson<{ ocpp: number; ocpp_admin: number }>(join(data_dir, "ports.json"));
+  const ocpp_port = options.ocpp_port ?? (await freePort(ports?.ocpp));
+  const ocpp_admin_port = await freePort(ports?.ocpp_admin);
+  writeJson(join(data_dir, "ports.json"), { ocpp: ocpp_port, ocpp_admin: ocpp_admin_port });
+  const ocpp_url = `ws://127.0.0.1:${ocpp_port}`;
   const record: Record_ = { runner, functions: null, url: base_url, database_port };
   writeJson(file, record);
 
@@ -154,6 +163,8 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
         ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
       },
       auth: { url: base_url, publishable_key: secrets.publishable_key, secret_key: secrets.secret_key },
+      ocpp_url,
+      ocpp_admin_url: `http://127.0.0.1:${ocpp_admin_port}`,
       demo: await ensureDemo(adminUrl, host, secrets),
       process: runner,
     };
@@ -172,6 +183,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       // a receiver under development is on this machine
       ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
       LOG_REQUESTS: "all",
+      OCPP_GATEWAY_URL: process.env.OCPP_GATEWAY_URL || ocpp_url,
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
       EDGE_SLOW_DATABASE_URL: server.url("postgres", "edge_slow", passwords.edge_slow),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),
@@ -185,7 +197,8 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     };
     const startFunctions = async () => {
       const functions = await serveFunctions(data_dir, variables);
-      writeJson(file, { ...record, functions: functions.identity } satisfies Record_);
+      record.functions = functions.identity;
+      writeJson(file, record);
       return functions;
     };
     const keptFunctions = keepRunning(
@@ -199,6 +212,29 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     undo.push(keptFunctions.stop);
     say("functions", `Deno on ${base_url}`);
 
+    const startGateway = async () => {
+      const gateway = await serveGateway(data_dir, {
+        HOST: "127.0.0.1",
+        PORT: String(ocpp_port),
+        ADMIN_PORT: String(ocpp_admin_port),
+        GATEWAY_FUNCTION_URL: `${base_url}/gateway`,
+        GATEWAY_SECRET: secrets.functions.GATEWAY_SECRET,
+      });
+      record.gateway = gateway.identity;
+      writeJson(file, record);
+      return gateway;
+    };
+    const keptGateway = keepRunning(
+      "gateway",
+      "The OCPP gateway",
+      await startGateway(),
+      startGateway,
+      join(data_dir, "gateway.log"),
+      say,
+    );
+    undo.push(keptGateway.stop);
+    say("gateway", `OCPP on ${ocpp_url}`);
+
     // customers of production are nobody's rehearsal
     if (host === "sandbox") {
       await ensureCustomer(stack, adminUrl).catch((error: Error) =>
@@ -211,7 +247,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     writeStack(data_dir, stack);
     undo.push(() => removeStack(data_dir, runner));
     say("ready", "");
-    return { stack, broken: Promise.race([keptServer.broken, keptFunctions.broken]), stop };
+    return { stack, broken: Promise.race([keptServer.broken, keptFunctions.broken, keptGateway.broken]), stop };
   } catch (error) {
     await stop();
     if (error instanceof PostgresError) throw new StackError(error.message);
@@ -275,14 +311,14 @@ function keepRunning(
 }
 
 /** What a person does about a port that nobody can listen on. */
-export function sayObstacle(obstacle: string, port: number): string {
+export function sayObstacle(obstacle: string, port: number, option = "port"): string {
   if (obstacle === "EACCES") {
-    return `No permission to listen on port ${port}: the system keeps it for the administrator.\nChoose another port: npm start -- --port ${DEFAULT_PORT}`;
+    return `No permission to listen on port ${port}: the system keeps it for the administrator.\nChoose another port: npm start -- --${option} ${DEFAULT_PORT}`;
   }
   if (obstacle === "EADDRINUSE") {
-    return `Port ${port} is taken by another program.\nStop it, or choose another port: the same command with --port ${port < 65_436 ? port + 100 : DEFAULT_PORT}`;
+    return `Port ${port} is taken by another program.\nStop it, or choose another port: the same command with --${option} ${port < 65_436 ? port + 100 : DEFAULT_PORT}`;
   }
-  return `Nobody can listen on port ${port} (${obstacle}).\nChoose another port: npm start -- --port ${DEFAULT_PORT}`;
+  return `Nobody can listen on port ${port} (${obstacle}).\nChoose another port: npm start -- --${option} ${DEFAULT_PORT}`;
 }
 
 /** Customers of the sandbox and of production never share a database, so a data folder is one host's. */
@@ -321,13 +357,15 @@ const OURS = [
   "running.json",
   "postgres.log",
   "functions.log",
+  "gateway.log",
+  "ports.json",
 ];
 
 /** A runner that was killed may leave processes behind. Ending them loses nothing that was committed. */
 async function clearUp(data_dir: string, previous: Record_ | null, say: Say) {
-  const functions = previous?.functions;
-  const leftover = functions && isRunning(functions);
-  if (leftover) await end(functions, ["SIGTERM", "SIGKILL"], 1_500);
+  const parts = [previous?.functions, previous?.gateway].filter((part) => part != null);
+  const leftover = parts.some(isRunning);
+  for (const part of parts) await end(part, ["SIGTERM", "SIGKILL"], 1_500);
   if ((await stopLeftover(join(data_dir, "postgres"))) || leftover || previous) {
     say("recover", "the last run did not end cleanly; ended what it left behind");
   }
@@ -346,21 +384,18 @@ async function database(data_dir: string, port: number, secrets: Secrets, signal
   });
 }
 
-// Functions -----------------------------------------------------------------------------------------------------------
+// Functions and gateway -----------------------------------------------------------------------------------------------
 
-type Functions = { identity: Identity | null; exited: Promise<void>; stop(): Promise<void> };
+type Served = Part & { identity: Identity | null };
 
-async function serveFunctions(data_dir: string, variables: Record<string, string>): Promise<Functions> {
-  const program = denoProgram();
-  const log_file = logFile(data_dir, "functions.log");
-  const log = openSync(log_file, "a", 0o600);
-  const begin = statSync(log_file).size;
+function serveFunctions(data_dir: string, variables: Record<string, string>): Promise<Served> {
   const passed = Object.fromEntries(
     PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
   );
-  const child: ChildProcess = spawn(
-    program,
-    [
+  return serve("functions", {
+    data_dir,
+    program: denoProgram(),
+    args: [
       "run",
       "--quiet",
       "--no-prompt",
@@ -370,22 +405,46 @@ async function serveFunctions(data_dir: string, variables: Record<string, string
       `--allow-read=${ROOT},${join(data_dir, "docs")}`,
       SERVE,
     ],
-    {
-      cwd: ROOT,
-      detached: true, // Ctrl-C reaches the runner only, which then stops things in order
-      stdio: ["pipe", log, log],
-      env: {
-        PATH: process.env.PATH,
-        ...TEST_SERVICE, // on a production host too: it is nobody's
-        OCPP_GATEWAY_URL: "wss://ocpp.example.com",
-        ...passed,
-        ...variables,
-        DENO_DIR: join(data_dir, "deno"),
-        DENO_NO_UPDATE_CHECK: "1",
-        NO_COLOR: "1",
-      },
+    variables: {
+      ...TEST_SERVICE, // on a production host too: it is nobody's
+      ...passed,
+      ...variables,
+      DENO_DIR: join(data_dir, "deno"),
+      DENO_NO_UPDATE_CHECK: "1",
     },
-  );
+    listens: "listening\n",
+  });
+}
+
+const serveGateway = (data_dir: string, variables: Record<string, string>) =>
+  serve("gateway", {
+    data_dir,
+    program: process.execPath,
+    args: [SERVE_GATEWAY],
+    variables,
+    listens: '"event":"listening"',
+  });
+
+/** Starts a process that ends when its standard input does, and waits until it says that it listens. */
+async function serve(
+  name: "functions" | "gateway",
+  {
+    data_dir,
+    program,
+    args,
+    variables,
+    listens,
+  }: { data_dir: string; program: string; args: string[]; variables: Record<string, string>; listens: string },
+): Promise<Served> {
+  const log_file = logFile(data_dir, `${name}.log`);
+  const log = openSync(log_file, "a", 0o600);
+  const begin = statSync(log_file).size;
+  const child: ChildProcess = spawn(program, args, {
+    cwd: ROOT,
+    detached: true, // Ctrl-C reaches the runner only, which then stops things in order
+    stdio: ["pipe", log, log],
+    env: { PATH: process.env.PATH, ...variables, NO_COLOR: "1" },
+  });
   closeSync(log);
   child.stdin?.on("error", () => {}); // EPIPE when it is already gone
   const exited = new Promise<void>((resolve) => {
@@ -406,10 +465,10 @@ async function serveFunctions(data_dir: string, variables: Record<string, string
     gone = true;
   });
   const deadline = Date.now() + 60_000;
-  while (!said().includes("listening\n")) {
+  while (!said().includes(listens)) {
     if (gone || Date.now() > deadline) {
       await stop();
-      throw new StackError(`The functions did not start:\n${said().trim().split("\n").slice(-12).join("\n")}`);
+      throw new StackError(`The ${name} did not start:\n${said().trim().split("\n").slice(-12).join("\n")}`);
     }
     await sleep(15);
   }
@@ -417,6 +476,7 @@ async function serveFunctions(data_dir: string, variables: Record<string, string
 }
 
 const SERVE = fileURLToPath(new URL("serve.ts", import.meta.url));
+const SERVE_GATEWAY = fileURLToPath(new URL("serve_gateway.ts", import.meta.url));
 
 // Jobs ----------------------------------------------------------------------------------------------------------------
 

@@ -36,6 +36,10 @@ export type Stack = {
   operator_environment: Record<string, string>;
   /** For supabase-js: sign up and sign in at `<url>/auth/v1`. */
   auth: { url: string; publishable_key: string; secret_key: string };
+  /** Where chargers connect: `<ocpp_url>/<identity>`. */
+  ocpp_url: string;
+  /** `/health` and `/metrics` of the OCPP gateway. */
+  ocpp_admin_url: string;
   demo: Demo;
   /** The runner. A file whose runner is gone is stale. */
   process: Identity;

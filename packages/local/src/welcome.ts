@@ -4,7 +4,7 @@ import { relative, resolve } from "node:path";
 import { DATA_DIRS, type Stack } from "./stack.ts";
 
 export function welcome(
-  { host, base_url, functions_url, auth_url, database_url, demo, auth }: Stack,
+  { host, base_url, functions_url, auth_url, database_url, ocpp_url, demo, auth }: Stack,
   data_dir: string,
   claimLink: string,
   sendsMail = Boolean(process.env.SMTP_URL),
@@ -23,6 +23,7 @@ export function welcome(
     functions  ${functions_url}/<slug>/…
     Auth       ${auth.url}/auth/v1  (apikey: ${auth.publishable_key})
     database   ${database_url}
+    chargers   ${ocpp_url}/<identity>  (OCPP 1.6J and 2.0.1; POST /chargers gives identity and password)
     log        ${resolve(data_dir, "functions.log")}
 
   To open in a browser:

@@ -13,6 +13,7 @@ export const surface: Surface = {
   endpoints: {
     "GET /chargers": async () => (await import("./chargers.ts")).listChargers,
     "POST /chargers": async () => (await import("./chargers.ts")).registerOwnCharger,
+    "POST /chargers/{id}/ocpp-credentials": async () => (await import("./chargers.ts")).renewOcppCredentials,
     "GET /sessions": async () => (await import("./charging_sessions.ts")).listChargingSessions,
     "GET /energy": async () => (await import("./energy.ts")).getEnergy,
     "GET /ere-position": async () => (await import("./ere_position.ts")).getErePosition,

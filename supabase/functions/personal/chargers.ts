@@ -33,6 +33,18 @@ const Charger = z
   })
   .meta({ id: "Charger" });
 
+const Credentials = z.object({
+  identity: z.string().meta({ description: "The charger's own identity, the last part of the address" }),
+  endpoint: z.string().meta({
+    description: "The address of the OCPP server",
+    example: "wss://ocpp.example.com/ere-4f1c09d2b7a3",
+  }),
+  password: z.string().meta({ description: "Shown once" }),
+});
+
+/** 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take. */
+const newPassword = () => randomBytes(20).toString("hex");
+
 export const listChargers = endpoint(
   {
     id: "listChargers",
@@ -90,16 +102,7 @@ export const registerOwnCharger = endpoint(
           .literal(false)
           .meta({ description: "Always false: the charger has not reported its model yet" }),
         is_charging: z.literal(false).meta({ description: "Whether a car is charging now" }),
-        ocpp: z
-          .object({
-            identity: z.string().meta({ description: "The charger's own identity, the last part of the address" }),
-            endpoint: z.string().meta({
-              description: "The address of the OCPP server",
-              example: "wss://ocpp.example.com/ere-4f1c09d2b7a3",
-            }),
-            password: z.string().meta({ description: "Shown once" }),
-          })
-          .meta({ description: "What to enter in the charger" }),
+        ocpp: Credentials.meta({ description: "What to enter in the charger" }),
       })
       .meta({ id: "RegisteredOwnCharger" }),
     errors: ["connection_type_required", "ocpp_identity_taken", "charger_limit_reached", "gateway_not_configured"],
@@ -109,8 +112,7 @@ export const registerOwnCharger = endpoint(
     if (body.connection_type !== "ocpp") fail("connection_type_required");
     const gateway = config.OCPP_GATEWAY_URL ?? fail("gateway_not_configured");
     const identity = body.ocpp_identity ?? `${config.KEY_PREFIX}-${randomBytes(6).toString("hex")}`;
-    // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
-    const password = randomBytes(20).toString("hex");
+    const password = newPassword();
     const { id } = JSON.parse(
       await call("register_own_charger", {
         nickname: body.nickname,
@@ -127,5 +129,32 @@ export const registerOwnCharger = endpoint(
       is_charging: false,
       ocpp: { identity, endpoint: `${gateway}/${identity}`, password },
     };
+  },
+);
+
+export const renewOcppCredentials = endpoint(
+  {
+    id: "renewOcppCredentials",
+    summary: "Give a charger of yours a new OCPP password",
+    description:
+      "For a charger whose password was lost or seen by others. The old password ends at once. A charger that is " +
+      "connected with it is disconnected within two minutes. Its charging sessions stay.",
+    caller: { kind: "user", scope: "chargers:write" },
+    limit: "user",
+    sql: ["renew_ocpp_password"],
+    params: { id: "The charger's id" },
+    response: z.object({ ocpp: Credentials.meta({ description: "What to enter in the charger" }) }).meta({
+      id: "OcppCredentials",
+    }),
+    errors: ["charger_not_found", "gateway_not_configured"],
+    failure: "charger_update_failed",
+  },
+  async ({ param, call, fail, environment: { config } }) => {
+    const gateway = config.OCPP_GATEWAY_URL ?? fail("gateway_not_configured");
+    const password = newPassword();
+    const { identity } = JSON.parse(
+      await call("renew_ocpp_password", { charger_id: param("id"), password_hash: hashSecret(password) }),
+    );
+    return { ocpp: { identity, endpoint: `${gateway}/${identity}`, password } };
   },
 );

@@ -6,8 +6,6 @@ export const surface: Surface = {
   endpoints: {
     "POST /worker/run": async () => (await import("./run.ts")).run,
     "POST /worker/kick": async () => (await import("./kick.ts")).kick,
-    "POST /worker/sessions": async () => (await import("./gateway.ts")).ingestChargingSessions,
-    "POST /worker/chargers:admit": async () => (await import("./gateway.ts")).admitCharger,
     "GET /worker/client-address": async () => (await import("./client_address.ts")).showClientAddress,
     "GET /worker/metrics": async () => (await import("./metrics.ts")).showMetrics,
   },

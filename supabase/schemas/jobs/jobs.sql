@@ -14,6 +14,7 @@ begin
     'invitations_purged', private.sweep('invitations'),
     'oauth_purged', private.sweep('oauth'),
     'sessions_synced', private.sync_virtual_chargers(),
+    'charges_given_up', private.give_up_charges(),
     'parked_stored', private.judge_due_parked(),
     'registrations_reviewed', private.review_due_registrations(),
     'partitions_made', private.make_due_partitions(),

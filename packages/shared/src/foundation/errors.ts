@@ -125,6 +125,7 @@ const table = {
     status: 404,
     detail: "No active connection of this client matches everything that was sent.",
   },
+  charger_not_found: { status: 404, detail: "You have no charger with that id that connects by OCPP." },
   statement_not_found: { status: 404, detail: "No payout to this customer has that id." },
   settlement_not_found: { status: 404, detail: "No payment that was made to you has a settlement with that id." },
   invoice_not_found: { status: 404, detail: "You have no invoice with that number." },
@@ -160,6 +161,10 @@ const table = {
     error: 'A charger with ocpp_identity "{ocpp_identity}" already exists',
     detail: "Choose another ocpp_identity, or leave it out and take the one you are given.",
     fields: ["ocpp_identity"],
+  },
+  connection_superseded: {
+    status: 409,
+    detail: "The charger was removed, got a new password, or has a newer connection. Close this one.",
   },
   token_limit_reached: { status: 409, detail: "You have 50 tokens; revoke one first." },
   name_taken: {
@@ -288,6 +293,7 @@ const table = {
   mandate_link_failed: { status: 500, detail: "The link could not be made; nothing was stored. It is safe to repeat." },
   catalog_lookup_failed: { status: 500, detail: "The catalogue could not be read. It is safe to repeat." },
   ingest_failed: { status: 500, detail: "The months could not be stored; nothing was. It is safe to repeat." },
+  charger_update_failed: { status: 500, detail: "The charger could not be changed; nothing was stored." },
   charger_create_failed: { status: 500, detail: "The charger could not be registered; nothing was stored." },
   list_failed: { status: 500, detail: "The list could not be read. It is safe to repeat." },
   customers_failed: { status: 500, error: "Failed to fetch customers", detail: "It is safe to repeat." },

@@ -14,6 +14,7 @@ export const ROUTES: Readonly<Record<string, string>> = {
   "/docs": "docs",
   "/openapi.json": "docs",
   "/llms.txt": "docs",
+  "/gateway": "gateway",
   "/worker": "worker",
   "/health": "worker",
   "/documents": "documents",

@@ -10,9 +10,9 @@ export type Readings = {
   begin: Reading | null;
   /** The earliest reading of any context. */
   first: Reading | null;
-  /** The latest reading that is no Transaction.Begin; of several at one time, the largest. */
+  /** The largest reading that is no Transaction.Begin: a register only grows, so a sample that drops is a fault. */
   last: Reading | null;
-  /** The latest reading with context Transaction.End. */
+  /** The largest reading with context Transaction.End. */
   end: Reading | null;
   /** Signed meter values, as they were sent. */
   signed: string[];
@@ -83,8 +83,8 @@ function registerOf(values: readonly Value[], context: Context): number | null {
 
 const earlier = (one: Reading | null, other: Reading | null) =>
   !one || !other ? (one ?? other) : other.at < one.at || (other.at === one.at && other.wh < one.wh) ? other : one;
-const later = (one: Reading | null, other: Reading | null) =>
-  !one || !other ? (one ?? other) : other.at > one.at || (other.at === one.at && other.wh > one.wh) ? other : one;
+const larger = (one: Reading | null, other: Reading | null) =>
+  !one || !other ? (one ?? other) : other.wh > one.wh ? other : one;
 
 /**
  * The register over a list of samples: `meterValue` of MeterValues and TransactionEvent, `transactionData` of
@@ -107,8 +107,8 @@ export function readingsOf(samples: unknown, received_at: string, live: boolean)
     const now = end ?? of("running");
     readings.begin = earlier(readings.begin, begin);
     readings.first = earlier(readings.first, begin ?? now);
-    readings.last = later(readings.last, now);
-    readings.end = later(readings.end, end);
+    readings.last = larger(readings.last, now);
+    readings.end = larger(readings.end, end);
   }
   return readings;
 }

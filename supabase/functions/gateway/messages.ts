@@ -1,0 +1,69 @@
+import { evidenceOf, keepable } from "#shared/domain/charging_in/ocpp/evidence.ts";
+import { readMessage } from "#shared/domain/charging_in/ocpp/read.ts";
+import { z } from "#shared/foundation/zod.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+
+const Message = z.object({
+  action: z.string(),
+  payload: z.unknown(),
+  received_at: z.iso.datetime({ precision: 3 }),
+  sent_sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be SHA-256 in hexadecimal digits"),
+});
+
+export const takeMessages = endpoint(
+  {
+    id: "takeMessages",
+    summary: "Take what a charger says, in order, and answer it",
+    description:
+      "What is answered is stored. Sending the same messages again changes nothing and gets the same answers, so the " +
+      "gateway may repeat a request whose answer was lost. `live`: the messages tell what happens now, so their time " +
+      "of arrival may stand for a charger's wrong clock.",
+    caller: { kind: "worker", secret: "GATEWAY_SECRET" },
+    limit: null,
+    sql: ["tell_ocpp"],
+    body: z.object({
+      charger_id: z.guid(),
+      generation: z.int().min(1),
+      protocol: z.enum(["ocpp1.6", "ocpp2.0.1"]),
+      live: z.boolean(),
+      messages: z.array(Message).min(1).max(50),
+    }),
+    // a frame may have 256 KiB, and what was held back comes with it
+    maxBody: 2 * 1024 * 1024,
+    response: z.object({
+      answers: z
+        .array(
+          z.union([
+            z.object({ payload: z.record(z.string(), z.unknown()) }),
+            z.object({ error: z.object({ code: z.string(), description: z.string() }) }),
+          ]),
+        )
+        .meta({ description: "In the order of messages: a CALLRESULT's payload, or a CALLERROR" }),
+    }),
+    errors: ["connection_superseded"],
+    failure: "internal_error",
+  },
+  async ({ body: { charger_id, generation, protocol, live, messages }, call, environment: { log } }) => {
+    const read = messages.map((message) => {
+      const reading = readMessage(protocol, message, live);
+      if (reading.unusable) {
+        const action = message.action.slice(0, 50);
+        log({ level: "warn", event: "ocpp_unusable", charger_id, action, field: reading.unusable });
+      }
+      return { message, ...reading };
+    });
+    const telling = read.filter(({ happened }) => happened);
+    const happened = telling.map(({ message, happened }) => {
+      const evidence = happened && evidenceOf(protocol, message, happened);
+      return keepable({ ...happened, ...(evidence ? { evidence } : {}) });
+    });
+    // most messages, such as a StatusNotification, cost no statement
+    const { ids }: { ids: (number | null)[] } =
+      happened.length > 0
+        ? JSON.parse(await call("tell_ocpp", { charger_id, generation, protocol, happened }))
+        : { ids: [] };
+    return {
+      answers: read.map((each) => each.answer(ids[telling.indexOf(each)] ?? undefined)),
+    };
+  },
+);

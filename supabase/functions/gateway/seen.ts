@@ -1,0 +1,20 @@
+import { z } from "#shared/foundation/zod.ts";
+import { endpoint } from "#shared/http/endpoint.ts";
+
+export const seeChargers = endpoint(
+  {
+    id: "seeChargers",
+    summary: "Note which chargers were heard of in the last minute",
+    description: "`gone` lists those that were removed, got a new password, or have a newer connection: close theirs.",
+    caller: { kind: "worker", secret: "GATEWAY_SECRET" },
+    limit: null,
+    sql: ["see_chargers"],
+    body: z.object({
+      chargers: z.array(z.object({ charger_id: z.guid(), generation: z.int().min(1) })).max(1_000),
+    }),
+    response: z.object({ gone: z.array(z.guid()) }),
+    errors: [],
+    failure: "internal_error",
+  },
+  ({ body, call }) => call("see_chargers", body),
+);

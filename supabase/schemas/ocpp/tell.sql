@@ -1,0 +1,325 @@
+-- What chargers told by OCPP becomes charging sessions.
+
+-- Adds readings {begin, first, last: {at, wh}} to a transaction: the earliest and the largest stand, in whatever order they come.
+create function private.merge_ocpp_readings(told core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  -- a 1.6 charger tells its first reading with StartTransaction
+  first constant jsonb := case when told.told_id is null then readings -> 'begin' else readings -> 'first' end;
+  last  constant jsonb := readings -> 'last';
+begin
+  if first ->> 'at' is not null and (told.begin_at is null
+     or ((first ->> 'at')::timestamptz, (first ->> 'wh')::bigint) < (told.begin_at, told.begin_wh)) then
+    told.begin_at := first ->> 'at';
+    told.begin_wh := first ->> 'wh';
+  end if;
+  if last ->> 'at' is not null and (told.last_wh is null or (last ->> 'wh')::bigint > told.last_wh) then
+    told.last_at := last ->> 'at';
+    told.last_wh := last ->> 'wh';
+  end if;
+  return told;
+end $$;
+
+-- A transaction as an item of private.ingest_charging_sessions. The end of the register counts; if it is missing, 0 or more than 10 Wh
+-- below the start, the largest value does. Without any reading it is no_end.
+create function private.ocpp_session(told core.ocpp_transactions) returns jsonb
+language plpgsql
+as $$
+declare
+  base        bigint  := coalesce(told.meter_start_wh, told.begin_wh);
+  final       bigint  := told.end_wh;
+  from_values constant boolean := told.last_wh is not null and (final is null or base is null or final < base - 10 or (final = 0 and base > 0));
+  wh          bigint;
+begin
+  if told.ended_at is null or from_values then
+    final := told.last_wh;
+    -- a charger that does not know its register at the start says 0
+    if base = 0 and told.begin_wh > 0 then
+      base := told.begin_wh;
+    end if;
+    -- the values of some chargers count from 0 for each charge, beside a register that runs on
+    if told.ended_at is not null and final < base - 10 and told.end_wh is not null then
+      final := told.end_wh;
+    end if;
+  end if;
+  wh := final - base;
+  -- a stop may lie 10 Wh below the start, by rounding; a running value below the start is a fault of one sample
+  if wh between -10 and -1 or told.ended_at is null then
+    wh := greatest(wh, 0);
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object(
+    'charger_id', told.charger_id,
+    'source', 'ocpp',
+    'external_id', coalesce(told.told_id, '1.6:' || told.id),
+    'connector', coalesce(told.connector, 1),
+    'started_at', coalesce(told.started_at, least(told.begin_at, told.first_at)),
+    'ended_at', told.ended_at,
+    'wh', coalesce(wh, 0),
+    'meter_wh', final,
+    'meter_start_wh', case when wh > 0 then base end,
+    'meter_end_wh', case when wh > 0 and told.ended_at is not null then final end,
+    'end_from', case when told.ended_at is null then null when told.clock <> 'charger' then 'clock' when from_values then 'values' end,
+    'flags', case when told.ended_at is not null and wh is null then '["no_end"]'::jsonb end));
+end $$;
+
+-- Writes a transaction back.
+create function private.store_ocpp_transaction(told core.ocpp_transactions) returns void
+language sql
+as $$
+  update core.ocpp_transactions t
+     set connector = told.connector, started_at = told.started_at, first_at = told.first_at, begin_at = told.begin_at, begin_wh = told.begin_wh,
+         last_at = told.last_at, last_wh = told.last_wh, ended_at = told.ended_at, end_wh = told.end_wh, clock = told.clock
+   where t.partner_id = told.partner_id and t.charger_id = told.charger_id and t.id = told.id
+$$;
+
+-- The one transaction of a charger, or of a connector of it, that was open at a time and began with no higher reading; null if there is
+-- none, or several.
+create function private.open_ocpp_transaction(charger core.chargers, on_connector int, at timestamptz, meter_wh bigint) returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  found_ones core.ocpp_transactions[] := array(
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null
+       and (on_connector is null or t.connector = on_connector)
+       and t.first_at <= at and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
+       -- one car at a time: a later start has ended it without a word
+       and not exists (
+         select from core.ocpp_transactions l
+          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and l.first_at > t.first_at));
+begin
+  -- of two nobody knows which is meant
+  return case when cardinality(found_ones) = 1 then found_ones[1] end;
+end $$;
+
+-- The 1.6 transaction of that id, if it was given to this charger.
+create function private.own_ocpp_transaction(charger core.chargers, named text) returns core.ocpp_transactions
+language sql stable
+as $$
+  select t from core.ocpp_transactions t
+   where named ~ '^[1-9][0-9]{0,9}$' and t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null
+     and t.id = case when named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then named::int end
+$$;
+
+-- The transaction that a StartTransaction begins.
+create function private.start_ocpp(charger core.chargers, said jsonb) returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  told core.ocpp_transactions;
+begin
+  -- A repeat gets the same id. A charger without the time begins each charge alike, so its repeats are those of the last hour.
+  select * into told from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null and t.connector = (said ->> 'connector')::int
+     and t.told_at is not distinct from (said ->> 'told')::timestamptz and t.meter_start_wh = (said ->> 'meter_wh')::bigint
+     and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
+   order by t.id desc limit 1;
+  if told.id is null then
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, told_at, started_at, first_at, meter_start_wh, clock)
+    values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int, (said ->> 'told')::timestamptz,
+            (said ->> 'at')::timestamptz, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint, said ->> 'clock')
+    returning * into told;
+  end if;
+  return told;
+end $$;
+
+-- The session that a StopTransaction ends. An id that is not this charger's means the one transaction that is open; without one, the
+-- message's own values are a session. Null if they are missing.
+create function private.stop_ocpp(charger core.chargers, said jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  readings constant jsonb := said -> 'readings';
+  told     core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+begin
+  if told.id is null then
+    told := private.open_ocpp_transaction(charger, null, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint);
+  end if;
+  if told.id is not null then
+    if told.ended_at is null then
+      told := private.merge_ocpp_readings(told, readings);
+      told.ended_at := said ->> 'at';
+      told.end_wh := said ->> 'meter_wh';
+      told.clock := case when told.clock = 'charger' then said ->> 'clock' else told.clock end;
+      perform private.store_ocpp_transaction(told);
+    end if;
+    return private.ocpp_session(told);
+  end if;
+  if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
+    return jsonb_build_object(
+      'charger_id', charger.id, 'source', 'ocpp', 'external_id', 'stop:' || (said ->> 'at'),
+      'started_at', readings #> '{begin,at}', 'ended_at', said -> 'at', 'wh', (readings #>> '{end,wh}')::bigint - (readings #>> '{begin,wh}')::bigint,
+      'meter_wh', readings #> '{end,wh}', 'meter_start_wh', readings #> '{begin,wh}', 'meter_end_wh', readings #> '{end,wh}');
+  end if;
+  return null;
+end $$;
+
+-- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended stands.
+create function private.event_ocpp(charger core.chargers, said jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  readings constant jsonb := said -> 'readings';
+  at       constant timestamptz := said ->> 'at';
+  told     core.ocpp_transactions;
+begin
+  insert into core.ocpp_transactions (partner_id, charger_id, owner_id, told_id, first_at, clock)
+  values (charger.partner_id, charger.id, charger.owner_id, said ->> 'transaction', at, said ->> 'clock')
+  on conflict on constraint ocpp_transactions_told_key do nothing;
+  select * into told from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id = said ->> 'transaction';
+  told := private.merge_ocpp_readings(told, readings);
+  told.connector := coalesce(told.connector, (said ->> 'connector')::int);
+  told.first_at := least(told.first_at, at);
+  if said ->> 'type' = 'Started' then
+    told.started_at := coalesce(told.started_at, at);
+  elsif said ->> 'type' = 'Ended' and told.ended_at is null then
+    told.ended_at := at;
+    told.end_wh := coalesce(readings #>> '{end,wh}', readings #>> '{last,wh}');
+    told.clock := case when told.clock = 'charger' then said ->> 'clock' else told.clock end;
+  end if;
+  perform private.store_ocpp_transaction(told);
+  return private.ocpp_session(told);
+end $$;
+
+-- The session that values move. Outside a transaction they move the charger's meter only; then null.
+create function private.values_ocpp(charger core.chargers, said jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
+  told core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+begin
+  if told.id is null and last ->> 'at' is not null then
+    told := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, (last ->> 'at')::timestamptz, null);
+  end if;
+  if told.id is not null then
+    told := private.merge_ocpp_readings(told, said);
+    perform private.store_ocpp_transaction(told);
+    return private.ocpp_session(told);
+  end if;
+  -- outside a transaction it is only what the meter says
+  update core.chargers h set latest_meter_wh = (last ->> 'wh')::bigint, meter_updated_at = (last ->> 'at')::timestamptz
+   where h.partner_id = charger.partner_id and h.id = charger.id and (last ->> 'at')::timestamptz > coalesce(h.meter_updated_at, '-infinity');
+  return null;
+end $$;
+
+-- Keeps a BootNotification. Resolves the model once, and takes the serial number if none is known and it is free.
+create function private.boot_ocpp(charger core.chargers, protocol text, boot jsonb) returns void
+language plpgsql
+as $$
+declare
+  serial constant text := upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+begin
+  update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
+   where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  if charger.catalog_charger_id is null and boot ->> 'vendor' is not null and boot ->> 'model' is not null then
+    perform private.identify_charger(charger, jsonb_build_object(
+      'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
+    select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+  end if;
+  -- one that is active elsewhere stays there: the EAN keeps a month from being booked twice
+  if charger.serial_number is null and charger.brand is not null and serial ~ '^[^[:space:]a-z]{1,64}$'
+     and private.claim_serial_number(charger.brand, serial) then
+    update core.chargers h set serial_number = serial where h.partner_id = charger.partner_id and h.id = charger.id;
+  end if;
+end $$;
+
+-- Keeps words of a charger that belong to no session, such as a stop of an unknown transaction without values.
+create function private.keep_ocpp_words(charger core.chargers, said jsonb) returns void
+language sql
+as $$
+  insert into core.charging_evidence
+    (partner_id, charger_id, owner_id, source, external_id, request_id, document, document_sha256, sent_sha256, signed, signature)
+  select charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
+         nullif(current_setting('app.request_id', true), ''), w.document, sha256(convert_to(w.document::text, 'UTF8')), w.sent_sha256, w.signed,
+         case when w.signed <> '{}' then 'unchecked' end
+    from (select said #> '{evidence,document}' as document, decode(said #>> '{evidence,sent_sha256}', 'hex') as sent_sha256,
+                 array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]'))) as signed) w
+   -- the gateway may bring the same message again
+   where not exists (
+     select from core.charging_evidence e
+      where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null and e.sent_sha256 = w.sent_sha256)
+$$;
+
+create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
+language plpgsql security definer
+as $$
+declare
+  charger core.chargers;
+begin
+  select * into charger from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id and h.status = 'active';
+  -- until the transaction ends nobody else connects as this charger, or tells for it
+  perform from core.ocpp_links l
+    where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.generation = connected_charger.generation for update;
+  if not found then
+    perform private.refuse('connection_superseded');
+  end if;
+  perform private.act_for_person(charger.partner_id, charger.owner_id);
+  return charger;
+end $$;
+comment on function private.connected_charger(uuid, bigint) is
+  'The charger for which a connection of the gateway may speak; the transaction then acts for its owner. Refuses if it was removed or a newer connection is there. Definer, because the gateway knows no tenant.';
+
+create function api.tell_ocpp(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  charger  core.chargers;
+  told     core.ocpp_transactions;
+  said     jsonb;
+  item     jsonb;
+  items    jsonb := '[]';
+  ids      int[] := '{}';
+begin
+  perform private.act_as(caller, 'gateway');
+  charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
+  for said in select s from jsonb_array_elements(input -> 'happened') s loop
+    told := null;
+    item := null;
+    case said ->> 'kind'
+      when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
+      when 'start' then
+        told := private.start_ocpp(charger, said);
+        item := private.ocpp_session(told);
+      when 'stop' then item := private.stop_ocpp(charger, said);
+      when 'event' then item := private.event_ocpp(charger, said);
+      when 'values' then item := private.values_ocpp(charger, said);
+    end case;
+    ids := ids || told.id;
+    if item is null and said ? 'evidence' then
+      perform private.keep_ocpp_words(charger, said);
+    elsif item is not null then
+      items := items || (item || coalesce(said -> 'evidence', '{}'));
+    end if;
+  end loop;
+  if items <> '[]' then
+    perform private.ingest_charging_sessions(items);
+  end if;
+  return json_build_object('ids', ids);
+end $$;
+comment on function api.tell_ocpp(jsonb, jsonb) is
+  'What happened at a connected charger: {charger_id, generation, protocol, happened: [{kind: boot|start|values|stop|event, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of starts, null for others. Idempotent.';
+
+create function private.give_up_charges() returns int
+language plpgsql security definer
+as $$
+declare
+  given_up int;
+begin
+  update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
+    from (select t.partner_id, t.charger_id, coalesce(t.told_id, '1.6:' || t.id) as external_id
+            from core.ocpp_transactions t
+           where t.ended_at is null and exists (
+             select from core.ocpp_transactions l
+              where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and l.first_at > t.first_at
+                and l.created_at < private.now() - interval '48 hours')) lost
+   where s.partner_id = lost.partner_id and s.charger_id = lost.charger_id and s.source = 'ocpp' and s.external_id = lost.external_id
+     and not 'no_end' = any (s.flags);
+  get diagnostics given_up = row_count;
+  return given_up;
+end $$;
+comment on function private.give_up_charges() is
+  'Flags a running session as no_end once another has begun at its connector 48 hours ago. Its stop clears the flag if it comes after all. Definer, because it looks at every tenant.';

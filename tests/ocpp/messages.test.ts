@@ -1,0 +1,468 @@
+// What chargers tell by OCPP, through the edge function, and the charging sessions that it becomes.
+
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { giveMandate } from "../harness/mandate.ts";
+import type { User } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
+
+let world: World;
+let user: User;
+let secret: string;
+let link: { charger_id: string; generation: number };
+let credentials: { identity: string; password: string };
+
+const NOW = "2026-08-15T12:00:00.000Z";
+beforeAll(async () => {
+  world = await createWorld({ limits: "lifted", variables: { OCPP_GATEWAY_URL: "wss://gateway.example" } });
+  await world.freeze(NOW);
+  secret = world.environment.config.GATEWAY_SECRET;
+});
+afterAll(() => world?.close());
+
+const connect = async () => {
+  const { body } = await world.post("/gateway/chargers:admit", credentials, secret);
+  const { charger_id, generation } = body;
+  return { charger_id, generation };
+};
+beforeEach(async () => {
+  user = await world.addUser();
+  const { body } = await world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, await user.token());
+  credentials = { identity: body.ocpp.identity, password: body.ocpp.password };
+  link = await connect();
+});
+
+type Said = [action: string, payload: object, from?: { received_at?: string; live?: boolean }];
+const tellAs =
+  (protocol: string) =>
+  async (...said: Said[]) => {
+    let answers: unknown[] = [];
+    for (const [action, payload, { received_at = NOW, live = true } = {}] of said) {
+      const sent_sha256 = createHash("sha256").update(JSON.stringify(payload)).digest("hex");
+      const messages = [{ action, payload, received_at, sent_sha256 }];
+      const { status, body } = await world.post("/gateway/messages", { ...link, protocol, live, messages }, secret);
+      expect(status, JSON.stringify(body)).toBe(200);
+      answers = body.answers;
+    }
+    return answers[0] as { payload: { transactionId: number; status: string } };
+  };
+const tell = tellAs("ocpp1.6");
+const tell2 = tellAs("ocpp2.0.1");
+
+const at = (time: string) => `2026-08-15T${time}:00Z`;
+const started = (time: string, meterStart: unknown, more: object = {}): Said => [
+  "StartTransaction",
+  { connectorId: 1, idTag: "04AABBCC", meterStart, timestamp: at(time), ...more },
+];
+const stopped = (transactionId: unknown, time: string, meterStop: unknown, more: object = {}): Said => [
+  "StopTransaction",
+  { transactionId, idTag: "04AABBCC", meterStop, timestamp: at(time), ...more },
+];
+const sample = (time: string, value: unknown, more: object = {}) => ({
+  timestamp: at(time),
+  sampledValue: [{ value, ...more }],
+});
+const BEGIN = { context: "Transaction.Begin" };
+const END = { context: "Transaction.End" };
+const values = (transactionId: number | undefined, ...meterValue: object[]): Said => [
+  "MeterValues",
+  { connectorId: 1, ...(transactionId === undefined ? {} : { transactionId }), meterValue },
+];
+/** The same message, received at another time or queued. */
+const sent = ([action, payload]: Said, how: NonNullable<Said[2]>): Said => [action, payload, how];
+const event = (eventType: string, time: string, meterValue: object[] = [], more: object = {}): Said => [
+  "TransactionEvent",
+  {
+    eventType,
+    timestamp: at(time),
+    seqNo: 0,
+    transactionInfo: { transactionId: "t-1" },
+    evse: { id: 1 },
+    meterValue,
+    ...more,
+  },
+];
+
+const sessions = async () => {
+  const { list } = await world.row(
+    `select json_agg(json_build_object('from', to_char(started_at at time zone 'UTC', 'HH24:MI'), 'to', to_char(ended_at at time zone 'UTC', 'HH24:MI'),
+                     'wh', wh, 'flags', flags) order by started_at, wh) as list from core.charging_sessions where charger_id = $1`,
+    link.charger_id,
+  );
+  return list ?? [];
+};
+const session = (from: string, to: string | null, wh: number, ...flags: string[]) => ({ from, to, wh, flags });
+const evidence = async () => {
+  const { list } = await world.row(
+    "select json_agg(e order by id) as list from core.charging_evidence e where charger_id = $1",
+    link.charger_id,
+  );
+  return list ?? [];
+};
+
+describe("contract §6 OCPP 1.6", () => {
+  test("a charge begins, runs and ends, and its month is the customer's", async () => {
+    await giveMandate(world, user);
+    await tell([
+      "BootNotification",
+      {
+        chargePointVendor: MID_CHARGER.ocpp_vendor,
+        chargePointModel: MID_CHARGER.ocpp_model,
+        chargePointSerialNumber: "ace 0001",
+      },
+    ]);
+    const { payload } = await tell(started("08:00", 100_000));
+    expect(payload).toEqual({ transactionId: expect.any(Number), idTagInfo: { status: "Accepted" } });
+    expect(await sessions()).toEqual([session("08:00", null, 0)]);
+    await tell(values(payload.transactionId, sample("08:30", "105.5", { unit: "kWh" })));
+    const token = await user.token();
+    const [charger] = (await world.get("/chargers", token)).body.chargers;
+    expect(charger).toMatchObject({
+      status: "online",
+      is_charging: true,
+      mid_certified: true,
+      latest_meter_wh: 105_500,
+      current_session: { kwh_so_far: 5.5 },
+    });
+    await tell(stopped(payload.transactionId, "09:30", 112_000));
+    expect(await sessions()).toEqual([session("08:00", "09:30", 12_000)]);
+    expect((await world.get("/energy", token)).body.total_kwh).toBe(12);
+    expect(await world.row("select serial_number, brand from core.chargers where id = $1", link.charger_id)).toEqual({
+      serial_number: "ACE0001",
+      brand: "Alfen",
+    });
+    // its words, without the card
+    const kept = await evidence();
+    expect(kept.map(({ document }: { document: { action: string } }) => document.action)).toEqual([
+      "StartTransaction",
+      "StopTransaction",
+    ]);
+    expect(JSON.stringify(kept)).not.toContain("04AABBCC");
+    expect(kept[1]).toMatchObject({ source: "ocpp", meter_start_wh: 100_000, meter_end_wh: 112_000, end_from: null });
+  });
+
+  test("each message ten times at once, and again, is one session", async () => {
+    const starts = await Promise.all(Array.from({ length: 10 }, () => tell(started("08:00", 0))));
+    const ids = new Set(starts.map(({ payload }) => payload.transactionId));
+    expect(ids.size).toBe(1);
+    const [id = 0] = ids;
+    await Promise.all(Array.from({ length: 10 }, () => tell(stopped(id, "09:00", 5000))));
+    await tell(started("08:00", 0), stopped(id, "09:00", 5000));
+    expect(await sessions()).toEqual([session("08:00", "09:00", 5000)]);
+    expect(await evidence()).toHaveLength(2);
+  });
+
+  test.each<[string, unknown, unknown, object[], ReturnType<typeof session>]>([
+    ["a register of kWh that is text", "0", "7000.4", [], session("08:00", "09:00", 7000)],
+    ["1 Wh below its start", 1000, 999, [], session("08:00", "09:00", 0)],
+    ["0 and 0", 0, 0, [sample("08:59", 4000)], session("08:00", "09:00", 0)],
+    ["0, with values", 1000, 0, [sample("08:30", 3000), sample("08:59", 4000)], session("08:00", "09:00", 3000)],
+    ["0, with a value of the end", 1000, 0, [sample("08:59", 4000, END)], session("08:00", "09:00", 3000)],
+    [
+      "far below, with values that drop",
+      1000,
+      500,
+      [sample("08:30", 4000), sample("08:40", 0)],
+      session("08:00", "09:00", 3000),
+    ],
+    ["far below, without values", 1000, 500, [], session("08:00", "09:00", -500, "negative")],
+    ["0 at the start only, by values", 0, 0.0, [], session("08:00", "09:00", 0)],
+    ["missing, with values", 1000, undefined, [sample("08:59", 4000)], session("08:00", "09:00", 3000)],
+    ["missing, without values", 1000, undefined, [], session("08:00", "09:00", 0, "no_end")],
+    ["more than the charger can give", 0, 900_000, [], session("08:00", "09:00", 900_000, "beyond_power")],
+  ])("a stop at a register that is %s", async (_, meterStart, meterStop, transactionData, expected) => {
+    const { payload } = await tell(started("08:00", meterStart));
+    await tell(stopped(payload.transactionId, "09:00", meterStop, { transactionData }));
+    expect(await sessions()).toEqual([expected]);
+  });
+
+  test("a start that did not know its register takes it from the values", async () => {
+    const { payload } = await tell(started("08:00", 0));
+    await tell(
+      values(payload.transactionId, sample("08:00", 50_000, BEGIN)),
+      values(payload.transactionId, sample("08:59", 55_000)),
+    );
+    await tell(stopped(payload.transactionId, "09:00", 0));
+    expect(await sessions()).toEqual([session("08:00", "09:00", 0)]);
+    await tell(started("10:00", 0));
+    await tell(
+      stopped(-1, "11:00", undefined, {
+        transactionData: [sample("10:00", 55_000, BEGIN), sample("11:00", 58_000, END)],
+      }),
+    );
+    expect((await sessions())[1]).toEqual(session("10:00", "11:00", 3000));
+  });
+
+  test.each([0, -1, -16, "9223372036854775807", 9.3e18, 2147483647, null])(
+    "a stop of transaction %j ends the one that is open",
+    async (id) => {
+      await tell(started("08:00", 1000));
+      expect(await tell(stopped(id, "09:00", 6000))).toEqual({ payload: {} });
+      expect(await sessions()).toEqual([session("08:00", "09:00", 5000)]);
+    },
+  );
+
+  test("a stop of a transaction of another charger does not touch that charger", async () => {
+    const { payload } = await tell(started("08:00", 1000));
+    const mine = link;
+    const other = await world.post("/chargers", { nickname: "Tuin", connection_type: "ocpp" }, await user.token());
+    credentials = other.body.ocpp;
+    link = await connect();
+    await tell(stopped(payload.transactionId, "09:00", 6000));
+    expect(await sessions()).toEqual([]);
+    // its words are kept, once
+    await tell(stopped(payload.transactionId, "09:00", 6000));
+    expect(await evidence()).toMatchObject([{ session_id: null, document: { action: "StopTransaction" } }]);
+    link = mine;
+    expect(await sessions()).toEqual([session("08:00", null, 0)]);
+  });
+
+  test("a stop of a day offline, whose start never came, is a session by its own values", async () => {
+    const data = [sample("02:00", 1000, BEGIN), sample("03:00", 8000, END)];
+    for (let n = 0; n < 2; n += 1)
+      await tell(sent(stopped(-5, "03:00", 8000, { transactionData: data }), { live: false }));
+    expect(await sessions()).toEqual([session("02:00", "03:00", 7000)]);
+  });
+
+  test("of two open transactions on two connectors an unknown stop means neither", async () => {
+    await tell(started("08:00", 1000), started("08:00", 1000, { connectorId: 2 }));
+    await tell(stopped(-1, "09:00", 6000));
+    expect(await sessions()).toEqual([session("08:00", null, 0), session("08:00", null, 0)]);
+  });
+
+  test("a start without a stop before it leaves that one open, and after two days it has no end, until it has", async () => {
+    const { payload } = await tell(started("08:00", 1000));
+    await tell(started("10:00", 6000));
+    const run = async (time: string) => {
+      await world.freeze(time);
+      await world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox" });
+    };
+    await run("2026-08-17T11:00:00Z");
+    expect(await sessions()).toEqual([session("08:00", null, 0), session("10:00", null, 0)]);
+    await run("2026-08-17T13:00:00Z");
+    expect(await sessions()).toEqual([session("08:00", null, 0, "no_end"), session("10:00", null, 0)]);
+    await tell(stopped(payload.transactionId, "09:00", 6000));
+    expect((await sessions())[0]).toEqual(session("08:00", "09:00", 5000));
+    await world.freeze(NOW);
+  });
+
+  test("a charger without the time: its live messages are of now, and each charge is one of its own", async () => {
+    const boot = { timestamp: "1970-01-01T00:00:10Z" };
+    for (const hour of ["08", "10"]) {
+      const received_at = `2026-08-15T${hour}:00:00.000Z`;
+      const { payload } = await tell(sent(started("00:00", 0, boot), { received_at }));
+      await tell(
+        sent(stopped(payload.transactionId, "00:00", 3000, { timestamp: "1970-01-01T01:00:10Z" }), {
+          received_at: received_at.replace(":00:", ":50:"),
+        }),
+      );
+    }
+    expect(await sessions()).toEqual([session("08:00", "08:50", 3000), session("10:00", "10:50", 3000)]);
+    expect((await evidence())[1]).toMatchObject({ end_from: "clock" });
+  });
+
+  test.each(["1970-01-01T00:00:10Z", "2026-08-16T08:00:00Z"])(
+    "what was queued under a clock of %s is flagged",
+    async (timestamp) => {
+      const { payload } = await tell(sent(started("08:00", 0, { timestamp }), { live: false }));
+      await tell(sent(stopped(payload.transactionId, "09:00", 3000, { timestamp }), { live: false }));
+      const [only] = await sessions();
+      expect(only.flags).toContain("wrong_clock");
+    },
+  );
+
+  test("values outside a transaction move the meter only, and drop back never", async () => {
+    await tell(values(undefined, sample("08:00", 5000)), values(undefined, sample("07:00", 1)));
+    expect(await sessions()).toEqual([]);
+    expect((await world.get("/chargers", await user.token())).body.chargers).toMatchObject([{ latest_meter_wh: 5000 }]);
+  });
+
+  test("signed values are kept as they came", async () => {
+    const { payload } = await tell(started("08:00", 0));
+    const signed = { value: "OCMF|{}|{}", format: "SignedData", context: "Transaction.End" };
+    await tell(
+      stopped(payload.transactionId, "09:00", 3000, {
+        transactionData: [{ timestamp: at("09:00"), sampledValue: [signed] }],
+      }),
+    );
+    expect((await evidence())[1]).toMatchObject({ signed: ["OCMF|{}|{}"], signature: "unchecked" });
+  });
+
+  test("text that no database stores loses no session", async () => {
+    const { payload } = await tell(started("08:00", 0, { idTag: "\u0000", reason: "\ud800", "\u0000": 1 }));
+    await tell(stopped(payload.transactionId, "09:00", 3000, { reason: "a\u0000b" }));
+    expect(await sessions()).toEqual([session("08:00", "09:00", 3000)]);
+  });
+
+  test("what cannot be used is answered, logged, and tells nothing", async () => {
+    const { payload } = await tell(["StartTransaction", { connectorId: 1, idTag: "secret-tag" }]);
+    expect(payload.transactionId).toBe(0);
+    expect(world.log).toContainEqual(expect.objectContaining({ event: "ocpp_unusable", field: "meterStart" }));
+    expect(JSON.stringify(world.log)).not.toContain("secret-tag");
+    expect(await sessions()).toEqual([]);
+  });
+});
+
+describe("contract §6 OCPP 2.0.1", () => {
+  const begin = sample("08:00", 1000, BEGIN);
+  const end = sample("09:00", 6000, END);
+  const events: Said[] = [
+    event("Started", "08:00", [begin]),
+    event("Updated", "08:30", [sample("08:30", 3000)]),
+    event("Ended", "09:00", [end]),
+  ];
+  const orders = [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+    [2, 0, 1],
+    [0, 2, 1],
+    [1, 0, 2],
+  ];
+
+  test.each(orders.map((order) => [order.join(" ")]))(
+    "events in the order %s, each twice, are one session",
+    async (order) => {
+      const said = order.split(" ").map((place) => events[Number(place)] as Said);
+      await tell2(...said, ...said);
+      expect(await sessions()).toEqual([session("08:00", "09:00", 5000)]);
+    },
+  );
+
+  test.each<[string, Said[], ReturnType<typeof session>]>([
+    [
+      "without a start",
+      [event("Updated", "08:10", [sample("08:10", 2000)]), event("Ended", "09:00", [end])],
+      session("08:10", "09:00", 4000),
+    ],
+    ["of its end alone", [event("Ended", "09:00", [begin, end])], session("08:00", "09:00", 5000)],
+    [
+      "whose end has no values",
+      [event("Started", "08:00", [begin]), event("Updated", "08:30", [sample("08:30", 3000)]), event("Ended", "09:00")],
+      session("08:00", "09:00", 2000),
+    ],
+    [
+      "without any reading",
+      [event("Started", "08:00"), event("Ended", "09:00")],
+      session("08:00", "09:00", 0, "no_end"),
+    ],
+    [
+      "whose register drops for a sample",
+      [
+        event("Started", "08:00", [begin]),
+        event("Updated", "08:30", [sample("08:30", 0)]),
+        event("Ended", "09:00", [end]),
+      ],
+      session("08:00", "09:00", 5000),
+    ],
+    [
+      "that ends twice",
+      [
+        event("Started", "08:00", [begin]),
+        event("Ended", "09:00", [end]),
+        event("Ended", "10:00", [sample("10:00", 9000, END)]),
+      ],
+      session("08:00", "09:00", 5000),
+    ],
+    [
+      "with a late update",
+      [
+        event("Started", "08:00", [begin]),
+        event("Ended", "09:00", [end]),
+        event("Updated", "08:50", [sample("08:50", 9000)]),
+      ],
+      session("08:00", "09:00", 5000),
+    ],
+  ])("a transaction %s", async (_, said, expected) => {
+    await tell2(...said);
+    expect(await sessions()).toEqual([expected]);
+  });
+
+  test("its EVSE comes from whichever event names it", async () => {
+    await tell2(
+      event("Started", "08:00", [begin], { evse: undefined }),
+      event("Updated", "08:30", [], { evse: { id: 2 } }),
+    );
+    expect(
+      await world.row("select connector from core.charging_sessions where charger_id = $1", link.charger_id),
+    ).toEqual({ connector: 2 });
+  });
+});
+
+describe("contract §6 who may tell", () => {
+  test("a newer connection, a new password and a removal end an older connection", async () => {
+    const told = (generation: number) =>
+      world.post(
+        "/gateway/messages",
+        {
+          charger_id: link.charger_id,
+          generation,
+          protocol: "ocpp1.6",
+          live: true,
+          messages: [
+            {
+              action: "StartTransaction",
+              payload: started("08:00", 0)[1],
+              received_at: NOW,
+              sent_sha256: "0".repeat(64),
+            },
+          ],
+        },
+        secret,
+      );
+    const seen = async ({ charger_id, generation } = link) =>
+      (await world.post("/gateway/seen", { chargers: [{ charger_id, generation }] }, secret)).body.gone;
+    const first = link;
+    expect(await seen()).toEqual([]);
+    link = await connect();
+    expect(link.generation).toBe(2);
+    expect(await seen(first)).toEqual([link.charger_id]);
+    expect((await told(1)).status).toBe(409);
+    expect(await told(1)).toMatchObject({ body: { error: "connection_superseded" } });
+    expect((await told(2)).status).toBe(200);
+
+    const token = await user.token();
+    const path = `/chargers/${link.charger_id}/ocpp-credentials`;
+    const renewed = await world.post(path, {}, token);
+    expect(renewed.status, JSON.stringify(renewed.body)).toBe(200);
+    expect(renewed.body.ocpp).toEqual({
+      identity: credentials.identity,
+      endpoint: `wss://gateway.example/${credentials.identity}`,
+      password: expect.stringMatching(/^[0-9a-f]{40}$/),
+    });
+    expect(await seen()).toEqual([link.charger_id]);
+    expect((await told(2)).status).toBe(409);
+    expect((await world.post("/gateway/chargers:admit", credentials, secret)).body).toEqual({ ok: false });
+    credentials = renewed.body.ocpp;
+    link = await connect();
+    expect(await seen()).toEqual([]);
+
+    const stranger = await (await world.addUser()).token();
+    for (const bearer of [stranger, token])
+      expect(
+        (
+          await world.post(
+            `/chargers/${bearer === stranger ? link.charger_id : "nothing"}/ocpp-credentials`,
+            {},
+            bearer,
+          )
+        ).body.error,
+      ).toBe("charger_not_found");
+
+    await world.row("update core.chargers set status = 'removed' where id = $1", link.charger_id);
+    expect(await seen()).toEqual([link.charger_id]);
+    expect((await told(link.generation)).status).toBe(409);
+    expect((await world.post(path, {}, token)).status).toBe(404);
+  });
+
+  test("a report of many chargers names each that is gone", async () => {
+    const nobody = Array.from({ length: 999 }, (_, n) => ({
+      charger_id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
+      generation: 1,
+    }));
+    const { body } = await world.post("/gateway/seen", { chargers: [...nobody, link] }, secret);
+    expect(body.gone).toHaveLength(999);
+    expect(body.gone).not.toContain(link.charger_id);
+  });
+});
