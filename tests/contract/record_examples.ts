@@ -276,6 +276,7 @@ async function refuseRequests(
   world.environment.config = without;
   await refuse("gateway_not_configured", "/chargers", { token: writing, body: named });
   world.environment.config = config;
+  await refuse("charger_not_found", `/chargers/${nobody}/ocpp-credentials`, { token: writing, method: "POST" });
   await refuse("token_not_found", `/tokens/${nobody}`, { token: session, method: "DELETE" });
   const wish = { name: "Home Assistant", scopes: ["energy:read"], expires_at: null };
   await world.row(

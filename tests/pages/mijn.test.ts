@@ -426,6 +426,39 @@ describe("§4.4 chargers of a person's own", () => {
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
   });
 
+  test("a charger that was never heard of says what to enter; a new password ends the old one", async () => {
+    const ask = await browserOf(world, other);
+    const added = await ask(mijn(world, "/chargers"), {
+      form: { name: "Garage", ...(await formOn(ask, "/chargers")) },
+    });
+    const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(
+      ([, text]) => text,
+    );
+    const { id } = await world.row("select id from core.chargers where ocpp_identity = $1", identity);
+    const before = await ask(mijn(world, "/chargers"));
+    expect(before.text).toContain(`het adres van de server is <code data-copy>${address}</code>`);
+
+    const theirs = await browserOf(world, paid);
+    const form = await formOn(theirs, "/chargers");
+    expect((await theirs(mijn(world, `/chargers/${id}/password`), { form })).status).toBe(404);
+    const renewed = await ask(mijn(world, `/chargers/${id}/password`), { form: await formOn(ask, "/chargers") });
+    const [, same, fresh = ""] = [...renewed.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(([, text]) => text);
+    expect([same, fresh === password]).toEqual([identity, false]);
+    const admit = async (tried: string) =>
+      (
+        await world.post(
+          "/gateway/chargers:admit",
+          { identity, password: tried },
+          world.environment.config.GATEWAY_SECRET,
+        )
+      ).body.ok;
+    expect([await admit(password), await admit(fresh)]).toEqual([false, true]);
+    await world.row("update core.chargers set latest_meter_wh = 12345 where id = $1", id);
+    const heard = (await ask(mijn(world, "/chargers"))).text;
+    expect(heard).toContain("<dt>Laatst gehoord</dt>");
+    expect(heard).toContain("12,3 kWh");
+  });
+
   test("a host without a gateway offers no address, and makes none", async () => {
     const ask = await browserOf(world, other);
     const form = { name: "Oprit", ...(await formOn(ask, "/chargers")) };

@@ -6422,6 +6422,14 @@ export interface components {
                 /** @description kWh until now */
                 kwh_so_far: number;
             };
+            /** @description How it identifies itself, if it connects by OCPP */
+            ocpp_identity?: string;
+            /**
+             * Format: date-time
+             * @description When we last heard of it
+             * @example 2026-11-20T09:30:00Z
+             */
+            last_seen_at?: string;
             /** @description The meter's last reading, in Wh */
             latest_meter_wh?: number;
             /**
@@ -12757,23 +12765,27 @@ export interface operations {
                      *           "connection_type": "ocpp",
                      *           "status": "offline",
                      *           "mid_certified": false,
-                     *           "is_charging": false
+                     *           "is_charging": false,
+                     *           "ocpp_identity": "ere-d7d725b81dd6"
                      *         },
                      *         {
-                     *           "id": "9d62386d-dcf3-4eca-8836-d7d725b81dd6",
+                     *           "id": "9d62386d-dcf3-4eca-8836-ab75ca6d0b18",
                      *           "nickname": "Oprit",
                      *           "connection_type": "ocpp",
                      *           "status": "online",
                      *           "mid_certified": false,
-                     *           "is_charging": false
+                     *           "is_charging": false,
+                     *           "ocpp_identity": "ere-a7e62e61fc11",
+                     *           "last_seen_at": "2026-11-20T17:00:06Z"
                      *         },
                      *         {
-                     *           "id": "0a8f0022-b67b-4cab-8c32-ab75ca6d0b18",
+                     *           "id": "0a8f0022-b67b-4cab-8c32-a6dfa0ae23f9",
                      *           "nickname": "Carport",
                      *           "connection_type": "ocpp",
                      *           "status": "offline",
                      *           "mid_certified": false,
-                     *           "is_charging": false
+                     *           "is_charging": false,
+                     *           "ocpp_identity": "ere-53cfe2524f80"
                      *         }
                      *       ]
                      *     }

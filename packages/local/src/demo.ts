@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { RPCClient } from "ocpp-rpc";
 import { Webhook } from "standardwebhooks";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { readKeyRing } from "#shared/foundation/configuration.ts";
@@ -53,7 +54,7 @@ function hideSecret(value: Json): Json {
   return Object.fromEntries(
     Object.entries(value).map(([key, field]) => [
       key,
-      key === "client_secret" || key === "access_token" ? long(field) : field,
+      ["client_secret", "access_token", "password"].includes(key) ? long(field) : field,
     ]),
   );
 }
@@ -229,7 +230,68 @@ async function tell(stack: Stack): Promise<void> {
       `\n   ${bold(`${ere.kwh_counted} kWh → ${ere.ere_sold} ERE → ${euro(ere.gross_eur)}`)}, of which ${CUSTOMER.name} gets ${bold(euro(ere.net_eur))} after a fee of ${ere.fee_pct} %.`,
     );
   }
+  // customers of production are nobody's rehearsal
+  if (host === "sandbox") await chargeByOcpp(stack);
   console.log(`\n${bold("Done.")} The page as the customer sees it, signed: ${mandate_link}\n`);
+}
+
+/** The demo's person charges at home: a charger connects to the OCPP gateway and brings 12 kWh in. */
+async function chargeByOcpp({ base_url, ocpp_url, demo }: Stack): Promise<void> {
+  const token = demo.personal_token;
+  type Ocpp = { identity: string; password: string; endpoint: string };
+  type Listed = { id: string; nickname: string; latest_meter_wh?: number };
+  const nickname = "Demo";
+  step("Connect a charger", "A person registers a charger of their own, and enters what they get in it (OCPP 1.6J).");
+  const { chargers } = await call<{ chargers: Listed[] }>("GET", `${base_url}/chargers`, { token });
+  // a person has ten chargers at most, so the next run of this story gives the same one a new password
+  const known = chargers.find((charger) => charger.nickname === nickname);
+  const { ocpp } = known
+    ? await call<{ ocpp: Ocpp }>("POST", `${base_url}/chargers/${known.id}/ocpp-credentials`, { token, body: {} })
+    : await call<{ ocpp: Ocpp }>("POST", `${base_url}/chargers`, {
+        token,
+        body: { nickname, connection_type: "ocpp" },
+      });
+
+  step("Charge 12 kWh", "The charger was offline for some days, so it tells now what it charged then.");
+  const client = new RPCClient({
+    endpoint: ocpp_url,
+    identity: ocpp.identity,
+    password: ocpp.password,
+    protocols: ["ocpp1.6"],
+    strictMode: true,
+  } as ConstructorParameters<typeof RPCClient>[0]); // its types ask for every option
+  client.handle("ChangeConfiguration", async () => ({ status: "Accepted" }));
+  const say = async (action: string, payload: object) => {
+    const answer = await client.call(action, payload);
+    console.log(indent(`${action} ${JSON.stringify(payload)}`));
+    console.log(dim(indent(`${JSON.stringify(answer)}\n`)));
+    return answer as { transactionId: number };
+  };
+  const began = Date.now() - randomInt(3, 20 * 24) * 3_600_000;
+  const after = (hours: number) => new Date(began + hours * 3_600_000).toISOString();
+  const meterStart = known?.latest_meter_wh ?? 100_000;
+  await client.connect();
+  try {
+    await say("BootNotification", { chargePointVendor: "Alfen BV", chargePointModel: "NG910-60023" });
+    const { transactionId } = await say("StartTransaction", {
+      connectorId: 1,
+      idTag: "04A1B2C3",
+      meterStart,
+      timestamp: after(0),
+    });
+    await say("StopTransaction", { transactionId, meterStop: meterStart + 12_000, timestamp: after(2) });
+  } finally {
+    await client.close();
+  }
+  const day = after(0).slice(0, 10);
+  const { sessions } = await call<{ sessions: { kwh: number; started_at: string }[] }>(
+    "GET",
+    `${base_url}/sessions?from=${day}`,
+    { token },
+  );
+  const told = after(0).slice(0, 19);
+  if (sessions.find(({ started_at }) => started_at.startsWith(told))?.kwh !== 12)
+    throw new Error("the 12 kWh did not arrive");
 }
 
 const HELP = `Tells the whole story of the main job, request by request, against the stack of npm start, or one started for it.

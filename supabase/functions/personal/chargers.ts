@@ -28,6 +28,8 @@ const Charger = z
       })
       .optional()
       .meta({ description: "While a car is connected; null otherwise" }),
+    ocpp_identity: z.string().optional().meta({ description: "How it identifies itself, if it connects by OCPP" }),
+    last_seen_at: instant().optional().meta({ description: "When we last heard of it" }),
     latest_meter_wh: z.int().optional().meta({ description: "The meter's last reading, in Wh" }),
     meter_updated_at: instant().optional().meta({ description: "When the meter was last read" }),
   })

@@ -22,6 +22,8 @@ as $$
            'is_charging', coalesce(s.status = 'charging', false),
            'current_session', case when s.id is not null then json_build_object(
              'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+           'ocpp_identity', h.ocpp_identity,
+           'last_seen_at', private.iso(h.last_seen_at),
            'latest_meter_wh', h.latest_meter_wh,
            'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]')
     from core.chargers h

@@ -10,13 +10,14 @@ import type { Charger, Chargers } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/** The chargers, and the ways to add one: `connects` says whether one can connect by itself. `typed` has what to enter in it, once. */
+/** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */
 export function chargersPage(
   frame: MijnFrame,
   { email, accounts, chargers }: Chargers,
   { typed, errors }: Returned,
-  connects: boolean,
+  gateway: string | undefined,
 ): Html {
+  const connects = gateway !== undefined;
   const words = WORDS[frame.locale].chargers;
   const password = typed.get("password_once");
   const claimed = accounts.find(({ draft_id, checklist }) => draft_id && checklist.mandate_signed);
@@ -34,7 +35,7 @@ ${
 </dl></div>`
     : ""
 }
-${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger))}
+${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, gateway))}
 <h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p>
 ${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
@@ -53,9 +54,10 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
   });
 }
 
-function one(frame: MijnFrame, charger: Charger): Html {
+function one(frame: MijnFrame, charger: Charger, gateway: string | undefined): Html {
   const words = WORDS[frame.locale].chargers;
-  const { id, nickname, status, mid_certified, is_charging, current_session } = charger;
+  const { id, nickname, status, mid_certified, is_charging, current_session, last_seen_at, latest_meter_wh } = charger;
+  const { ocpp_identity } = charger;
   const now =
     is_charging && current_session
       ? words.charging(
@@ -66,8 +68,25 @@ function one(frame: MijnFrame, charger: Charger): Html {
   return html`<section class="sheet" aria-label="${nickname}"><h2>${nickname}</h2>
 <dl>
 <div><dt>${words.status}</dt><dd>${now}</dd></div>
+${last_seen_at ? html`<div><dt>${words.heard}</dt><dd>${longMoment(last_seen_at, frame.words)}</dd></div>` : ""}
+${latest_meter_wh === undefined ? "" : html`<div><dt>${words.meter}</dt><dd>${inNumbers(frame, latest_meter_wh / 1000, 1)} kWh</dd></div>`}
 <div><dt>${words.mid}</dt><dd>${mid_certified ? words.mid_yes : words.mid_no}</dd></div>
 </dl>
+${
+  ocpp_identity && gateway && !last_seen_at
+    ? html`<p>${words.silent}</p>
+<ol><li>${words.silent_address} <code data-copy>${gateway}/${ocpp_identity}</code></li>
+<li>${words.silent_identity} <code data-copy>${ocpp_identity}</code></li>
+<li>${words.silent_password}</li></ol>`
+    : ""
+}
+${
+  ocpp_identity && gateway
+    ? html`<details><summary>${words.renew}</summary><p>${words.renew_means}</p>
+<form method="post" action="${frame.to(`/chargers/${id}/password`)}">${formToken(frame.form_token)}${onceField()}
+<div class="actions"><button class="button second">${words.renew}</button></div></form></details>`
+    : ""
+}
 <p><a class="link" href="${frame.to(`/chargers/${id}`)}">${words.remove(nickname)}</a></p></section>`;
 }
 

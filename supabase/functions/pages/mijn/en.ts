@@ -381,6 +381,15 @@ export const en: MijnWords = {
     mid: "MID meter",
     mid_yes: "yes, earns ERE",
     mid_no: "no or not known yet: earns no ERE now",
+    heard: "Last heard",
+    meter: "Meter reading",
+    silent: "We have never heard this charger. Look at “OCPP” in the app or on the web page of the charger:",
+    silent_address: "the address of the server is",
+    silent_identity: "the identity (also called “ChargePoint ID”) is",
+    silent_password:
+      "the password is the one you got when you added the charger. Do you no longer have it? Then make a new one.",
+    renew: "Make a new password",
+    renew_means: "The old password then no longer works. Enter the new one in your charger.",
     what_mid: "What is a MID meter?",
     mid_means:
       "A MID meter is a certified meter: the government trusts what it measures. Only energy measured this way earns ERE.",

@@ -129,8 +129,7 @@ const openClaim = withLogin(async (visit) => {
 const showChargers = withLogin(async (visit) => {
   const news = visit.news();
   const chargers = await visit.own<Chargers>("read_own_chargers");
-  const connects = visit.environment.config.OCPP_GATEWAY_URL !== undefined;
-  return visit.pageOf(chargersPage(visit.frame, chargers, news, connects), news);
+  return visit.pageOf(chargersPage(visit.frame, chargers, news, visit.environment.config.OCPP_GATEWAY_URL), news);
 });
 
 /** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
@@ -156,6 +155,23 @@ const addCharger = withLogin(async (visit) => {
   if (refused?.code === "charger_limit_reached") return visit.refuse("/chargers", { name: words.limit });
   const address = `${gateway}/${identity}`;
   return visit.told("/chargers", "added", { address, identity, password_once: password });
+});
+
+/** A new password, made by the form as well. */
+const renewChargerPassword = withLogin(async (visit) => {
+  const gateway = visit.environment.config.OCPP_GATEWAY_URL;
+  if (gateway === undefined) return visit.unknown();
+  const secret = visit.secretOf("charger");
+  if (!secret) return visit.foreign();
+  const password = secret.slice(-40);
+  const renewing = visit.own<{ identity: string }>("renew_ocpp_password", {
+    charger_id: visit.c.req.param("id"),
+    password_hash: hashSecret(password),
+  });
+  const { answer, refused } = await visit.attempt(renewing, ["charger_not_found"]);
+  if (refused) return visit.unknown();
+  const { identity } = answer;
+  return visit.told("/chargers", "added", { address: `${gateway}/${identity}`, identity, password_once: password });
 });
 
 const chargerOf = async (visit: MijnVisit) => {
@@ -319,6 +335,7 @@ export const pages = {
   addCharger,
   askRemoveCharger,
   removeCharger,
+  renewChargerPassword,
   showSharing,
   askStopSharing,
   stopSharing,

@@ -39,6 +39,7 @@ export const mijn: Flow = {
     { method: "POST", path: `${PATH}/chargers`, run: does("addCharger") },
     { method: "GET", path: `${PATH}/chargers/${ID}`, run: does("askRemoveCharger") },
     { method: "POST", path: `${PATH}/chargers/${ID}`, run: does("removeCharger") },
+    { method: "POST", path: `${PATH}/chargers/${ID}/password`, run: does("renewChargerPassword") },
     { method: "GET", path: `${PATH}/sharing`, run: does("showSharing") },
     { method: "GET", path: `${PATH}/sharing/stop`, run: does("askStopSharing") },
     { method: "POST", path: `${PATH}/sharing/stop`, run: does("stopSharing") },

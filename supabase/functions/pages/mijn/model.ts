@@ -173,6 +173,9 @@ export type Charger = {
   mid_certified: boolean;
   is_charging: boolean;
   current_session?: { started_at: string; kwh_so_far: number };
+  ocpp_identity?: string;
+  last_seen_at?: string;
+  latest_meter_wh?: number;
 };
 export type Chargers = { email: string; accounts: Account[]; chargers: Charger[] };
 

@@ -388,6 +388,15 @@ export const nl = {
     mid: "MID-meter",
     mid_yes: "ja, levert ERE op",
     mid_no: "nee of nog niet bekend: levert nu geen ERE op",
+    heard: "Laatst gehoord",
+    meter: "Meterstand",
+    silent: "Wij hebben deze laadpaal nog nooit gehoord. Kijk in de app of op de webpagina van de laadpaal bij “OCPP”:",
+    silent_address: "het adres van de server is",
+    silent_identity: "de identiteit (ook wel “ChargePoint ID”) is",
+    silent_password:
+      "het wachtwoord is dat wat u kreeg toen u de laadpaal toevoegde. Heeft u het niet meer? Maak dan een nieuw.",
+    renew: "Maak een nieuw wachtwoord",
+    renew_means: "Het oude wachtwoord werkt dan niet meer. Vul het nieuwe in uw laadpaal in.",
     what_mid: "Wat is een MID-meter?",
     mid_means:
       "Een MID-meter is een geijkte meter: de overheid vertrouwt wat hij meet. Alleen stroom die zo is gemeten, levert ERE op.",

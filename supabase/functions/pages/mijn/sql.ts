@@ -11,6 +11,7 @@ export const OWN_SQL = [
   "open_own_claim",
   "read_own_chargers",
   "register_own_charger",
+  "renew_ocpp_password",
   "remove_own_charger",
   "read_own_sharing",
   "stop_sharing",

@@ -472,6 +472,33 @@ begin
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
 end $function$;
 
+CREATE OR REPLACE FUNCTION private.own_chargers()
+  RETURNS json
+  LANGUAGE sql
+  STABLE
+  SET search_path TO ''
+  AS $function$
+  select coalesce(json_agg(json_strip_nulls(json_build_object(
+           'id', h.id,
+           'nickname', private.charger_name(h),
+           'connection_type', h.connection_type,
+           'status', case when private.is_online(h) then 'online' else 'offline' end,
+           'mid_certified', h.mid_eligible is true,
+           'is_charging', coalesce(s.status = 'charging', false),
+           'current_session', case when s.id is not null then json_build_object(
+             'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+           'ocpp_identity', h.ocpp_identity,
+           'last_seen_at', private.iso(h.last_seen_at),
+           'latest_meter_wh', h.latest_meter_wh,
+           'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]')
+    from core.chargers h
+    left join lateral (
+      select * from core.charging_sessions s
+       where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+       order by s.started_at desc, s.id limit 1) s on true
+   where h.user_id = private.user_id() and h.status = 'active'
+$function$;
+
 CREATE OR REPLACE FUNCTION private.own_ocpp_transaction (
   charger core.chargers,
   named   text
