@@ -89,6 +89,18 @@ as $$
    group by t.average
 $$;
 
+-- What a customer is still to be paid of all their sales, also what is on its way; below zero if they were paid more, for what was taken
+-- back since.
+create function private.still_owed(tenant uuid, account uuid) returns numeric
+language sql stable
+as $$
+  select private.balance(tenant, 'EUR', 'customer', account) + coalesce((
+    select sum(p.amount)
+      from core.payout_parts p
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'pending'
+     where p.ledger_partner_id = tenant and p.payee_id = account and p.kind = 'customer'), 0)
+$$;
+
 create function private.own_quarters(since date, until date)
 returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean, unpaid numeric)
 language plpgsql stable security definer
@@ -97,13 +109,21 @@ begin
   return query
   with own as materialized (
     select a.partner_id, a.id from private.own_account_rows() a
-  ), waiting as materialized (
-    select a.row_id, sum(p.amount) as amount
+  ), unpaid as materialized (
+    select o.*, a.row_id, p.amount, sum(p.amount) over (partition by o.id) as whole,
+           sum(p.amount) over (partition by o.id order by s.arrival, a.id) as up_to
       from own o
      cross join lateral private.payments(o.partner_id, 'customer', o.id) p
       join core.allocations a on a.partner_id = o.partner_id and a.id = p.allocation_id
+      join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
      where p.state <> 'paid'
-     group by a.row_id
+  ), owed as materialized (
+    select o.id, private.still_owed(o.partner_id, o.id) as amount from own o where o.id in (select u.id from unpaid u)
+  ), waiting as materialized (
+    -- what was paid and taken back since comes off the oldest
+    select u.row_id, sum(least(u.amount, greatest(u.up_to - (u.whole - w.amount), 0))) as amount
+      from unpaid u join owed w on w.id = u.id
+     group by u.row_id
   )
   select date_trunc('quarter', m.period)::date, sum(m.kwh), sum(m.ere), sum(m.registered_ere), sum(m.sold_ere), sum(m.gross), sum(m.net), min(m.sold_on),
          bool_and(w.row_id is null), coalesce(sum(w.amount), 0)

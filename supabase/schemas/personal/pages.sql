@@ -174,13 +174,14 @@ language sql stable security definer
 as $$
   select json_build_object(
     'year_eur', coalesce(sum(p.amount) filter (where l.paid_at >= make_date(year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'), 0),
-    'all_eur', coalesce(sum(p.amount), 0))
+    'all_eur', coalesce(sum(p.amount), 0),
+    'debt_eur', (select coalesce(sum(greatest(-private.still_owed(a.partner_id, a.id), 0)), 0) from private.own_account_rows() a))
     from private.own_account_rows() a
-    join core.payout_parts p on p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'
+    join core.payout_parts p on p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'
     join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
 $$;
 comment on function private.own_paid(int) is
-  'What this transaction''s person was paid since the year began, and ever, or the CPO that settles with them: {year_eur, all_eur}. Definer, as private.own_accounts.';
+  'What this transaction''s person was paid since the year began, and ever, or the CPO that settles with them; and what of it was taken back since, which comes off later payments: {year_eur, all_eur, debt_eur}. Definer, as private.own_accounts.';
 
 create function private.own_progress() returns json
 language sql stable security definer
@@ -197,7 +198,7 @@ as $$
            'paid_on', (select max((l.paid_at at time zone 'Europe/Amsterdam')::date)
                          from core.payout_parts p
                          join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
-                        where p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'))), '{}')
+                        where p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'))), '{}')
     from private.own_account_rows() a
     left join lateral (
       select min(m.signed_at) as signed_at, max(m.ended_at) filter (where m.status = 'revoked') as withdrawn_at

@@ -57,6 +57,7 @@ export const en: MijnWords = {
     so_far: "Paid so far",
     waits: (amount) => (amount ? `${amount} on its way` : "on its way"),
     estimated: (amount) => (amount ? `${amount} estimated` : "an estimate"),
+    debt: (amount) => `less ${amount} of a sale that was called off, which you got already`,
     unknown: "not known yet",
     unknown_rest: "the rest is not known yet",
     unknown_why: "What it earns in euro is not known yet. That depends on the price the ERE are sold for.",

@@ -84,8 +84,11 @@ export type Overview = {
   year: number;
   charged_kwh: number;
   quarters: Earned[];
-  /** What was paid since the year began, and ever: to the person, or to the CPO that settles with them. */
-  paid: { year_eur: number; all_eur: number };
+  /**
+   * What was paid since the year began, and ever: to the person, or to the CPO that settles with them. Of it, debt_eur was taken back
+   * since, and comes off later payments.
+   */
+  paid: { year_eur: number; all_eur: number; debt_eur: number };
   prices: Prices;
   progress: Record<string, Progress>;
   idle_chargers: IdleCharger[];

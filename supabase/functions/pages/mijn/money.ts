@@ -45,13 +45,16 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   const { got, got_via } = words;
   const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
   const of = (field: "kwh" | "ere") => counted.reduce((total, each) => total + each[field], 0);
-  const toCome = waits + estimated > 0 ? `${estimated > 0 ? "± " : ""}${euro(sum([waits, estimated]))}` : null;
+  const debt = paid.debt_eur;
+  const left = sum([waits, estimated, -debt]);
+  const toCome = left > 0 ? `${estimated > 0 ? "± " : ""}${euro(left)}` : null;
   const why = [
     waits > 0 ? words.waits(estimated > 0 ? euro(waits) : null) : null,
-    estimated > 0 ? words.estimated(waits > 0 ? euro(estimated) : null) : null,
+    estimated > 0 ? words.estimated(waits + debt > 0 ? euro(estimated) : null) : null,
+    debt > 0 ? words.debt(euro(debt)) : null,
     unknown ? words.unknown_rest : null,
   ].filter((part) => part !== null);
-  const because = toCome && why.length > 0 ? html`<small>${why.join(", ")}</small>` : "";
+  const because = (toCome || debt > 0) && why.length > 0 ? html`<small>${why.join(", ")}</small>` : "";
   // a new year begins with what there was before
   const [shown, since] = paid.year_eur > 0 ? [paid.year_eur, year] : [paid.all_eur, null];
   const before = since && paid.all_eur > paid.year_eur;

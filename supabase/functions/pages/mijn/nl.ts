@@ -57,6 +57,7 @@ export const nl = {
     so_far: "Betaald tot nu toe",
     waits: (amount: string | null) => (amount ? `${amount} onderweg` : "onderweg"),
     estimated: (amount: string | null) => (amount ? `${amount} geschat` : "een schatting"),
+    debt: (amount: string) => `min ${amount} van een verkoop die niet doorging en u al kreeg`,
     unknown: "nog niet bekend",
     unknown_rest: "de rest is nog niet bekend",
     unknown_why:

@@ -1,0 +1,63 @@
+// What a customer's first page says of money, against the ledger, also where a sale is taken back after it was paid.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Customer } from "../ere/ere_world.ts";
+import { createPayoutWorld, type PayoutWorld } from "../ere/payout_world.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type Browser, newBrowser } from "./claimant.ts";
+import { mijn, signIn } from "./customer.ts";
+import { newAddress } from "./signatory_customer.ts";
+
+let world: PayoutWorld;
+let customer: Customer;
+let ask: Browser;
+const email = newAddress();
+beforeAll(async () => {
+  world = await createPayoutWorld();
+  Object.assign(world.environment.config, { SUPABASE_SECRET_KEY: "sb_secret_test" });
+  const person = { full_name: "Willem Bakker", email, phone: "0612345678" };
+  [customer] = (await world.sold([100], { fields: { person } })) as [Customer];
+  ask = newBrowser(world);
+  expect((await signIn(world as unknown as SandboxWorld, ask, email)).status).toBe(303);
+});
+afterAll(() => world.close());
+
+/** What the page says: the text, and the euros of all bars together by kind. */
+async function shown() {
+  const { status, text } = await ask(mijn(world as unknown as SandboxWorld));
+  expect(status, text).toBe(200);
+  const page = text.replaceAll("\u00a0", " ");
+  const said = page.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
+  const bars = [...page.matchAll(/data-value="([^"]*)"/g)].map(([, value = ""]) => value);
+  const of = (kind: string) =>
+    bars.reduce((total, bar) => {
+      const euro = new RegExp(`€ ([\\d.,]+) ${kind}`).exec(bar)?.[1] ?? "0";
+      return total + Number(euro.replaceAll(".", "").replace(",", "."));
+    }, 0);
+  return { said, paid: of("betaald"), waits: of("onderweg") };
+}
+
+test("contract §6 paid and on its way are to the cent what the ledger has, also after a sale was taken back that was paid", async () => {
+  expect(await shown()).toMatchObject({ paid: 0, waits: 80 });
+  const { batch_id } = await world.exported();
+  expect(await shown(), "sent to the bank").toMatchObject({ paid: 0, waits: 80 });
+  expect((await world.anna(["payout", "settle", batch_id])).code).toBe(0);
+  expect(await shown()).toMatchObject({ said: expect.stringContaining("€ 80,00 kreeg u in 2026"), paid: 80, waits: 0 });
+
+  await world.done(["sale", "reverse", "V-1", "--reason", "the buyer withdrew", "--recover"]);
+  const taken = await shown();
+  expect(taken).toMatchObject({ said: expect.stringContaining("€ 80,00 kreeg u in 2026"), paid: 0, waits: 0 });
+  expect(taken.said).toContain("min € 80,00 van een verkoop die niet doorging en u al kreeg");
+
+  await world.sell(customer, 110, "2026-05");
+  const less = await shown();
+  expect(less, "88 is earned, of which they have 80").toMatchObject({ paid: 80, waits: 8 });
+  expect(less.said).not.toContain("niet doorging");
+  const second = await world.exported();
+  expect(await shown()).toMatchObject({ paid: 80, waits: 8 });
+  const [line] = await world.linesOf(second.batch_id);
+  expect(line?.amount_eur, "what the bank is told").toBe(8);
+  expect((await world.anna(["payout", "settle", second.batch_id])).code).toBe(0);
+  expect(await shown()).toMatchObject({ said: expect.stringContaining("€ 88,00 kreeg u in 2026"), paid: 88, waits: 0 });
+  await world.agrees();
+});
