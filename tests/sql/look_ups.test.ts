@@ -31,8 +31,12 @@ afterAll(async () => {
 
 const ROWS = 3000;
 
-/** Three thousand accounts of a partner, each with a connection, a charger, a session, a month that was replaced, a check and a mail. */
+/** Three thousand accounts of a partner, each with a connection, a charger, a session, a month that was replaced, a check, a mail and a payment. */
 async function fill(partner: Partner): Promise<void> {
+  await world.database.admin.query(
+    "insert into core.payout_batches (id, minimum, prepared_by) values ($1, 0, 'test')",
+    [partner.id],
+  );
   const id = (kind: string) => `md5('${kind} ' || $1::uuid || ' ' || n)::uuid`;
   for (const [table, columns, values] of [
     [
@@ -85,6 +89,16 @@ async function fill(partner: Partner): Promise<void> {
       "drafts",
       "id, batch_id, source, status, type, email, ean_status, send_invite, expires_at",
       `${id("draft")}, ${id("batch")}, 'api', 'invited', 'particulier', n || '-' || $3 || '@example.nl', 'no_address', false, '2026-12-31'`,
+    ],
+    [
+      "payout_lines",
+      "owner_id, id, batch_id, account_id, amount, name, iban_ciphertext, iban_key_id, iban_last4, status, paid_at",
+      `$2, ${id("line")}, $1::uuid, ${id("account")}, 1, 'Sanne', 'x', 'x', '4300', 'paid', '2026-02-01'`,
+    ],
+    [
+      "payout_parts",
+      "owner_id, line_id, ledger_partner_id, kind, account_id, amount",
+      `$2, ${id("line")}, $1::uuid, 'customer', ${id("account")}, 1`,
     ],
     [
       "audit_log",
@@ -260,4 +274,19 @@ test("the history of one thing in the audit log, over its years", async () => {
   );
   expect(whole).toEqual([]);
   expect(asked).toContain("audit_log_2026_subject_id_id_idx by subject_id");
+});
+
+test("what a customer was paid, among the payments of a tenant", async () => {
+  const { id } = await world.addUser();
+  for (const call of ["private.own_paid(2026)", "private.own_progress()"]) {
+    const { asked } = await planOf(`select set_config('app.user_id', $1, true), ${call}`, id);
+    expect({ call, asked }).toEqual({
+      call,
+      asked: expect.arrayContaining([
+        expect.stringMatching(
+          /^payout_parts_payee by ledger_partner_id, payee_id|^payout_parts_account by partner_id, account_id/,
+        ),
+      ]),
+    });
+  }
 });
