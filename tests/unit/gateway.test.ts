@@ -57,7 +57,7 @@ const start = async (settings: Partial<Settings> = {}) => {
   const { port } = contract.server.address() as AddressInfo;
   gateway = await startTestGateway({
     functionUrl: `http://127.0.0.1:${port}/gateway`,
-    callMs: 300,
+    callMs: 3_000,
     drainMs: 0,
     ...settings,
   });
@@ -323,9 +323,9 @@ describe("messages", () => {
   });
 
   test("contract §6 messages are live once the socket is open for a while, and not after a boot", async () => {
-    await start({ liveMs: 60 });
+    await start({ liveMs: 1_500 });
     const charger = await Charger.connect(gateway.url, "a");
-    await sleep(80);
+    await sleep(1_600);
     await charger.call("StartTransaction", {});
     await charger.call("BootNotification", {});
     await charger.call("StopTransaction", {});

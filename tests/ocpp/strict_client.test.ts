@@ -1,0 +1,166 @@
+// A strict client holds every answer to the schemas that the Open Charge Alliance publishes, against the gateway and the real edge function.
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { RPCClient } from "ocpp-rpc";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { serve } from "#shared/http/surface.ts";
+import type { Gateway } from "../../packages/gateway/src/gateway.ts";
+import { surface } from "../../supabase/functions/gateway/app.ts";
+import { Charger, startTestGateway } from "../harness/ocpp.ts";
+import { createWorld, type World } from "../harness/world.ts";
+
+let world: World;
+const gateways: Gateway[] = [];
+const edge = createServer(async (request, response) => {
+  const body = await new Response(request as unknown as ReadableStream).text();
+  const answer = await serve(surface, world.environment).fetch(
+    new Request(`http://edge.test${request.url}`, {
+      method: "POST",
+      body,
+      headers: { ...(request.headers as Record<string, string>), "x-forwarded-for": "192.0.2.1" },
+    }),
+  );
+  response.writeHead(answer.status).end(await answer.text());
+});
+beforeAll(async () => {
+  world = await createWorld({ limits: "lifted", variables: { OCPP_GATEWAY_URL: "ws://gateway.test" } });
+  await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
+  const functionUrl = `http://127.0.0.1:${(edge.address() as AddressInfo).port}/gateway`;
+  for (let n = 0; n < 2; n += 1)
+    gateways.push(
+      await startTestGateway({
+        functionUrl,
+        secret: world.environment.config.GATEWAY_SECRET,
+        callMs: 20_000,
+        drainMs: 0,
+      }),
+    );
+});
+afterAll(async () => {
+  for (const gateway of gateways) await gateway.stop();
+  edge.closeAllConnections();
+  edge.close();
+  await world?.close();
+});
+
+const newCharger = async () => {
+  const user = await world.addUser();
+  const { body } = await world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, await user.token());
+  return { id: body.id as string, ...(body.ocpp as { identity: string; password: string }) };
+};
+const sessions = async (id: string) => {
+  const { list } = await world.row(
+    "select array_agg(wh::int order by started_at) as list from core.charging_sessions where charger_id = $1 and ended_at is not null",
+    id,
+  );
+  return list;
+};
+const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+const TIMESTAMP = ago(1);
+const DATA = [{ timestamp: TIMESTAMP, sampledValue: [{ value: "1" }] }];
+const CALLS_16: Record<string, object> = {
+  BootNotification: { chargePointVendor: "Alfen BV", chargePointModel: "NG910-60023" },
+  Heartbeat: {},
+  StatusNotification: { connectorId: 1, errorCode: "NoError", status: "Available" },
+  Authorize: { idTag: "X" },
+  MeterValues: { connectorId: 1, meterValue: DATA },
+  DataTransfer: { vendorId: "X" },
+  DiagnosticsStatusNotification: { status: "Idle" },
+  FirmwareStatusNotification: { status: "Idle" },
+};
+const TOKEN = { idToken: "X", type: "ISO14443" };
+const CALLS_201: Record<string, object> = {
+  BootNotification: { reason: "PowerUp", chargingStation: { vendorName: "Alfen BV", model: "NG910-60023" } },
+  Heartbeat: {},
+  StatusNotification: { timestamp: TIMESTAMP, connectorStatus: "Available", evseId: 1, connectorId: 1 },
+  Authorize: { idToken: TOKEN },
+  MeterValues: { evseId: 1, meterValue: [{ timestamp: TIMESTAMP, sampledValue: [{ value: 1 }] }] },
+  DataTransfer: { vendorId: "X" },
+  FirmwareStatusNotification: { status: "Idle" },
+  LogStatusNotification: { status: "Idle" },
+  SecurityEventNotification: { type: "X", timestamp: TIMESTAMP },
+  SignCertificate: { csr: "X" },
+  NotifyReport: { requestId: 1, generatedAt: TIMESTAMP, seqNo: 0 },
+  NotifyMonitoringReport: { requestId: 1, generatedAt: TIMESTAMP, seqNo: 0 },
+  NotifyDisplayMessages: { requestId: 1 },
+  NotifyCustomerInformation: { data: "X", seqNo: 0, generatedAt: TIMESTAMP, requestId: 1 },
+  ClearedChargingLimit: { chargingLimitSource: "EMS" },
+  NotifyChargingLimit: { chargingLimit: { chargingLimitSource: "EMS" } },
+  PublishFirmwareStatusNotification: { status: "Idle" },
+  ReservationStatusUpdate: { reservationId: 1, reservationUpdateStatus: "Expired" },
+  NotifyEVChargingNeeds: { evseId: 1, chargingNeeds: { requestedEnergyTransfer: "AC_three_phase" } },
+  Get15118EVCertificate: { iso15118SchemaVersion: "X", action: "Install", exiRequest: "X" },
+};
+
+const connect = async (protocol: string, { identity, password }: { identity: string; password: string }) => {
+  const client = new RPCClient({
+    endpoint: gateways[0]?.url ?? "",
+    identity,
+    password,
+    protocols: [protocol],
+    strictMode: true,
+  } as ConstructorParameters<typeof RPCClient>[0]); // its types ask for every option
+  client.handle("ChangeConfiguration", async () => ({ status: "Accepted" }));
+  client.handle("SetVariables", async () => ({
+    setVariableResult: [
+      { attributeStatus: "Accepted", component: { name: "SampledDataCtrlr" }, variable: { name: "TxUpdatedInterval" } },
+    ],
+  }));
+  await client.connect();
+  return client;
+};
+
+test("contract §6 a strict client of OCPP 1.6 takes every answer, and charges", async () => {
+  const charger = await newCharger();
+  const client = await connect("ocpp1.6", charger);
+  for (const [action, payload] of Object.entries(CALLS_16)) await client.call(action, payload);
+  const start = { connectorId: 1, idTag: "X", meterStart: 1000, timestamp: ago(3) };
+  const { transactionId } = (await client.call("StartTransaction", start)) as { transactionId: number };
+  await client.call("StopTransaction", { transactionId, meterStop: 13_000, timestamp: ago(1) });
+  await client.close();
+  expect(await sessions(charger.id)).toEqual([12_000]);
+});
+
+test("contract §6 a strict client of OCPP 2.0.1 takes every answer, and charges", async () => {
+  const charger = await newCharger();
+  const client = await connect("ocpp2.0.1", charger);
+  for (const [action, payload] of Object.entries(CALLS_201)) await client.call(action, payload);
+  const event = (eventType: string, hours: number, value: number, more: object = {}) =>
+    client.call("TransactionEvent", {
+      ...{ eventType, timestamp: ago(hours), triggerReason: "Authorized", seqNo: 0, evse: { id: 1 }, ...more },
+      transactionInfo: { transactionId: "t-1" },
+      meterValue: [{ timestamp: ago(hours), sampledValue: [{ value }] }],
+    });
+  await event("Started", 3, 1000, { idToken: TOKEN });
+  await event("Updated", 2, 5000);
+  await event("Ended", 1, 13_000);
+  await client.close();
+  expect(await sessions(charger.id)).toEqual([12_000]);
+});
+
+test("contract §6 a charger that moves between two gateways loses nothing", async () => {
+  const { id, identity, password } = await newCharger();
+  const links: Charger[] = [];
+  const on = async (n: number) => {
+    const link = await Charger.connect(gateways[n]?.url ?? "", identity, { password });
+    links.push(link);
+    return link;
+  };
+  const start = { connectorId: 1, idTag: "X", meterStart: 0, timestamp: ago(3) };
+  const [, , { transactionId }] = (await (await on(0)).call("StartTransaction", start)) as [
+    number,
+    string,
+    { transactionId: number },
+  ];
+  const stop = { transactionId, meterStop: 9000, timestamp: ago(1) };
+  const second = await on(1);
+  expect(await second.call("StartTransaction", start)).toEqual([3, "m1", expect.objectContaining({ transactionId })]);
+  // the connection that it left may tell nothing any more
+  expect(await links[0]?.call("StopTransaction", { ...stop, meterStop: 1 })).toBeNull();
+  expect(await links[0]?.closed).toMatchObject({ code: 1008 });
+  expect(await second.call("StopTransaction", stop)).toEqual([3, "m2", {}]);
+  expect(await sessions(id)).toEqual([9000]);
+  await second.close();
+});
