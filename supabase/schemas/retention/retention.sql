@@ -198,7 +198,8 @@ begin
    where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id;
   delete from core.charging_evidence e using unnest(gone) s
    where e.partner_id = s.partner_id and e.charger_id = s.charger_id and e.session_id = s.id;
-  delete from core.ocpp_transactions t where t.first_at < private.dutch_midnight(border);
+  -- by our clock: that of a charger may say 1970
+  delete from core.ocpp_transactions t where t.created_at < private.dutch_midnight(border);
   -- words that belong to no session
   delete from core.charging_evidence e where e.session_id is null and e.received_at < private.dutch_midnight(border);
   delete from core.charging_sessions d using unnest(gone) s where d.partner_id = s.partner_id and d.charger_id = s.charger_id and d.id = s.id;
