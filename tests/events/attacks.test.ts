@@ -125,7 +125,7 @@ describe("§6 endpoints that keep others waiting", () => {
     );
     expect(await world.row("select count(*)::int from core.webhook_retries")).toEqual({ count: 20_000 });
     await world.freeze(later(60));
-    expect(await reads("select private.claim_webhooks(1, '00')")).toBeLessThan(2_000);
+    expect(await reads("select private.lease_webhooks(1, '00')")).toBeLessThan(2_000);
   });
 
   test("that want a rare type have the log looked through in parts", async () => {
@@ -133,7 +133,7 @@ describe("§6 endpoints that keep others waiting", () => {
     await happen(25_000);
     await happen(1, { type: "draft.expired" });
     await world.row("select private.sequence_all($1, $1)", world.partnerA.id);
-    expect(await reads("select private.claim_webhooks(1, '00')")).toBeLessThan(15_000);
+    expect(await reads("select private.lease_webhooks(1, '00')")).toBeLessThan(15_000);
     expect(await deliver()).toEqual({ delivered: 1, failed: 0 });
     expect(await world.row("select delivered_to from core.webhook_endpoints where id = $1", id)).toEqual({
       delivered_to: "25001",

@@ -53,17 +53,17 @@ const DIRECTORY: Record<string, string> = {
 /** What no two tenants may have at once. Each is taken by one function, which alone would have to ask a directory. */
 const CLAIMED: Record<string, { by: string; why: string }> = {
   attributions_user_id_key: { by: "claim_customer", why: "a person is the customer of one partner" },
-  booking_rows_live_ean: { by: "claim_months", why: "a month of a metering point is booked once" },
+  booking_rows_live_ean: { by: "reserve_months", why: "a month of a metering point is booked once" },
   chargers_active_ocpp_identity: { by: "claim_ocpp_identity", why: "the gateway knows a charger by it alone" },
   chargers_active_serial: { by: "claim_serial_number", why: "a charger stands in one place" },
-  connections_active_ean: { by: "claim_ean", why: "a metering point has one active connection" },
-  draft_links_token_hash_key: { by: "claim_token_hash", why: "a link is opened by its token alone" },
-  drafts_id: { by: "claim_draft_id", why: "a claim link knows the draft alone" },
-  mandate_links_token_hash_key: { by: "claim_token_hash", why: "a link is opened by its token alone" },
-  partner_keys_key_hash_key: { by: "claim_token_hash", why: "a key says by itself whose it is" },
-  manager_invitations_token_hash_key: { by: "claim_token_hash", why: "an invitation says by itself whose it is" },
-  partner_managers_user_id_key: { by: "claim_manager", why: "a person manages one partner" },
-  personal_tokens_token_hash_key: { by: "claim_token_hash", why: "a token says by itself whose it is" },
+  connections_active_ean: { by: "reserve_ean", why: "a metering point has one active connection" },
+  draft_links_token_hash_key: { by: "reserve_token_hash", why: "a link is opened by its token alone" },
+  drafts_id: { by: "reserve_draft_id", why: "a claim link knows the draft alone" },
+  mandate_links_token_hash_key: { by: "reserve_token_hash", why: "a link is opened by its token alone" },
+  partner_keys_key_hash_key: { by: "reserve_token_hash", why: "a key says by itself whose it is" },
+  manager_invitations_token_hash_key: { by: "reserve_token_hash", why: "an invitation says by itself whose it is" },
+  partner_managers_user_id_key: { by: "reserve_manager", why: "a person manages one partner" },
+  personal_tokens_token_hash_key: { by: "reserve_token_hash", why: "a token says by itself whose it is" },
 };
 
 /** Foreign keys without the tenant: to people, to tenants themselves, to reference rows, and among what belongs to people. */
@@ -153,7 +153,7 @@ describe("the keys of tables", () => {
   });
 
   test("each function that takes what no two tenants may have is there, and says what it does", async () => {
-    const wanted = [...new Set(Object.values(CLAIMED).map(({ by }) => by)), "claim_addresses"].sort();
+    const wanted = [...new Set(Object.values(CLAIMED).map(({ by }) => by)), "reserve_addresses"].sort();
     expect(
       await names(
         "select p.proname as name from pg_proc p where p.pronamespace = 'private'::regnamespace and p.proname = any ($1) and obj_description(p.oid) is not null",

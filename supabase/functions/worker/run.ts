@@ -15,11 +15,10 @@ const BUDGET_MS = 20_000;
 export const run = endpoint(
   {
     id: "runWorker",
-    summary:
-      "Run everything that is due: database jobs, drafts, notices to customers, mail, webhooks, the weekly re-check " +
-      "of EANs, the hashes of the audit log and the ledger, the daily check of the books, the nightly count of " +
-      "dashboards",
+    summary: "Run every job that is due",
     description:
+      "Runs the database jobs, tends drafts, sends notices, mail and webhooks, and checks EANs again each week. It " +
+      "chains the hashes of the audit log and the ledger, checks the books daily, and counts dashboards nightly. " +
       "The scheduler calls this with WORKER_SECRET as bearer. It is safe to call at any time, and several times at " +
       "once.",
     caller: { kind: "worker", secret: "WORKER_SECRET" },

@@ -12,7 +12,7 @@ $$;
 comment on function private.ean_taken(text, uuid) is
   'Whether another active connection holds the EAN. Definer, because it looks across tenants; the answer names none.';
 
-create function private.claim_ean(ean text, for_connection uuid default null) returns boolean
+create function private.reserve_ean(ean text, for_connection uuid default null) returns boolean
 language plpgsql
 as $$
 begin
@@ -20,7 +20,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('ean ' || ean, 0)) where not private.is_test_ean(ean);
   return not private.ean_taken(ean, for_connection);
 end $$;
-comment on function private.claim_ean(text, uuid) is
+comment on function private.reserve_ean(text, uuid) is
   'Whether an EAN is free for this connection, or for a new one. Reserves it until the transaction ends: other callers wait. Call this before storing the EAN of an active connection.';
 
 create function private.record_ean_check(

@@ -65,7 +65,7 @@ declare
 begin
   if jsonb_typeof(iban) = 'object' then
     select * into stored from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
-    -- encrypted anew it is another ciphertext: whether it is another number is known to who has the keys
+    -- each encryption gives another ciphertext: only TypeScript, which has the keys, can compare the numbers
     if stored.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
       return private.ask('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
         'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
@@ -111,7 +111,7 @@ begin
     end if;
   end if;
 
-  if not private.claim_ean(ean) then
+  if not private.reserve_ean(ean) then
     perform private.refuse('ean_in_use');
   elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
     return private.ask('ean_register', wanted::json);

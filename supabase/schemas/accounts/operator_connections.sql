@@ -137,7 +137,7 @@ begin
   if found then
     return private.connection_answer(connection, false);
   end if;
-  perform private.refuse_if('ean_in_use', not private.claim_ean(input ->> 'ean_code'), json_build_object('ean_code', input ->> 'ean_code'));
+  perform private.refuse_if('ean_in_use', not private.reserve_ean(input ->> 'ean_code'), json_build_object('ean_code', input ->> 'ean_code'));
   -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
   insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
   values (account.partner_id, account.id, account.owner_id, private.location_for(input), input ->> 'ean_code', not private.is_test_ean(input ->> 'ean_code'),

@@ -129,7 +129,7 @@ comment on table core.connections is
   'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
 comment on column core.connections.reviewed_at is 'The last verdict on its registration. Null before that, and for verdicts of before this column.';
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
--- serves: ean_in_use; unique across tenants on purpose, taken by private.claim_ean
+-- serves: ean_in_use; unique across tenants on purpose, taken by private.reserve_ean
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
 -- serves: what an EAN was before, for the operator and for bookings
 create index connections_archived_ean on core.connections (ean_code) where status = 'archived';

@@ -77,7 +77,7 @@ begin
      where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
-    if not private.claim_ean(ean, connection.id) then
+    if not private.reserve_ean(ean, connection.id) then
       perform private.refuse('ean_in_use');
     elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
       return private.ask('ean_register', wanted::json);

@@ -22,7 +22,8 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('partner_write',    60,     60),
   ('partner_import',   10,     60),
   ('sandbox',          60,     60),
-  -- wrong codes for an address and a purpose: over the 60 days of a draft a guess succeeds with about 1 in 800, however many drafts or links
+  -- wrong codes for an address and a purpose: over the 60 days of a draft somebody guesses a code with a chance of
+  -- about 1 in 800, however many drafts or links there are
   ('code_guesses',     20,  86400),
   -- links to renew a mandate, by the link that signed it
   ('mandate_renewal',  10,  86400),

@@ -59,9 +59,9 @@ begin
   select partner, of_log, chain.position + k.n, k.row_id, k.content, k.hash
     from unnest(ids, contents, hashes) with ordinality k (row_id, content, hash, n);
 
-  -- Ids are given before rows are committed, so one may still come that is lower than those seen. Whoever could bring it was at work when
-  -- these were seen. A transaction that begins a minute later, when this run is over, has a higher number than all of them; once there
-  -- is none before that one any more, nothing can come.
+  -- Ids are given before rows are committed, so a lower id may still come from a transaction that runs now. A
+  -- transaction that begins a minute later, after this run, has a higher number than all of these. Once no older
+  -- transaction runs, no lower id can come.
   chain.last_id := greatest(chain.last_id, ids[cardinality(ids)]);
   reached := case when cardinality(hashes) < size then chain.last_id else ids[size] end;
   if chain.marked_id > chain.settled_id and chain.marked_before is null then

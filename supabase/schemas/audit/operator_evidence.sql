@@ -43,7 +43,7 @@ as $$
     join core.mandates m on m.partner_id = booking.partner_id and m.id = k.mandate_id
     left join core.documents d on d.partner_id = m.partner_id and d.mandate_id = m.id
   union all
-  -- of one that is not rendered yet there is a line too, without a document
+  -- a mandate that is not rendered yet has a line too, without a document
   select k.mandate_id, json_build_object('mandate_id', k.mandate_id, 'sha256', d.sha256, 'pdf', translate(encode(d.pdf, 'base64'), e'\n', ''))
     from (select distinct r.mandate_id from core.booking_rows r
            where part = 'pdfs' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.mandate_id > after order by r.mandate_id limit size) k

@@ -47,7 +47,7 @@ begin
     found.position := coalesce(last.position, chain.checkpoint_position) + 1;
     return found;
   end if;
-  -- a row that came behind what is settled was not written by the service; one after that waits for the job, for ten minutes at most
+  -- a row below the settled end was not written by the service; a later row waits for the job, for ten minutes at most
   select case when v.row_id <= chain.settled_id then 'inserted' else 'not_chained' end, null, v.row_id, v.at, v.what into found
     from core.audit_content v
    where v.partner_id = chain.partner_id and v.log = chain.log

@@ -94,7 +94,8 @@ begin
       where c.partner_id = tenant and c.id = q.connection_id and (chosen is null or c.account_id = any (chosen)) offset 0) c
     left join lateral (select * from core.connection_gates g where g.partner_id = tenant and g.connection_id = c.id offset 0) g on true
    cross join lateral (
-     -- of a charger that nobody described as much as of its sessions is believed; one that was taken off counts for as long as it stood there
+     -- a charger of unknown power counts as 50 kW, as for its sessions; a removed charger counts for the time it was
+     -- there
      select coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'), sum(coalesce(h.power_kw, 50))) as kw,
             max(case h.status when 'active' then 'infinity' else h.removed_at end) filter (where h.mid_eligible) as mid_until
        from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h

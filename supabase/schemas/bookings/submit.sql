@@ -39,7 +39,7 @@ begin
   perform from core.connections c where c.partner_id = tenant and c.id = any (connections) order by c.id for no key update;
 end $$;
 
-create function private.claim_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
+create function private.reserve_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
 set enable_seqscan = off set work_mem = '64MB'
 as $$
@@ -93,7 +93,7 @@ begin
     into postings from claimed r;
   return postings;
 end $$;
-comment on function private.claim_months(core.bookings, uuid[], uuid[]) is
+comment on function private.reserve_months(core.bookings, uuid[], uuid[]) is
   'Adds the bookable months of these locked connections to a booking, with the facts of now, and locks the months. Returns the postings. Only this function relies on the index over EAN and month of all tenants.';
 
 -- Takes in and locks every month that may be booked, of all accounts or those chosen, and returns how many. 0: there was none, and the
@@ -119,7 +119,7 @@ begin
        and (chosen is null or c.account_id = any (chosen)));
   perform private.lock_connections(tenant, held);
   -- of a connection whose first month came since, nothing is locked: its months are for the next booking
-  postings := private.claim_months(booking, chosen, held);
+  postings := private.reserve_months(booking, chosen, held);
   if postings is null then
     return 0;
   end if;

@@ -93,7 +93,7 @@ comment on column core.booking_rows.share_partner_id is
 comment on column core.booking_rows.flags is 'What made the month look implausible. It excludes nothing.';
 -- serves: a month of a connection is booked once
 create unique index booking_rows_live_month on core.booking_rows (partner_id, connection_id, period) where live;
--- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.claim_months relies on it
+-- serves: a month of an EAN is booked once; unique across tenants on purpose, and only private.reserve_months relies on it
 create unique index booking_rows_live_ean on core.booking_rows (ean_code, period) where live and ean_exclusive;
 -- serves: why the register rejected a month, and deleting a connection
 create index booking_rows_connection on core.booking_rows (partner_id, connection_id, period);

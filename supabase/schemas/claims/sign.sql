@@ -107,7 +107,7 @@ begin
   if login.taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('claim_conflict');
-  elsif not private.claim_ean(facts ->> 'ean_code') then
+  elsif not private.reserve_ean(facts ->> 'ean_code') then
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('claim_conflict');
   end if;

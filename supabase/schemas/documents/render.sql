@@ -15,7 +15,7 @@ as $$
             from core.mandates m where m.partner_id = document.partner_id and m.id = document.mandate_id) end
 $$;
 
-create function private.claim_documents(size int) returns json
+create function private.lease_documents(size int) returns json
 language sql security definer
 as $$
   with claimed as (
@@ -31,14 +31,14 @@ as $$
            'content', private.document_content(d)) order by d.created_at, d.id), '[]')
     from claimed d
 $$;
-comment on function private.claim_documents(int) is 'Definer, because it leases documents of every tenant.';
+comment on function private.lease_documents(int) is 'Definer, because it leases documents of every tenant.';
 
 create function api.claim_documents(caller jsonb, batch jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  return private.claim_documents((batch ->> 'size')::int);
+  return private.lease_documents((batch ->> 'size')::int);
 end $$;
 comment on function api.claim_documents(jsonb, jsonb) is
   'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is leased for five minutes, then offered again.';

@@ -86,22 +86,22 @@ create function private.lock_imports(tenant uuid) returns void
 language sql
 as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
 
-create function private.claim_addresses(emails text[], tenant uuid) returns void
+create function private.reserve_addresses(emails text[], tenant uuid) returns void
 language plpgsql
 as $$
 declare
   -- in one order, so that two imports cannot wait for each other
   keys constant bigint[] := array(select distinct hashtextextended('core.drafts email ' || e.email, 0) from unnest(emails) as e (email) order by 1);
 begin
-  -- Every address is one entry of the lock table of the server, which holds a few thousand (max_locks_per_transaction times
-  -- max_connections, 3,840 with 60 connections), and everybody's statements fail once it is full. So a long list waits for one of
-  -- four places first; a short one, a customer at a time, never does.
+  -- Every address takes one entry of the server's lock table, which has 3,840 entries with 60 connections
+  -- (max_locks_per_transaction times max_connections). When it is full, every statement fails. So a long list waits for
+  -- one of four places first; a short list does not.
   if cardinality(keys) > 50 then
     perform pg_advisory_xact_lock(hashtextextended('core.drafts long import ' || abs(hashtextextended(tenant::text, 0) % 4), 0));
   end if;
   perform pg_advisory_xact_lock(k.key) from unnest(keys) as k (key);
 end $$;
-comment on function private.claim_addresses(text[], uuid) is
+comment on function private.reserve_addresses(text[], uuid) is
   'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after private.lock_imports.';
 
 -- Decides each row of an import: outcome is null if this draft is to be made, else the reason. A row may already have a reason; remaining
@@ -124,7 +124,7 @@ begin
   ), fitting as (
     select f.email, f.place, row_number() over (order by f.place) as rank from first f
   )
-  select private.claim_draft_id(), j.row,
+  select private.reserve_draft_id(), j.row,
          coalesce(j.verdict, case when f.rank > remaining then 'over_cap' when f.place <> j.place then 'already_drafted' end)
     from judged j left join fitting f on j.verdict is null and f.email = j.email;
 end $$;
@@ -154,7 +154,7 @@ begin
   if not dry_run then
     -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
     perform private.lock_imports(tenant);
-    perform private.claim_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
+    perform private.reserve_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
     -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
     update core.drafts d set status = 'expired'
      where d.partner_id = tenant and d.status = 'invited' and d.expires_at <= private.now()

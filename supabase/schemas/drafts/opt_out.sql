@@ -1,4 +1,4 @@
--- Opting out of mail: for good, by the hash of the address.
+-- Opting out of mail, by the hash of the address. It never ends.
 
 create function private.suppress(email_hash bytea) returns void
 language sql security definer

@@ -1,14 +1,14 @@
 -- The tables and views of drafts.
 
-create function private.claim_draft_id() returns uuid
+create function private.reserve_draft_id() returns uuid
 language plpgsql
 as $$ begin return gen_random_uuid(); end $$;
-comment on function private.claim_draft_id() is
+comment on function private.reserve_draft_id() is
   'The id of a new draft. A claim link knows only this id, before the tenant is known. It is random, so no other draft has it.';
 
 create table core.drafts (
   partner_id      uuid        not null,
-  id              uuid        not null default private.claim_draft_id(),
+  id              uuid        not null default private.reserve_draft_id(),
   batch_id        uuid        not null,
   source          text        not null,
   status          text        not null default 'invited',
@@ -70,7 +70,7 @@ create index drafts_email on core.drafts (email) where status in ('invited', 'cl
 create index drafts_newest on core.drafts (partner_id, created_at desc, id desc);
 -- serves: GET /partner/drafts?external_ref=…
 create index drafts_external_ref on core.drafts (partner_id, external_ref) where external_ref is not null;
--- serves: a claim link, which knows the draft alone; unique across tenants on purpose, given by private.claim_draft_id
+-- serves: a claim link, which knows the draft alone; unique across tenants on purpose, given by private.reserve_draft_id
 create unique index drafts_id on core.drafts (id);
 -- serves: the draft a person claimed
 create index drafts_user on core.drafts (user_id) where user_id is not null;

@@ -49,7 +49,8 @@ begin
       select r.event_id, r.event, r.attempts + 1 as attempt, true as again, case when r.next_attempt_at = '-infinity' then 0 else 2 end as rank,
              r.next_attempt_at, null::bigint as sequence from retry r
       union all
-      -- of a receiver that fails every other probe is what comes next in the log, so that none of what it cannot take is the only one it is tried with
+      -- a failing receiver gets the next event of the log at every other probe: so we do not retry only an event that
+      -- it cannot handle
       select t.event_id, t.event, 1, false, case when endpoint.failures >= 5 and endpoint.failures % 2 = 1 then 1 else 3 end, null, t.sequence from turn t
     )
     select coalesce(jsonb_agg(jsonb_build_object(
@@ -61,7 +62,7 @@ begin
       from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
 end $$;
 
-create function private.claim_webhooks(size int, key text) returns jsonb
+create function private.lease_webhooks(size int, key text) returns jsonb
 language plpgsql security definer
 as $$
 declare
@@ -89,7 +90,7 @@ begin
     -- for a rare type a long log is looked through in parts
     more := head.sequence > endpoint.delivered_to + private.events_at_once();
     head.sequence := least(head.sequence, endpoint.delivered_to + private.events_at_once());
-    -- an event that is not kept any more is not sent again; only those that come next are looked at, because many may wait
+    -- a deleted event is not sent again; this checks only the next events, because many may wait
     delete from core.webhook_retries r
      using (select n.event_id from core.webhook_retries n
              where n.partner_id = endpoint.partner_id and n.endpoint_id = endpoint.id and n.next_attempt_at > '-infinity' and n.next_attempt_at <= private.now()
@@ -115,7 +116,7 @@ begin
   end loop;
   return claimed;
 end $$;
-comment on function private.claim_webhooks(int, text) is
+comment on function private.lease_webhooks(int, text) is
   'Leases endpoints with something to send, for a minute each, with at most fifty events, or one while it fails. Definer: every tenant at once.';
 
 create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
@@ -123,7 +124,7 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  return private.claim_webhooks((batch ->> 'size')::int, batch ->> 'key')::json;
+  return private.lease_webhooks((batch ->> 'size')::int, batch ->> 'key')::json;
 end $$;
 comment on function api.claim_webhooks(jsonb, jsonb) is
   'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
@@ -157,7 +158,7 @@ declare
   succeeded constant boolean := (result ->> 'status')::int between 200 and 299;
   retry_in  constant interval := (result ->> 'retry_after')::int * interval '1 second';
   unsigned  constant boolean := coalesce(result ->> 'error' = 'secret_unreadable', false);
-  -- what could not be signed is the same as with a receiver that fails: it is tried again, and uses up no attempt of an event
+  -- an event that could not be signed is retried as for a failing receiver, and does not count as an attempt
   probing   constant boolean := endpoint.failures >= 5 or unsigned;
   next      timestamptz;
 begin

@@ -109,8 +109,9 @@ begin
     if not exists (select from core.event_heads h where h.partner_id = log.partner_id and h.owner_id = log.owner_id) then
       insert into core.event_heads (partner_id, owner_id) values (log.partner_id, log.owner_id) on conflict on constraint event_heads_pkey do nothing;
     end if;
-    -- A run of jobs holds what it locked until all of them are done. So it takes heads in the order in which private.claim_webhooks
-    -- does, and leaves one that somebody holds to the next run: it waits for nobody but whoever just makes the same one.
+    -- A run of jobs keeps its locks until all jobs are done. So it locks heads in the same order as
+    -- private.lease_webhooks, and leaves a locked head to the next run. It waits only for a transaction that is
+    -- inserting the same head.
     select * into head from core.event_heads h where h.partner_id = log.partner_id and h.owner_id = log.owner_id for update skip locked;
     continue when not found;
     perform private.sequence_events(log.partner_id, log.owner_id);

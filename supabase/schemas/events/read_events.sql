@@ -8,7 +8,7 @@ return coalesce(private.owner_id(), private.partner_id());
 -- The cursor of a log behind the event of this number.
 create function private.cursor_at(owner uuid, sequence bigint) returns text
 language sql immutable
--- base64url of 16 bytes: where it is, and half a hash by which a cursor of another log, or one that was made up, is known
+-- base64url of 16 bytes: the position, and half a hash that detects an invented cursor and a cursor of another log
 return translate(rtrim(encode(int8send(sequence) || substr(sha256(uuid_send(owner) || int8send(sequence)), 1, 8), 'base64'), '='), '+/', '-_');
 
 -- The number of the event that a cursor of this log is behind; null for any other cursor.

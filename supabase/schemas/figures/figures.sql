@@ -10,7 +10,7 @@ begin
     select round((sum(s.gross) - coalesce(sum(v.gross), 0)) / nullif(sum(s.ere) - coalesce(sum(v.ere), 0), 0), 6)
       from core.bookings b
       join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
-      -- the parts of a sale add up to it, so only those that were taken back are looked up
+      -- the parts of a sale sum to the sale, so only reversed parts are looked up
       left join lateral (
         select sum(a.ere) as ere, sum(a.gross) as gross
           from core.allocations a

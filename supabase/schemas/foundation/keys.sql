@@ -85,7 +85,7 @@ begin
   update core.draft_links l set expires_at = private.now()
    where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
-  values (draft.partner_id, draft.id, private.claim_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
+  values (draft.partner_id, draft.id, private.reserve_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
   -- the functions of 0.9.0 say mails
   wanted := coalesce((input ->> 'send_email')::boolean, input -> 'mails' <> 'null') and not private.opted_out(draft.email, input #>> '{links,key}');

@@ -7,9 +7,10 @@ language plpgsql
 as $$
 begin
   execute format('create policy "an owner reaches only their own rows" on %1$s as restrictive to api_owner '
-                 -- Where the reach is null every row is like itself. As a sub-select, because it is asked of every row, and once, because each
-                 -- costs a plan of its own. A case, of which the planner expects half the rows: of a comparison it would expect one
-                 -- in two hundred, and join ten thousand with nested loops.
+                 -- If the reach is null, every row equals itself. It is a sub-select, so that it is evaluated once and
+                 -- not for every row; there is one, because each costs a plan. It is a case, because the planner then
+                 -- expects half the rows. For a comparison it would expect one in two hundred, and join ten thousand
+                 -- rows with nested loops.
                  'using (case when coalesce((select private.reach()), %2$I) is not distinct from %2$I then true else false end)',
                  tenant_table, owner_column);
 end $$;
@@ -21,7 +22,8 @@ language plpgsql
 as $$
 begin
   execute format('alter table %s enable row level security', tenant_table);
-  -- not as a sub-select: inlined, it is a condition of the index, looked up once a scan, and the planner sees that joined tables have it alike
+  -- not as a sub-select: inlined, it is an index condition that is evaluated once a scan, and the planner sees that
+  -- joined tables share it
   execute format('create policy "a tenant reaches its own rows" on %s to api_owner '
                  'using (partner_id = private.partner_id()) with check (partner_id = private.partner_id())', tenant_table);
   execute format('grant %s on %s to api_owner', privileges, tenant_table);

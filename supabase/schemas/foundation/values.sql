@@ -34,7 +34,7 @@ create function private.as_border(value text) returns timestamptz
 language sql stable
 as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
 
-create function private.claim_token_hash(hex text) returns bytea
+create function private.reserve_token_hash(hex text) returns bytea
 language plpgsql immutable
 as $$
 declare
@@ -45,7 +45,7 @@ begin
   end if;
   return hash;
 end $$;
-comment on function private.claim_token_hash(text) is
+comment on function private.reserve_token_hash(text) is
   'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 random bits make it unique.';
 
 -- A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote in front.

@@ -16,7 +16,7 @@ create table core.ledger_accounts (
     ('kWh', 'delivered'), ('kWh', 'submitted'), ('kWh', 'registered'), ('kWh', 'written_off'),
     -- a booking's
     ('ERE', 'register'), ('ERE', 'unsold'), ('ERE', 'sold'), ('ERE', 'difference'),
-    -- a sale's; a customer's; a partner's; the service's, whose id is that of the house
+    -- of a sale; of a customer; of a partner; of the service, with the id of the house
     ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'),
     -- a payee's: what is on its way to their bank, and what arrived there
     ('EUR', 'payout'), ('EUR', 'bank'),

@@ -30,7 +30,7 @@ begin
 
   perform private.void_mandate_links(connection);
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
-  values (private.partner_id(), connection, private.claim_token_hash(input ->> 'token_hash'), input ->> 'locale', coalesce((input ->> 'validity_years')::int, partner.mandate_years),
+  values (private.partner_id(), connection, private.reserve_token_hash(input ->> 'token_hash'), input ->> 'locale', coalesce((input ->> 'validity_years')::int, partner.mandate_years),
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then

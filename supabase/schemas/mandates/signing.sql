@@ -26,7 +26,7 @@ as $$
     when link.used_at is not null then coalesce(
       (select case m.status when 'declined' then 'declined' else 'signed' end
          from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id), 'voided')
-    -- nobody signs for a partner that was deactivated; once it is active again, its links are good again
+    -- a deactivated partner's links do not work; they work again once it is active
     when link.voided_at is not null or private.active_partner(link.partner_id) is null then 'voided'
     when link.expires_at <= private.now() then 'expired'
     else 'open' end
@@ -231,7 +231,7 @@ begin
     if judged.refused is not null then
       return private.refusal(judged.refused);
     elsif judged.email <> facts ->> 'email' then
-      return private.refusal('code_expired');  -- it went to the address that was on file before
+      return private.refusal('code_expired');  -- the code went to the previous address
     end if;
     perform private.use_code('mandate:' || link.id);
   end if;
@@ -257,7 +257,7 @@ begin
   values (link.partner_id, link.connection_id, link.owner_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
-  -- whoever declines the years after those that are signed for changes nothing
+  -- declining the years after the signed years changes nothing
   perform private.emit('mandate.declined', c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'declined'))
      from core.connections c
     where c.partner_id = link.partner_id and c.id = link.connection_id and private.signed_until(c.id) is null;
@@ -270,9 +270,9 @@ comment on function api.decline_mandate(jsonb, jsonb) is
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz, signed_by uuid default null) returns void
 language sql
 as $$
-  -- one that the CPO issued meanwhile goes on working: who signs by either voids the other
+  -- an open link of the CPO keeps working; a signature by one link voids the other
   insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url, expires_at)
-  select m.partner_id, connection, m.owner_id, private.claim_token_hash(issue_renewal_link.token_hash),
+  select m.partner_id, connection, m.owner_id, private.reserve_token_hash(issue_renewal_link.token_hash),
          case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url, issue_renewal_link.expires_at
     from core.mandates m
     left join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id

@@ -43,7 +43,7 @@ begin
 
   insert into core.oauth_grants (user_id, client_id, scopes) values (person, client.id, scopes) returning id into grant_id;
   insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at)
-  values (private.claim_token_hash(request ->> 'code_hash'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
+  values (private.reserve_token_hash(request ->> 'code_hash'), grant_id, request ->> 'redirect_uri', request ->> 'code_challenge',
           private.now() + interval '10 minutes');
   perform private.audit('oauth.consented', grant_id, jsonb_build_object('client_id', client.client_id, 'scopes', scopes));
 end $$;

@@ -27,5 +27,5 @@ create function private.add_refresh_token(grant_id uuid, generation int, token_h
 language sql
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
-  values (private.claim_token_hash(add_refresh_token.token_hash), grant_id, generation, private.now() + interval '30 days')
+  values (private.reserve_token_hash(add_refresh_token.token_hash), grant_id, generation, private.now() + interval '30 days')
 $$;

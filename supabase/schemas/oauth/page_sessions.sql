@@ -51,7 +51,7 @@ begin
   if not private.signs(address) then
     return false;
   end if;
-  insert into core.page_sessions (token_hash, signatory) values (private.claim_token_hash(begin_signatory_session.token_hash), address);
+  insert into core.page_sessions (token_hash, signatory) values (private.reserve_token_hash(begin_signatory_session.token_hash), address);
   return true;
 end $$;
 comment on function private.begin_signatory_session(text, text) is
@@ -86,7 +86,7 @@ as $$
 begin
   perform private.act_as(caller, 'session');
   insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory)
-  values (private.claim_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid,
+  values (private.reserve_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid,
           private.take_signatory(request ->> 'signatory_hash', private.user_id()));
   return json_build_object('ok', true);
 end $$;

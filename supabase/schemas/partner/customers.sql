@@ -91,7 +91,7 @@ begin
         left join core.charger_models m on m.id = h.catalog_charger_id
        order by h.user_id, h.created_at desc, h.id
     ), customers as (
-      -- the oldest account, and of several connections the one that is furthest
+      -- the oldest account, and its connection with a signed mandate, or else its oldest connection
       select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status, c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,

@@ -64,7 +64,7 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   partner := private.own_partner();
-  -- encrypted anew it is another ciphertext: whether it is another number is known to who has the keys
+  -- each encryption gives another ciphertext: only TypeScript, which has the keys, can compare the numbers
   if partner.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
     return private.ask('same_iban', json_build_object('partner_id', partner.id, 'sent', iban,
       'stored', json_build_object('ciphertext', partner.iban_ciphertext, 'key_id', partner.iban_key_id)));

@@ -43,7 +43,7 @@ set enable_seqscan = off
 as $$
 begin
   return query
-  -- one pass over what was sold and what was paid, which are brought together without a join: a partner may have a hundred thousand of each
+  -- one pass over sold and paid parts, combined without a join: a partner may have a hundred thousand of each
   select m.id, max(m.arrival), bool_or(m.stands), sum(m.due), sum(m.paid),
          case when sum(m.paid) <> 0 then max(m.state) when bool_or(m.failed) then 'failed' else 'pending' end,
          case when sum(m.paid) <> 0 then max(m.paid_at) end

@@ -78,7 +78,8 @@ begin
         join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
         join core.ere_factors f on f.delivery_year = extract(year from m.period)
        where c.partner_id = account_partner and c.account_id = account and m.status = 'staged' and m.total_kwh > 0
-         -- of an archived connection, of one that is not registered and without a mandate will not be, or without a charger then, no month is booked
+         -- no month is booked for an archived connection, for one without a charger in that month, or for one that can
+         -- no longer be registered because it has no mandate
          and c.status = 'active' and c.registration_status in ('ingediend', 'goedgekeurd')
          and exists (select from core.chargers h
                       where h.partner_id = c.partner_id and h.connection_id = c.id

@@ -101,7 +101,7 @@ begin
   delete from core.oauth_consents o where o.user_id = person;
   delete from core.personal_tokens t where t.user_id = person;
   delete from core.page_sessions s where s.user_id = person;
-  -- a code that waits in another browser would make the login anew
+  -- a code that waits in another browser would create the login again
   delete from core.one_time_codes c using auth.users u where u.id = person and c.email = u.email and starts_with(c.subject, 'browser:');
   if exists (select from core.accounts a where a.user_id = person) or exists (select from core.chargers h where h.user_id = person) then
     -- as Supabase Auth deletes where rows must stay: by a mark, and with nothing left that says who it was

@@ -12,8 +12,8 @@ begin
   return query
     select a.*
       from core.partners p
-      -- more is no person's, but that of a CPO that gave its own address for all: what it costs to look has an end, and a CPO that
-      -- gives the address of another's customer takes nothing of it
+      -- nobody has more accounts, except a CPO that gave its own address for all customers. The limit bounds the cost
+      -- of a look-up, per partner: so a CPO that gives the address of another CPO's customer displaces nothing
       cross join lateral (select s.account_id from core.signatories s where s.email = address and s.partner_id = p.id limit 1000) s
       join core.accounts a on a.partner_id = p.id and a.id = s.account_id
       join core.oauth_clients k on k.id = a.client_id and k.disabled_at is null

@@ -59,7 +59,7 @@ begin
     perform private.require_recent_sign_in();
   end if;
   insert into core.personal_tokens (user_id, name, token_hash, last4, scopes, expires_at)
-  values (private.user_id(), input ->> 'name', private.claim_token_hash(input ->> 'token_hash'), input ->> 'last4',
+  values (private.user_id(), input ->> 'name', private.reserve_token_hash(input ->> 'token_hash'), input ->> 'last4',
           array(select distinct jsonb_array_elements_text(input -> 'scopes') order by 1), expires)
   returning * into token;
   perform private.audit('personal_token.created', token.id, jsonb_build_object('scopes', token.scopes));

@@ -234,7 +234,7 @@ declare
   gone        core.accounts[];
   connections core.connections[];
 begin
-  -- a customer of whom nothing is left that has to be kept, and to whom nothing is owed
+  -- a customer without data that must be kept, to whom nothing is owed
   gone := array(
     select a from core.accounts a
      where a.created_at < private.dutch_midnight(border)

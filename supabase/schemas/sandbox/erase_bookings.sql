@@ -125,7 +125,7 @@ begin
   select array_agg(r.connection_id), array_agg(r.period) into connections, months
     from (select distinct r.connection_id, r.period from core.booking_rows r where r.partner_id = partner and r.account_id = any (accounts)) r;
   perform private.lock_connections(partner, connections), private.erase_bookings(partner, accounts);
-  -- the months stay, rejected ones too, and can be delivered and booked anew
+  -- the months stay, also rejected months, and can be delivered and booked again
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period), accepted_kwh = null
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');

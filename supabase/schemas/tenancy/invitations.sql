@@ -45,7 +45,7 @@ begin
   update core.manager_invitations i set withdrawn_at = private.now()
    where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
   insert into core.manager_invitations (partner_id, id, email, token_hash, invited_by)
-  values (partner, invitation, address, private.claim_token_hash(input ->> 'token_hash'), private.manager_id());
+  values (partner, invitation, address, private.reserve_token_hash(input ->> 'token_hash'), private.manager_id());
   perform private.tell_managers('invited', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
@@ -118,14 +118,14 @@ begin
   if refused is not null then
     return private.refusal(refused);
   end if;
-  -- on the sandbox whoever tries this out as the partner reads the codes it signs in with later, as of a login that a claim made
+  -- on the sandbox the partner can read later sign-in codes of this login, as for a login that a claim made
   select * into login from private.prove_login(invitation.email, case when private.is_sandbox() then invitation.partner_id end, request);
   if login.next is not null then
     return login.next;
   elsif not private.login_stands(login.user_id) then
     perform private.refuse('link_not_open');
   end if;
-  select * into claimed from private.claim_manager(login.user_id, invitation.partner_id);
+  select * into claimed from private.reserve_manager(login.user_id, invitation.partner_id);
   perform private.use_code('invitation:' || invitation.id);
   update core.manager_invitations i set used_at = private.now()
    where i.partner_id = invitation.partner_id and i.id = invitation.id and claimed.manages = invitation.partner_id;

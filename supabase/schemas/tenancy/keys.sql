@@ -35,7 +35,7 @@ begin
     update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
   end if;
   insert into core.partner_keys (partner_id, key_hash, prefix, last4)
-  values (private.partner_id(), private.claim_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4')
+  values (private.partner_id(), private.reserve_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4')
   on conflict do nothing
   returning * into minted;
   if minted.id is null then

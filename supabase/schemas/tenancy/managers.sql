@@ -1,6 +1,6 @@
 -- The people who manage a partner. Only they change where money and mail go; the partner's API key cannot.
 
-create function private.claim_manager(person uuid, partner uuid, out added boolean, out manages uuid)
+create function private.reserve_manager(person uuid, partner uuid, out added boolean, out manages uuid)
 language plpgsql security definer
 as $$
 begin
@@ -9,7 +9,7 @@ begin
   added := found;
   select m.partner_id into manages from core.partner_managers m where m.user_id = person;
 end $$;
-comment on function private.claim_manager(uuid, uuid) is
+comment on function private.reserve_manager(uuid, uuid) is
   'Lets a person manage a partner unless they manage one already. Returns whether it did, and which one they manage. Definer, because it looks across tenants.';
 
 create function private.managed_partner(person uuid) returns uuid

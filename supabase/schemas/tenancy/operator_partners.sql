@@ -163,7 +163,7 @@ begin
   perform private.refuse_if('user_not_found', not found, json_build_object('user', input ->> 'user'));
   perform private.refuse_if('login_not_proved', not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)),
     json_build_object('user', input ->> 'user'));
-  select * into claimed from private.claim_manager(person, partner.id);
+  select * into claimed from private.reserve_manager(person, partner.id);
   perform private.refuse_if('manages_another_partner', claimed.manages <> partner.id, json_build_object('user', input ->> 'user'));
   if claimed.added then
     perform private.audit('partner.manager_added', person);
