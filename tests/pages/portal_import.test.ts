@@ -411,6 +411,19 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect((await stranger(portal(world, `${chosen}/mend.csv`))).status).toBe(404);
   });
 
+  test("contract §4 a name in several columns is asked about and read whole, first name first", async () => {
+    const [email = ""] = emails(1);
+    const { text, page } = await look(`Achternaam;Voornaam;Tussenvoegsel;Email\nVries;Sanne;de;${email}\n`);
+    expect(text.match(/Bedoelt u naam\?/g)).toHaveLength(3);
+    const form = {
+      form_token: await tokenOf(ask, page),
+      ...{ "column-0": "naam", "column-1": "naam", "column-2": "naam", "column-3": "email" },
+    };
+    const { location } = await ask(portal(world, `${page}/columns`), { form });
+    await confirm(`/import/${location?.split("/import/")[1]?.split("?")[0]}`);
+    expect(await world.row("select name from core.drafts where email = $1", email)).toEqual({ name: "Sanne de Vries" });
+  });
+
   test("contract §4 rows are counted by kind, shown by kind, and the bad ones downloaded as they stand in the file", async () => {
     const [good = "", check = ""] = emails(2);
     const csv = `Naam;E-mail;Postcode;Huisnummer;Hobby\nJan;${good};3818 LH;8;x\nPiet;geen;3818 LH;8;=1+1\nAn;${check};nergens;8;y\n;ook geen;;;z\n`;

@@ -58,8 +58,19 @@ const KNOWN = new Map(
 /** The column a header or key names, if any. */
 export const columnOf = (name: string): string | undefined => KNOWN.get(keyOf(name.replace(/^\ufeff/, "")));
 
+/** Headers of a part of a name, in the order in which one is written. */
+const NAME_PARTS = [
+  ["voornaam", "voornamen", "voorletters", "roepnaam", "firstname", "givenname"],
+  ["tussenvoegsel", "tussenvoegsels", "middlename"],
+  ["achternaam", "familienaam", "lastname", "surname", "familyname"],
+];
+
+/** Where the part of a name stands that a header names; -1 if it names none. */
+export const namePartOf = (header: string): number => NAME_PARTS.findIndex((part) => part.includes(keyOf(header)));
+
 /** The column that a header may mean that names none: a longer or shorter name, or one with two letters wrong. Null for none. */
 export function suggestionFor(header: string): string | null {
+  if (namePartOf(header) >= 0) return "naam";
   const key = keyOf(header)
     .replace(/[^\p{L}\d]/gu, "")
     .slice(0, 60);

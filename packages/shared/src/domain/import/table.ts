@@ -1,7 +1,7 @@
 import { readCsvText } from "#shared/domain/sheet/csv.ts";
 import { type Sheet, SheetError } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
-import { COLUMNS, columnOf, type RawRow, suggestionFor } from "./rows.ts";
+import { COLUMNS, columnOf, namePartOf, type RawRow, suggestionFor } from "./rows.ts";
 
 /** What a file says, as texts. */
 export type Table = {
@@ -57,27 +57,46 @@ function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
 }
 
 /**
- * The rows of a table by column. Of two headers for one column the first counts.
+ * The rows of a table by column. Of two headers for one column the first counts; but where somebody chose them, a name is made of all its
+ * parts, first name first.
  * @param chosen the column of each header, null for none, where somebody chose them
  */
 export function customersOf({ header, rows }: Table, chosen?: readonly (string | null)[]): Customers {
-  const places = new Map<string, number>();
+  const places = new Map<string, number[]>();
   const columns = header.map((name, place) => {
     const column = chosen ? chosen[place] : columnOf(name);
-    const read = column != null && COLUMNS.has(column) && !places.has(column);
-    if (read) places.set(column, place);
+    const before = places.get(column ?? "");
+    const read = column != null && COLUMNS.has(column) && (!before || (chosen !== undefined && column === "naam"));
+    if (read) places.set(column, [...(before ?? []), place]);
     return { header: name, column: read ? column : null, suggestion: null as string | null };
   });
   for (const each of columns) {
     const suggestion = each.column || chosen ? null : suggestionFor(each.header);
-    if (suggestion && !places.has(suggestion) && !columns.some((other) => other.suggestion === suggestion))
-      each.suggestion = suggestion;
+    const isAnother = columns.some(
+      (other) => other.suggestion === suggestion && (namePartOf(other.header) < 0 || namePartOf(each.header) < 0),
+    );
+    if (suggestion && !places.has(suggestion) && !isAnother) each.suggestion = suggestion;
   }
+  const ordered = [...places].map(
+    ([column, at]) =>
+      [column, at.toSorted((one, other) => namePartOf(header[one] ?? "") - namePartOf(header[other] ?? ""))] as const,
+  );
   return {
     columns,
-    rows: rows.map(({ cells }) => Object.fromEntries([...places].map(([column, at]) => [column, cells[at] ?? ""]))),
+    rows: rows.map(({ cells }) =>
+      Object.fromEntries(ordered.map(([column, at]) => [column, joined(at.map((place) => cells[place] ?? ""))])),
+    ),
     sheet_rows: rows.map(({ sheet_row }) => sheet_row),
   };
+}
+
+/** The cells of one column; an error of any is that of all. */
+function joined(cells: Table["rows"][number]["cells"]): (typeof cells)[number] {
+  const [first = ""] = cells;
+  if (cells.length < 2) return first;
+  const texts = cells.map((cell) => (typeof cell === "string" ? cell.trim() : cell));
+  const wrong = texts.find((cell) => typeof cell !== "string");
+  return wrong ?? texts.filter((cell) => cell !== "").join(" ");
 }
 
 export const hasEmail = ({ columns }: Customers): boolean => columns.some(({ column }) => column === "email");
