@@ -32,8 +32,10 @@ begin
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
   ignored := set_config('app.owner_id',    case when kind = 'cpo' then client else person end, true);
-  -- whoever comes by a link sees all of a tenant only from private.act_for_tenant on
-  ignored := set_config('app.breadth',     case when kind in ('partner', 'worker') then 'tenant' else '' end, true);
+  -- Whoever comes by a link sees all of a tenant only from private.act_for_tenant on. Nobody is the house as a partner: it holds what
+  -- people own.
+  ignored := set_config('app.breadth', case when kind = 'worker' or kind = 'partner' and admitted ->> 'partner_id' <> private.house()::text
+                                            then 'tenant' else '' end, true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
   ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);

@@ -9,8 +9,9 @@ begin
   raise exception using errcode = 'RULE1', message = code, detail = detail::text;
 end $$;
 
--- private.refuse where the condition holds; detail is computed only then, because the planner writes the body into the statement. What
--- writes or locks is not a part of a condition: beside `and` the planner may leave it out.
+-- private.refuse where the condition holds. detail is read only then, because the planner writes the body into the statement. But the
+-- planner computes what is immutable in it (a cast, a division) before, so nothing in it may fail. What writes or locks is not a part of a
+-- condition: beside `and` the planner may leave it out.
 create function private.refuse_if(code text, condition boolean, detail json default '{}') returns void
 language sql
 return case when condition then private.refuse(code, detail) end;
