@@ -139,7 +139,7 @@ export const en: ImportWords = {
     letters: "This file is not in UTF-8. Is this name right?",
     columns: (read, skipped) => `Columns: ${read} read, ${skipped} skipped`,
     columns_what: "Is a column wrong? Choose what it has, and read the file again.",
-    do_you_mean: (column) => `Do you mean ${column}?`,
+    do_you_mean: (column) => `Do you mean: ${column}?`,
     such_as: (sample) => `Such as: ${sample}`,
     empty_column: "This column is empty.",
     skip: "Skip",

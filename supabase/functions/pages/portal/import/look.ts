@@ -268,6 +268,10 @@ function leftOut(frame: PortalFrame, verdicts: readonly Verdict[]): Html | null 
   return html`<dl class="figures">${[...counts].map(([reason, count]) => html`<div><dt>${words.reason[reason]}</dt><dd>${inNumbers(frame, count)}</dd></div>`)}</dl>`;
 }
 
+/** What the reader calls a column. */
+const nameOfColumn = ({ column_names }: (typeof WORDS)["nl"]["bring"], column: string): string =>
+  column_names[column as keyof typeof column_names] ?? column;
+
 /** Headers that are shown with a choice. */
 const MOST_COLUMNS = 40;
 const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
@@ -291,7 +295,7 @@ function columns(frame: PortalFrame, { id, brought, customers }: Kept): Html {
   const read = customers.columns.filter(({ column }) => column).length;
   const choice = ({ header, column, suggestion, place, sample }: (typeof shown)[number]) => html`<div class="field">
 <label for="column-${place}">${shortened(header) || words.look.no_header}</label>
-<p class="hint" id="column-${place}-hint">${suggestion ? html`<strong>${words.look.do_you_mean(suggestion)}</strong> ` : ""}${sample ? words.look.such_as(shortened(sample)) : words.look.empty_column}</p>
+<p class="hint" id="column-${place}-hint">${suggestion ? html`<strong>${words.look.do_you_mean(nameOfColumn(words, suggestion))}</strong> ` : ""}${sample ? words.look.such_as(shortened(sample)) : words.look.empty_column}</p>
 <select id="column-${place}" name="column-${place}" aria-describedby="column-${place}-hint">
 <option value="">${words.look.skip}</option>
 ${COLUMNS.map((name) => html`<option value="${name}"${name === (column ?? suggestion) ? html` selected` : ""}>${words.column_names[name]}</option>`)}

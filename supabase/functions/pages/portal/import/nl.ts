@@ -143,7 +143,7 @@ export const nl = {
     letters: "Dit bestand is niet in UTF-8. Klopt deze naam?",
     columns: (read: string, skipped: string) => `Kolommen: ${read} gelezen, ${skipped} overgeslagen`,
     columns_what: "Klopt een kolom niet? Kies wat erin staat, en lees het bestand opnieuw.",
-    do_you_mean: (column: string) => `Bedoelt u ${column}?`,
+    do_you_mean: (column: string) => `Bedoelt u: ${column}?`,
     such_as: (sample: string) => `Zoals: ${sample}`,
     empty_column: "Deze kolom is leeg.",
     skip: "Overslaan",
