@@ -52,37 +52,3 @@ begin
   perform private.price_figures(tenant, year), private.emit_published(tenant, year);
   return true;
 end $$;
-
--- What an account earns: the object ere of GET /v1/ere-positions. It is of the latest of these published years (newest first) with months
--- that count, else of the first. No row if no year is published. kWh as accepted once credited; ERE with two decimals; the price with six.
--- Planned as part of the calling statement.
-create function private.position_ere(tenant uuid, account uuid, years int[]) returns table (ere json)
-language sql stable
-begin atomic
-  with earned as (
-    select s.delivery_year as year, s.kwh, s.ere, s.registered_ere, s.sold_ere, s.gross, s.net, s.lowest_fee, s.highest_fee, s.changed_at
-      from core.account_bookings s
-     where s.partner_id = tenant and s.account_id = account and s.delivery_year = any (years)
-    union all
-    select extract(year from m.period)::int as year, m.total_kwh, m.ere, 0, 0, 0, 0, null::numeric as lowest_fee, null::numeric as highest_fee, m.received_at
-      from core.connections c
-      join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-     where c.partner_id = tenant and c.account_id = account and m.status = 'staged' and extract(year from m.period)::int = any (years)
-  ), latest as (
-    select e.year, sum(e.kwh) as kwh, sum(e.ere) as ere, sum(e.registered_ere) as registered, sum(e.sold_ere) as sold, sum(e.gross) as gross,
-           sum(e.net) as net, case when min(e.lowest_fee) = max(e.highest_fee) then min(e.lowest_fee) end as fee_pct, max(e.changed_at) as changed_at
-      from earned e group by e.year order by e.year desc limit 1
-  )
-  select row_to_json(f)
-    from (select 1) one
-    left join latest l on true
-    join core.figures p on p.partner_id = tenant and p.delivery_year = coalesce(l.year, years[1])
-    join core.ere_factors k on k.delivery_year = p.delivery_year
-    cross join lateral (
-      select p.delivery_year, coalesce(l.kwh, 0) as kwh_counted, k.renewable_share, k.ere_per_kwh, coalesce(round(l.ere, 2), 0) as ere_estimated,
-             coalesce(round(l.registered, 2), 0) as ere_registered, coalesce(round(l.sold, 2), 0) as ere_sold,
-             coalesce(round(l.registered - l.sold, 2), 0) as reserved_ere, p.price as price_per_ere_eur,
-             coalesce(l.gross, 0) as gross_eur, l.fee_pct, coalesce(l.net, 0) as net_eur, 'EUR' as currency,
-             private.iso(greatest(p.published_at, l.changed_at)) as updated_at) f
-   where cardinality(years) > 0;
-end;

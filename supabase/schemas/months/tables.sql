@@ -115,16 +115,3 @@ language sql stable
 return concat('{"period":"', month.period, '","total_kwh":', month.total_kwh, ',"session_count":', month.session_count,
               ',"status":"', month.status, '","received_at":"', private.iso(month.received_at),
               '","connection_id":"', month.connection_id, '","accepted_kwh":', coalesce(month.accepted_kwh::text, 'null'), '}');
-
-create view core.ere_positions with (security_invoker = true) as
-select g.partner_id, g.account_id, g.client_id, g.cpo_external_ref, g.payout_handler, g.created_at, g.ere_eligible, g.mandate_valid_from, g.checklist,
-       concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered
-  from core.account_gates g
-  cross join lateral (
-    select string_agg(private.month_json(d), ',' order by d.period, d.connection_id) as months,
-           sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh
-      from core.connections c
-      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
-     where c.partner_id = g.partner_id and c.account_id = g.account_id) d;
-comment on view core.ere_positions is 'The position of an account as the API shows it, without its ere.';
-grant select on core.ere_positions to api_owner;
