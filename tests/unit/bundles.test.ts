@@ -1,10 +1,12 @@
 // What a function weighs, because that is what its first answer waits for.
 
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { functionFolders, weigh } from "../../packages/tools/src/bundle.ts";
+import { denoProgram, ROOT } from "#local/checkout.ts";
+import { functionFolders, weigh, writeBundle } from "../../packages/tools/src/bundle.ts";
 
 /** What each loads before its first request: packages, and thousands of bytes at most, minified; and how many it is with all it may load. */
 const BUNDLES: Record<string, { packages: string[]; start: number; whole: number }> = {
@@ -12,8 +14,8 @@ const BUNDLES: Record<string, { packages: string[]; start: number; whole: number
   // with the description of the API
   // of which openapi.json, that it serves, is all but 150: examples of every webhook, and each event by its type
   docs: { packages: ["hono"], start: 65, whole: 750 },
-  // with what writes PDF, and its letters; of these 486 are Brotli's, for which fontkit has no use here and cannot do without
-  documents: { packages: ["hono"], start: 65, whole: 1410 },
+  // with what writes PDF, and its letters
+  documents: { packages: ["hono"], start: 65, whole: 910 },
   gateway: { packages: ["hono"], start: 65, whole: 285 },
   "oauth-authorize": { packages: ["hono"], start: 65, whole: 265 },
   "oauth-revoke": { packages: ["hono"], start: 65, whole: 265 },
@@ -53,3 +55,34 @@ test.each(Object.entries(BUNDLES))(
     expect(built.whole).toBeLessThan(whole * 1000);
   },
 );
+
+test("a bundle reads WOFF2 with the Brotli of the runtime, as fontkit does with its own", async () => {
+  const folder = mkdtempSync(join(ROOT, "node_modules/.cache/woff2-"));
+  try {
+    const entry = join(folder, "entry.ts");
+    writeFileSync(
+      entry,
+      `import { readFileSync } from "node:fs";
+       import { create } from "fontkit";
+       const widths = process.argv.slice(2).map((file) => {
+         const font = create(readFileSync(file));
+         return [font.postscriptName, font.layout("Sanne de Vries").advanceWidth, font.glyphForCodePoint(83).path.toSVG()];
+       });
+       console.log(JSON.stringify(widths));`,
+    );
+    await writeBundle(entry, join(folder, "bundle"));
+    const fonts = ["woff", "woff2"].map((kind) =>
+      join(ROOT, `node_modules/@fontsource/noto-sans/files/noto-sans-latin-400-normal.${kind}`),
+    );
+    const bundle = join(folder, "bundle/index.js");
+    const [woff, woff2] = JSON.parse(
+      execFileSync(denoProgram(), ["run", "--quiet", "--no-prompt", "--allow-read", bundle, ...fonts], {
+        encoding: "utf8",
+      }),
+    );
+    expect(woff[1]).toBeGreaterThan(1000);
+    expect(woff2).toEqual(woff);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

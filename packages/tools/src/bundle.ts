@@ -31,7 +31,10 @@ const inputOf = (entry: string): InputOptions => ({
   input: { index: entry },
   platform: "node",
   // of an ES module only what is used is taken
-  resolve: { mainFields: ["module", "main"] },
+  resolve: {
+    mainFields: ["module", "main"],
+    alias: { "brotli/decompress.js": `${ROOT}packages/tools/src/brotli.ts` },
+  },
   // the driver loads these on other runtimes only
   external: ["pg-native", "cloudflare:sockets"],
   plugins: [
