@@ -139,8 +139,6 @@ BEGIN ATOMIC
           LIMIT 1) e ON (true));
 END;
 
-COMMENT ON FUNCTION "private"."positions"(integer[]) IS 'The positions of accounts as the API shows them, for the tenant''s published years (newest first). ere is of the latest of these years with months that count, else of the first; null if no year is published. kWh as accepted once credited; ERE with two decimals; the price with six. Planned as part of the calling statement.';
-
 REVOKE ALL ON FUNCTION "private"."positions"(integer[]) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."positions"(integer[]) TO "api_owner";
