@@ -34,6 +34,7 @@ function waysTo({ id, query }: Routed): string[] {
     delivery_year: "2026",
     from: "2026-01-01",
     to: "2026-02-01",
+    counted: "true",
   };
   const filters = Object.keys(fieldsOf(query)).filter((name) => !["limit", "after"].includes(name));
   const ways = filters.map((name) => `?${name}=${values[name] ?? "nobody-has-this"}`);

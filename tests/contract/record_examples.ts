@@ -218,6 +218,33 @@ async function refuseRequests(
     ...as,
     body: { account_id: other, months: [{ period: "2026-01", total_kwh: 312.5 }] },
   });
+  await refuse("charger_not_found", "/v1/chargers:update", { ...as, body: { charger_id: nobody } });
+  const idOf = async (serial: string): Promise<string> =>
+    (await world.row("select id from core.chargers where account_id = $1 and serial_number = $2", account_id, serial))
+      .id;
+  await world.post("/v1/chargers:update", { charger_id: await idOf("SN-1"), external_ref: "PAAL-1" }, token);
+  await refuse("name_taken", "/v1/chargers:update", {
+    ...as,
+    body: { charger_id: await idOf("SN-2"), external_ref: "PAAL-1" },
+  });
+  const once = { session_id: "A-1", kwh: 5, started_at: "2026-03-01T10:00:00Z", ended_at: "2026-03-01T11:00:00Z" };
+  const sessions = [
+    { ...once, serial_number: "SN-1" },
+    { ...once, serial_number: "SN-2" },
+  ];
+  await world.post("/v1/charging-sessions", { sessions }, token);
+  await refuse("ambiguous_session", "/v1/charging-sessions:withdraw", { ...as, body: { session_ids: ["A-1"] } });
+  await refuse("charging_session_not_found", `/v1/charging-sessions/${nobody}`, as);
+  await world.row(
+    `insert into core.parked_charging (partner_id, owner_id, source, told_as, names, item, reason)
+     select $1, $2, 'api', n::text, '{evse_uid:X}', '{}', 'unknown_charger' from generate_series(1, 200000) n`,
+    world.partnerA.id,
+    client.id,
+  );
+  await refuse("parked_limit", "/v1/charging-sessions", {
+    ...as,
+    body: { sessions: [{ ...once, external_ref: "PAAL-99" }] },
+  });
   await refuse("event_not_found", `/v1/events/${nobody}`, as);
   await refuse("settlement_not_found", `/v1/settlements/${nobody}`, as);
   await refuse("invalid_cursor", "/v1/events?after=5", as);

@@ -46,6 +46,7 @@ const STEADY = { kwh_per_session: 24, sessions_per_week: 7, power_kw: 1 };
  */
 export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sample> {
   const client = await world.addClient(world.partnerA.id);
+  const spare = await createAccount(world, { ...world.partnerA, client });
   const { account_id } = await createAccount(world, { ...world.partnerA, client });
   const signed = await createAccount(world, { ...world.partnerA, client });
   await signMandate(world, signed.account_id, { ...world.partnerA, client });
@@ -67,6 +68,21 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
      select l.partner_id, l.id, l.partner_id, 'customer', a.id, a.owner_id, l.amount from line l join core.accounts a on a.id = $1`,
     signed.account_id,
   );
+  // chargers of the client, one to be removed, and a session of the other
+  const clientToken = await client.token();
+  const chargerOf = async (account: string, external_ref: string): Promise<string> =>
+    (await world.post("/v1/chargers", { account_id: account, ...MID_CHARGER, external_ref }, clientToken)).body
+      .charger_id;
+  const standing = await chargerOf(signed.account_id, "PAAL-17");
+  const removed = await chargerOf(spare.account_id, "PAAL-18");
+  const charged = { external_ref: "PAAL-17", started_at: "2026-03-10T17:00:00Z", ended_at: "2026-03-10T18:30:00Z" };
+  const delivered = await world.post(
+    "/v1/charging-sessions",
+    { sessions: [{ ...charged, session_id: "2026-0311", kwh: 12.1, meter_start_kwh: 4000, meter_end_kwh: 4012.1 }] },
+    clientToken,
+  );
+  const [{ charging_session_id }] = delivered.body.results;
+
   const app = await world.app();
   const user = await world.addUser();
   const charger = await addCharger(world, user);
@@ -191,6 +207,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     readSettlement: part_id,
     readInvoice: "2026-0001",
     readMandateDocument: signed.connection_id,
+    readChargingSession: charging_session_id,
     getEvent: event,
     ...webhooks,
     getPartnerEvent: partner_event,
@@ -198,6 +215,8 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
   const queries: Record<string, string> = {
     listAccounts: "?limit=1",
     listErePositions: "?limit=1",
+    listClientChargers: "?limit=1",
+    listChargingSessions: "?limit=1",
     listEvents: "?limit=1",
     listPartnerEvents: "?limit=1",
     listCatalogChargers: "?search=alfen",
@@ -214,6 +233,27 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     updateConnection: { account_id, connection: { ean_code: newEan() } },
     issueMandateLink: { account_id },
     registerCharger: { account_id, ...MID_CHARGER },
+    updateCharger: {
+      charger_id: standing,
+      power_kw: 11,
+      evses: [{ evse_uid: "3256", evse_id: "NL*TNM*E77*1", meter_id: "M-4711" }],
+    },
+    removeCharger: { charger_id: removed },
+    deliverChargingSessions: {
+      sessions: [
+        {
+          session_id: "2026-0312",
+          evse_id: "NL*TNM*E77*1",
+          started_at: "2026-03-11T18:00:00+01:00",
+          ended_at: "2026-03-11T20:10:00+01:00",
+          kwh: 18.42,
+          meter_start_kwh: 4012.1,
+          meter_end_kwh: 4030.52,
+        },
+        { session_id: "2026-0313", external_ref: "PAAL-99", started_at: "2026-03-12T18:00:00+01:00" },
+      ],
+    },
+    withdrawChargingSessions: { session_ids: ["2026-0311"] },
     deliverMonths: { account_id, months: [{ period: "2026-01", total_kwh: 1 }] },
     registerOwnCharger: { nickname: "Oprit", connection_type: "ocpp", ocpp_identity: null },
     createToken: { name: "Test", scopes: ["energy:read"], expires_at: null },

@@ -205,7 +205,7 @@ test("§4.2 customers.md: bring customers, by curl, exactly as written", async (
   expect(customers.customers).toMatchObject([{ external_ref: "K-0001", registration_status: "goedgekeurd" }]);
 });
 
-test("§8 idempotency.md, §3 months.md, §1 eligibility.md: by curl, exactly as written", {
+test("§8 idempotency.md, §3 months.md, §1 eligibility.md, §4.1 sessions.md: by curl, exactly as written", {
   timeout: 300_000,
 }, async () => {
   const [one, two] = await follow(blocksOf("idempotency"));
@@ -222,6 +222,12 @@ test("§8 idempotency.md, §3 months.md, §1 eligibility.md: by curl, exactly as
   const [positions, resolved] = await follow(blocksOf("eligibility"));
   expect(positions.positions).toHaveLength(2);
   expect(resolved).toMatchObject({ resolved: true });
+
+  const [registered, delivered, withdrawn, page] = await follow(blocksOf("sessions"));
+  expect(registered.ok).toBe(true);
+  expect(delivered).toMatchObject({ created: 1, parked: 1, invalid: 1 });
+  expect(withdrawn).toMatchObject({ withdrawn: 2 });
+  expect(page.sessions).toMatchObject([{ flags: ["withdrawn"], counted: false }]);
 });
 
 test("§4.4 oauth.md: the metadata and a person's own token, by curl, exactly as written", async () => {

@@ -570,4 +570,82 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     expect(details).toEqual({ rows: 1, reason: why });
     await world.agrees();
   });
+
+  describe("contract §3 the readings of a meter tell whether a session is missing, or told twice", () => {
+    const reading = (external_id: string, day: number, from: number, to: number, fields: object = {}) => ({
+      external_id,
+      started_at: `2026-05-${day}T10:00:00Z`,
+      ended_at: `2026-05-${day}T12:00:00Z`,
+      wh: to - from,
+      meter_start_wh: from,
+      meter_end_wh: to,
+      ...fields,
+    });
+    test.each<[string, ReturnType<typeof reading>[], string[]]>([
+      ["all are there", [reading("a", 10, 100_000, 110_000), reading("b", 11, 110_000, 118_000)], []],
+      ["one is lost", [reading("a", 10, 100_000, 110_000), reading("c", 12, 118_000, 126_000)], ["meter_gap"]],
+      [
+        "one is told twice, at another time",
+        [reading("a", 10, 100_000, 110_000), reading("b", 11, 110_000, 118_000), reading("b2", 14, 110_000, 118_000)],
+        ["meter_gap"],
+      ],
+      ["a register begins at 0 each time", [reading("a", 10, 0, 9000), reading("b", 11, 0, 8000)], []],
+      [
+        "the meter was replaced",
+        [reading("a", 10, 900_000, 909_000, { meter_id: "M1" }), reading("b", 11, 50, 8000, { meter_id: "M2" })],
+        [],
+      ],
+      ["less than 1 kWh is lost", [reading("a", 10, 100_000, 110_000), reading("b", 11, 110_900, 118_000)], []],
+    ])("%s", async (_, sessions, flags) => {
+      const person = await world.addUser();
+      await giveMandate(world, person);
+      const charger_id = await addCharger(world, person);
+      const items = sessions.map((each) => ({ source: "ocpp", charger_id, ...each }));
+      await world.row(
+        "select api.ingest_charging_sessions($1, $2)",
+        { kind: "worker", host: "sandbox" },
+        { sessions: items },
+      );
+      const { found } = await world.row(
+        "select flags as found from private.judge_quarter(private.house(), '2026-04-01') where connection_id = $1",
+        person.connection_id,
+      );
+      expect(found).toEqual(flags);
+    });
+
+    test("a typed total that differs from the sessions of its month says so", async () => {
+      const person = await world.addUser();
+      await giveMandate(world, person);
+      const charger = await addCharger(world, person);
+      await ingest(world, {
+        charger_id: charger,
+        external_id: "a",
+        started_at: "2026-05-10T10:00:00Z",
+        ended_at: "2026-05-10T12:00:00Z",
+        wh: 10_000,
+      });
+      const flagsAt = async (kwh: number) => {
+        const { id } = await world.row(
+          `with delivery as (
+             insert into core.deliveries (partner_id, connection_id, owner_id, client_id, request_id, body, body_sha256)
+             select partner_id, id, owner_id, gen_random_uuid(), 'r', '', '' from core.connections where id = $1 returning id)
+           select id from delivery`,
+          person.connection_id,
+        );
+        await world.row(
+          "update core.delivered_months set total_kwh = $2, delivery_id = $3 where connection_id = $1",
+          person.connection_id,
+          kwh,
+          id,
+        );
+        const { found } = await world.row(
+          "select flags as found from private.judge_quarter(private.house(), '2026-04-01') where connection_id = $1",
+          person.connection_id,
+        );
+        return found;
+      };
+      expect(await flagsAt(10.9)).toEqual([]);
+      expect(await flagsAt(11.5)).toEqual(["differs_from_sessions"]);
+    });
+  });
 });

@@ -112,6 +112,13 @@ describe("§6 the log of a client", () => {
       "account.eligibility_changed",
       "registration.submitted",
     ]);
+    const nobody = { session_id: "1", external_ref: "PAAL-99", kwh: 5, started_at: "2026-08-01T10:00:00Z" };
+    for (const session_id of ["1", "2"])
+      await world.post("/v1/charging-sessions", { sessions: [{ ...nobody, session_id }] }, await token());
+    const parked = await news();
+    expect(parked.map(({ type, data }) => [type, data])).toEqual([
+      ["charging.parked", { names: [{ kind: "external_ref", value: "PAAL-99" }], name_count: 1 }],
+    ]);
     await world.done(`connection set-ean-status ${unverified.connection_id} unverified`);
     const closed = await news();
     expect(typesIn(closed)).toEqual(["ean.status_changed", "account.eligibility_changed"]);
@@ -247,7 +254,7 @@ describe("§6 the log of a client", () => {
   });
 
   test("has had every type by now, and none of them shows who, where or which account of a bank", async () => {
-    const untold: EventType[] = ["webhook_endpoint.disabled", "charging.parked"];
+    const untold: EventType[] = ["webhook_endpoint.disabled"];
     expect(new Set(typesIn(told))).toEqual(new Set(typesOf("client").filter((type) => !untold.includes(type))));
     const { rows } = await world.database.admin.query("select * from core.events");
     const text = JSON.stringify([rows, told]).toLowerCase();

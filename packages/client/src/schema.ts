@@ -195,15 +195,63 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List your chargers and their names, newest first
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["listClientChargers"];
         put?: never;
         /**
          * Register a charger on an account
-         * @description Binds the charger to an active connection of the account: the one in `connection_id`, or else the first one. Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them. The id wins if you send both. `serial_number` is the idempotency key. It is optional for the first charger and required from the second on. If the account has a charger with this serial number, the call returns that charger and ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means that we have not judged the evidence of its meter yet.
+         * @description Binds the charger to an active connection of the account: the one in `connection_id`, or else the first one. Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them. The id wins if you send both. `serial_number` is the idempotency key. It is optional for the first charger and required from the second on. If the account has a charger with this serial number, the call returns that charger and ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means that we have not judged the evidence of its meter yet. By `external_ref` and the names in `evses`, charging sessions mean this charger; sessions that named it before are stored now.
          *
          *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["registerCharger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chargers:update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Name a charger and its EVSEs, or correct its power
+         * @description A field that you leave out stays; `null` and `[]` clear it. Without `charger_id`, `external_ref` says which charger it is, and stays. Parked charging sessions that use one of its names are stored: up to 1,000 now, others within minutes.
+         *
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["updateCharger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chargers:remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a charger that no longer stands there
+         * @description What it charged stays and counts. Sessions that began before now may still name it. Its names and serial number are free for another charger.
+         *
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["removeCharger"];
         delete?: never;
         options?: never;
         head?: never;
@@ -265,11 +313,103 @@ export interface paths {
         put?: never;
         /**
          * Deliver monthly kWh totals of one connection
-         * @description A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. Months outside a signed mandate are stored and never count.
+         * @description A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. Months outside a signed mandate are stored and never count. A total stands above the charging sessions of its month; `from_sessions: true` hands the month back to them, and later sessions change it again.
          *
          *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["deliverMonths"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/charging-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read your charging sessions: first all that is stored, then what changes
+         * @description Without `after` it begins with all sessions, newest first. Continue from `next_cursor` until `has_more` is false. Then the same cursor returns each session that changed since, as it is now. With a filter, a page may be empty and still have `has_more`. Changes are kept 90 days: after that the call returns 410; begin again without `after`.
+         *
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["listChargingSessions"];
+        put?: never;
+        /**
+         * Deliver charging sessions with meter readings
+         * @description Up to 1,000 sessions, of any of your chargers. A session is known by charger and `session_id`: a repeat changes nothing, or corrects it. We keep what you sent as evidence for the verifier. Sessions become the month's total, unless you typed one with `POST /v1/sessions:batch`. What cannot be true is stored with `flags` and not counted. If we do not know the charger's name, the session is `parked`, and stored once you give the name to a charger. With `dry_run` nothing is stored.
+         *
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["deliverChargingSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/charging-sessions:withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take charging sessions back
+         * @description For sessions that you delivered by JSON or file. They stay stored with the flag `withdrawn` and leave every total; a parked session is deleted. A booked month keeps its total. Deliver the session again to undo it.
+         *
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["withdrawChargingSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/charging-sessions/parked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions that wait until you name their charger, newest first
+         * @description Give a name to a charger with `POST /v1/chargers:update`, and its sessions are stored. After 400 days they are deleted.
+         *
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["listParkedSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/charging-sessions/{charging_session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read one charging session
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["readChargingSession"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2211,6 +2351,8 @@ export interface components {
             unknown?: string[];
             /** @description The cursor to read on from: the start of the kept events */
             oldest_cursor?: string;
+            /** @description The id that two chargers have */
+            session_id?: string;
             /** @description Which name is taken: external_ref, evse_uid, evse_id or meter_id */
             kind?: string;
             /** @description The ocpp_identity that is taken */
@@ -2451,6 +2593,62 @@ export interface components {
             ocpp_meter_type?: string | null;
             /** @description 1 to 64 characters, compared upper-case without spaces */
             serial_number?: string | null;
+            /**
+             * @description Your own name of the charger, 1 to 120 characters, compared in upper case
+             * @example PAAL-17
+             */
+            external_ref?: string | null;
+            /**
+             * @description The most it delivers to one car, in kW; sessions beyond it are not counted
+             * @example 11
+             */
+            power_kw?: number | null;
+            /** @description Its EVSEs, up to 10, of which each charges one car; the first is evse_no 1 */
+            evses?: components["schemas"]["EvseNames"][] | null;
+        };
+        EvseNames: {
+            /** @description The id that your platform gives the EVSE (OCPI evse_uid) */
+            evse_uid?: string | null;
+            /**
+             * @description eMI3 id, compared without stars, dashes and spaces
+             * @example NL*TNM*E77*1
+             */
+            evse_id?: string | null;
+            /** @description The id of its meter */
+            meter_id?: string | null;
+            /**
+             * @description For a hub: only sessions of this party (country and party id) use these names
+             * @example NL-TNM
+             */
+            party?: string | null;
+        };
+        UpdateCharger: {
+            /**
+             * @description Your own name of the charger, 1 to 120 characters, compared in upper case
+             * @example PAAL-17
+             */
+            external_ref?: string | null;
+            /**
+             * @description The most it delivers to one car, in kW; sessions beyond it are not counted
+             * @example 11
+             */
+            power_kw?: number | null;
+            /** @description Its EVSEs, up to 10, of which each charges one car; the first is evse_no 1 */
+            evses?: components["schemas"]["EvseNames"][] | null;
+            /**
+             * Format: uuid
+             * @description The charger
+             */
+            charger_id?: string | null;
+        };
+        RemoveCharger: {
+            /**
+             * Format: uuid
+             * @description The charger
+             */
+            charger_id?: string | null;
+            /** @description Instead of charger_id: your own name of it */
+            external_ref?: string | null;
         };
         DeliverMonths: {
             /**
@@ -2476,13 +2674,73 @@ export interface components {
                  * @description kWh; stored with three decimals
                  * @example 312.5
                  */
-                total_kwh: number;
+                total_kwh?: number;
                 /**
                  * @description Charging sessions in the month. Default: `0`.
                  * @example 24
                  */
                 session_count?: number;
+                /** @description true instead of total_kwh: hands the month back to its charging sessions, whose sum becomes its total */
+                from_sessions?: boolean;
             }[];
+        };
+        DeliverChargingSessions: {
+            /** @description The sessions; each is judged by itself */
+            sessions: {
+                /** @description Your own id of the session */
+                session_id: string;
+                /** @description The charger, by our id; or by one or more of your names below */
+                charger_id?: string;
+                /** @description Your own name of the charger */
+                external_ref?: string;
+                /** @description Its serial number */
+                serial_number?: string;
+                /** @description Your platform's id of the EVSE */
+                evse_uid?: string;
+                /** @description eMI3 id of the EVSE */
+                evse_id?: string;
+                /** @description The id of the meter */
+                meter_id?: string;
+                /** @description Which EVSE of the charger; 1 if omitted */
+                evse_no?: number;
+                /**
+                 * @description With a time zone
+                 * @example 2026-03-10T18:00:00+01:00
+                 */
+                started_at: string;
+                /** @description With a time zone; omitted while the car is charging */
+                ended_at?: string;
+                /**
+                 * @description Energy, stored with three decimals; may be omitted if you send both readings
+                 * @example 18.42
+                 */
+                kwh?: number;
+                /**
+                 * @description The meter's reading at the start
+                 * @example 4012.1
+                 */
+                meter_start_kwh?: number;
+                /**
+                 * @description The meter's reading at the end
+                 * @example 4030.52
+                 */
+                meter_end_kwh?: number;
+                /**
+                 * @description A DC session may have up to 400 kW
+                 * @enum {string}
+                 */
+                power_type?: "AC" | "DC";
+                /** @description Where it charged, NL if omitted; elsewhere is stored and not counted */
+                country?: string;
+                /** @description Signed meter values, such as OCMF; kept as they are */
+                signed?: string[];
+            }[];
+            /** @description Judge only, and store nothing. Default: `false`. */
+            dry_run?: boolean;
+        };
+        WithdrawChargingSessions: {
+            /** @description Your session_id, or our charging_session_id, of each */
+            session_ids: string[];
         };
         CreateClientWebhook: {
             /**
@@ -3177,6 +3435,105 @@ export interface components {
             /** @description The model */
             model: string;
         };
+        ClientChargerPage: {
+            /** @description This page of chargers */
+            chargers: components["schemas"]["ClientCharger"][];
+            /** @description Maximum number of items on a page */
+            limit: number;
+            /** @description Number of items skipped */
+            offset: number;
+            /** @description Number of items on this page */
+            count: number;
+            /** @description Whether there is another page */
+            has_more: boolean;
+        };
+        /** @description A charger of yours, with its names */
+        ClientCharger: {
+            /**
+             * Format: uuid
+             * @description The charger
+             */
+            charger_id: string;
+            /**
+             * Format: uuid
+             * @description The account
+             */
+            account_id: string;
+            /**
+             * Format: uuid
+             * @description The connection: one metering point (EAN) of an account
+             */
+            connection_id: string;
+            /** @description Your own name of it, as it is compared */
+            external_ref: string | null;
+            /** @description Its serial number, as it is compared */
+            serial_number: string | null;
+            catalog: components["schemas"]["CatalogCharger"];
+            /** @description Whether its kWh may become ERE; null until we have judged the evidence of its MID meter */
+            mid_eligible: boolean | null;
+            /** @description The most it delivers to one car, in kW */
+            power_kw: number | null;
+            /** @description The EVSEs that have names */
+            evses: {
+                /** @description Its number, from 1 */
+                evse_no: number;
+                /** @description The party that uses these names, at a hub */
+                party?: string;
+                /** @description Your platform's id of the EVSE */
+                evse_uid?: string;
+                /** @description eMI3 id, as it is compared */
+                evse_id?: string;
+                /** @description The id of its meter */
+                meter_id?: string;
+            }[];
+            /**
+             * @description A removed charger keeps what it charged
+             * @enum {string}
+             */
+            status: "active" | "removed";
+            /**
+             * Format: date-time
+             * @description When it was registered
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was removed; null while it is active
+             * @example 2026-11-20T09:30:00Z
+             */
+            removed_at: string | null;
+        };
+        UpdatedCharger: {
+            /**
+             * @description Always true: the request succeeded
+             * @constant
+             */
+            ok: true;
+            /** @description Number of parked sessions that this call stored */
+            sessions_stored: number;
+            charger: components["schemas"]["ClientCharger"];
+        };
+        RemovedCharger: {
+            /**
+             * @description Always true: the request succeeded
+             * @constant
+             */
+            ok: true;
+            /** @description False if it was removed before */
+            changed: boolean;
+            /**
+             * Format: uuid
+             * @description The charger
+             */
+            charger_id: string;
+            /**
+             * Format: date-time
+             * @description When it was removed
+             * @example 2026-11-20T09:30:00Z
+             */
+            removed_at: string;
+        };
         CatalogPage: {
             /** @description This page of models, by brand and model */
             models: components["schemas"]["CatalogCharger"][];
@@ -3248,6 +3605,210 @@ export interface components {
              * @enum {string}
              */
             reason?: "bad_period" | "bad_kwh" | "bad_session_count" | "future_period" | "duplicate_in_batch";
+        };
+        DeliveredChargingSessions: {
+            /**
+             * @description Always true: the request succeeded
+             * @constant
+             */
+            ok: true;
+            /** @description Number of sessions with status created */
+            created: number;
+            /** @description Number of sessions with status updated */
+            updated: number;
+            /** @description Number of sessions with status unchanged */
+            unchanged: number;
+            /** @description Number of sessions with status superseded */
+            superseded: number;
+            /** @description Number of sessions with status parked */
+            parked: number;
+            /** @description Number of sessions with status invalid */
+            invalid: number;
+            /** @description In the order of sessions */
+            results: components["schemas"]["ChargingSessionResult"][];
+        };
+        ChargingSessionResult: {
+            /** @description The session_id you sent */
+            session_id: string | null;
+            /**
+             * @description created, updated, unchanged: stored. superseded: a later item has the same session. parked: kept until you name its charger. invalid: not stored
+             * @enum {string}
+             */
+            status: "created" | "updated" | "unchanged" | "superseded" | "parked" | "invalid";
+            /** @description Why it is invalid: bad_ and the field, no_charger, unknown_charger (charger_id), ambiguous_charger (its names mean two chargers). Or why it is parked: unknown_charger, charger_removed */
+            reason?: string;
+            /**
+             * Format: uuid
+             * @description Our id of the stored session
+             */
+            charging_session_id?: string;
+            /** @description Why it is implausible: negative, ends_before_start, wrong_clock, too_long, beyond_power, no_end, meter_disagrees (readings and kWh differ by more than 1 % and 0.1 kWh), abroad, duplicate (another source or id told the same charge first), overlapping (another session of the EVSE, received earlier); withdrawn: you took it back. None of these is counted. after_lock: it came or changed after its month was booked */
+            flags?: string[];
+            /** @description Whether it is in its month's total now */
+            counted: boolean;
+            not_counted?: components["schemas"]["NotCounted"];
+        };
+        /**
+         * @description Why it is not in its month's total now. flagged: see flags. mid: its charger has no confirmed MID meter. typed_total: you delivered a total of the month. running: it has no end yet. locked: the month was booked before
+         * @enum {string}
+         */
+        NotCounted: "flagged" | "mid" | "typed_total" | "outside_mandate" | "running" | "locked";
+        ClientChargingSessionPage: {
+            /** @description The sessions */
+            sessions: components["schemas"]["ClientChargingSession"][];
+            /** @description Send it as after; also present on the last page */
+            next_cursor: string;
+            /** @description Whether more is available now */
+            has_more: boolean;
+        };
+        ClientChargingSession: {
+            /**
+             * Format: uuid
+             * @description Our id of the session
+             */
+            charging_session_id: string;
+            /** @description The source's id; null for a row of a file without one */
+            session_id: string | null;
+            /** @description api (JSON, or a file with ids), file, ocpi, ocpp or sandbox */
+            source: string;
+            /**
+             * Format: uuid
+             * @description The account
+             */
+            account_id: string;
+            /**
+             * Format: uuid
+             * @description The charger
+             */
+            charger_id: string;
+            /** @description The EVSE of the charger, from 1 */
+            evse_no: number;
+            /**
+             * Format: date-time
+             * @description When it started; the Dutch month of this moment is its month
+             * @example 2026-11-20T09:30:00Z
+             */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended; null while the car is charging
+             * @example 2026-11-20T09:30:00Z
+             */
+            ended_at: string | null;
+            /**
+             * @description Energy, in kWh
+             * @example 18.42
+             */
+            kwh: number;
+            /** @description The meter's reading at the start, in kWh */
+            meter_start_kwh: number | null;
+            /** @description The meter's reading at the end, in kWh */
+            meter_end_kwh: number | null;
+            /** @description The id of the meter, if the source named it */
+            meter_id: string | null;
+            /**
+             * @description Its month
+             * @example 2026-03
+             */
+            period: string;
+            /** @description Why it is implausible: negative, ends_before_start, wrong_clock, too_long, beyond_power, no_end, meter_disagrees (readings and kWh differ by more than 1 % and 0.1 kWh), abroad, duplicate (another source or id told the same charge first), overlapping (another session of the EVSE, received earlier); withdrawn: you took it back. None of these is counted. after_lock: it came or changed after its month was booked */
+            flags: string[];
+            /** @description Whether it is in its month's total now */
+            counted: boolean;
+            /** @description Why it is not counted; null if it is */
+            not_counted: components["schemas"]["NotCounted"] | null;
+            /**
+             * Format: date-time
+             * @description When it came, or was last changed
+             * @example 2026-11-20T09:30:00Z
+             */
+            received_at: string;
+        };
+        WithdrawnChargingSessions: {
+            /**
+             * @description Always true: the request succeeded
+             * @constant
+             */
+            ok: true;
+            /** @description Number of sessions with status withdrawn */
+            withdrawn: number;
+            /** @description Number of sessions with status unchanged */
+            unchanged: number;
+            /** @description Number of sessions with status not_found */
+            not_found: number;
+            /** @description In the order of session_ids */
+            results: {
+                /** @description The id you sent */
+                session_id: string;
+                /**
+                 * @description unchanged: it was withdrawn before
+                 * @enum {string}
+                 */
+                status: "withdrawn" | "unchanged" | "not_found";
+            }[];
+        };
+        ParkedSessionPage: {
+            /** @description This page of parked sessions */
+            parked: {
+                /**
+                 * Format: uuid
+                 * @description Its id; :withdraw takes it
+                 */
+                parked_id: string;
+                /** @description The session_id you sent */
+                session_id: string | null;
+                /** @description api, file or ocpi */
+                source: string;
+                /**
+                 * @description Why it waits
+                 * @enum {string}
+                 */
+                reason: "unknown_charger" | "charger_removed" | "ambiguous_charger" | "no_times";
+                /** @description The names it was sent with */
+                names: {
+                    /** @description external_ref, serial_number, evse_uid, evse_id or meter_id */
+                    kind: string;
+                    /** @description The name, as it is compared */
+                    value: string;
+                }[];
+                /**
+                 * Format: date-time
+                 * @description When it started
+                 * @example 2026-11-20T09:30:00Z
+                 */
+                started_at: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it ended
+                 * @example 2026-11-20T09:30:00Z
+                 */
+                ended_at: string | null;
+                /** @description Energy, in kWh */
+                kwh: number | null;
+                /**
+                 * Format: date-time
+                 * @description When it came
+                 * @example 2026-11-20T09:30:00Z
+                 */
+                received_at: string;
+            }[];
+            /** @description The 100 most frequent names of the 10,000 newest */
+            names: {
+                /** @description external_ref, serial_number, evse_uid, evse_id or meter_id */
+                kind: string;
+                /** @description The name, as it is compared */
+                value: string;
+                /** @description Number of parked sessions with it */
+                sessions: number;
+            }[];
+            /** @description Maximum number of items on a page */
+            limit: number;
+            /** @description Number of items skipped */
+            offset: number;
+            /** @description Number of items on this page */
+            count: number;
+            /** @description Whether there is another page */
+            has_more: boolean;
         };
         ErePositionPage: {
             /** @description This page of positions */
@@ -6540,7 +7101,7 @@ export interface components {
             status: "active" | "charging" | "completed";
             /** @description Null if the session earns none: no MID meter, no mandate, not completed, or flagged */
             ere_credits: number | null;
-            /** @description Why the session does not count: negative, ends_before_start, wrong_clock, too_long (31 days), beyond_power, or overlapping (another session, received earlier). after_lock: it came or changed after its month was booked, and counts as energy only */
+            /** @description Why the session does not count: negative, ends_before_start, wrong_clock, too_long (31 days), beyond_power, no_end, meter_disagrees, abroad, duplicate or overlapping (another session, received earlier). after_lock: it came or changed after its month was booked, and counts as energy only */
             flags: string[];
         };
         Energy: {
@@ -7460,13 +8021,15 @@ export interface components {
             };
         };
         /**
-         * @description `no_connection`: The account has no active connection.
+         * @description `name_taken`: Another charger of yours has this name (kind says which); remove it there first. Nothing was changed.
+         *
+         *     `no_connection`: The account has no active connection.
          *
          *     `charger_limit_reached`: An account, or a person, holds at most 10 active chargers.
          *
          *     `charger_claimed`: A charger of this brand with this serial number is active on another account.
          */
-        NoConnectionOrChargerLimitReachedOrChargerClaimed: {
+        RegisterChargerErrors409: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -7478,7 +8041,7 @@ export interface components {
                      * @description Which error it is; never renamed
                      * @enum {string}
                      */
-                    error: "no_connection" | "charger_limit_reached" | "charger_claimed";
+                    error: "name_taken" | "no_connection" | "charger_limit_reached" | "charger_claimed";
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
@@ -7513,6 +8076,57 @@ export interface components {
                      * @enum {string}
                      */
                     error: "catalog_lookup_failed";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `invalid_request`: A field breaks its rule; see issues. */
+        InvalidRequest: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "invalid_request";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `charger_not_found`: You have no such charger, by this id or external_ref; a new password is for one that connects by OCPP. */
+        ChargerNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "charger_not_found";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `name_taken`: Another charger of yours has this name (kind says which); remove it there first. Nothing was changed. */
+        NameTaken: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "name_taken";
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
@@ -7590,8 +8204,8 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `invalid_request`: A field breaks its rule; see issues. */
-        InvalidRequest: {
+        /** @description `parked_limit`: 200,000 of your sessions wait for their charger. Give their names to chargers first; see GET /v1/charging-sessions/parked. Nothing was stored. */
+        ParkedLimit: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -7603,12 +8217,12 @@ export interface components {
                      * @description Which error it is; never renamed
                      * @enum {string}
                      */
-                    error: "invalid_request";
+                    error: "parked_limit";
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `settlement_not_found`: No payment that was made to you has a settlement with that id. */
-        SettlementNotFound: {
+        /** @description `ambiguous_session`: Two of your chargers have a session with this id (session_id). Send its charging_session_id. Nothing was changed. */
+        AmbiguousSession: {
             headers: {
                 /** @description Quote it when you ask about a request */
                 "X-Request-Id"?: string;
@@ -7620,7 +8234,7 @@ export interface components {
                      * @description Which error it is; never renamed
                      * @enum {string}
                      */
-                    error: "settlement_not_found";
+                    error: "ambiguous_session";
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
@@ -7659,6 +8273,40 @@ export interface components {
                      * @enum {string}
                      */
                     error: "cursor_expired";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `charging_session_not_found`: You have no charging session with this id. */
+        ChargingSessionNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "charging_session_not_found";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `settlement_not_found`: No payment that was made to you has a settlement with that id. */
+        SettlementNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "settlement_not_found";
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
@@ -8426,23 +9074,6 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `charger_not_found`: You have no charger with that id that connects by OCPP. */
-        ChargerNotFound: {
-            headers: {
-                /** @description Quote it when you ask about a request */
-                "X-Request-Id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /**
-                     * @description Which error it is; never renamed
-                     * @enum {string}
-                     */
-                    error: "charger_not_found";
-                } & WithRequired<components["schemas"]["Error"], "error">;
-            };
-        };
         /** @description `charger_update_failed`: The charger could not be changed; nothing was stored. */
         ChargerUpdateFailed: {
             headers: {
@@ -8829,7 +9460,7 @@ export interface operations {
                      *           "payout_handler": "service_pays_customer",
                      *           "cpo_external_ref": "KL-1001",
                      *           "access_channel": "cpo_api",
-                     *           "created_at": "2026-11-20T17:00:17Z",
+                     *           "created_at": "2026-11-20T17:00:21Z",
                      *           "signatory": {
                      *             "full_name": "Sanne de Vries",
                      *             "email": "sanne@example.nl"
@@ -8923,7 +9554,7 @@ export interface operations {
                      *         "display_name": null,
                      *         "payout_handler": "service_pays_customer",
                      *         "cpo_external_ref": "KL-1001",
-                     *         "created_at": "2026-11-20T17:00:17Z"
+                     *         "created_at": "2026-11-20T17:00:21Z"
                      *       }
                      *     }
                      */
@@ -9040,7 +9671,7 @@ export interface operations {
                      *       "account_id": "bc1af923-72cd-4bad-88f3-3b300ef108a2",
                      *       "connection_id": "40597d00-6784-4bcb-8932-ba9a7475e61f",
                      *       "mandate_link": "https://api.example.com/pages/mandate/lPbdzw_iVyCoZDjk3e_8o1BaLz0gHyIkh2bAv-QFbn8",
-                     *       "expires_at": "2026-12-04T17:00:20Z",
+                     *       "expires_at": "2026-12-04T17:00:24Z",
                      *       "expires_in": 1209600,
                      *       "mandate_status": "pending",
                      *       "email_sent": false,
@@ -9098,6 +9729,75 @@ export interface operations {
             503: components["responses"]["AuthenticationUnavailableOrDocumentNotReadyOrServiceUnavailable"];
         };
     };
+    listClientChargers: {
+        parameters: {
+            query?: {
+                /** @description Items per page, 1 to 200; read leniently. Default: `50`. */
+                limit?: number;
+                /** @description Items to skip; read leniently. Default: `0`. */
+                offset?: number;
+                /** @description Return only chargers of this account */
+                account_id?: string;
+                /** @description Return only chargers with this external_ref */
+                external_ref?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "chargers": [
+                     *         {
+                     *           "charger_id": "050d348c-174f-48fb-826d-383b95f8022b",
+                     *           "account_id": "4285767a-4efd-4cf3-89ee-c346c9353f3f",
+                     *           "connection_id": "e75d3d04-f6bf-430c-870a-2f0c4cb71eda",
+                     *           "external_ref": null,
+                     *           "serial_number": null,
+                     *           "catalog": {
+                     *             "catalog_charger_id": "7252dcb6-e2f4-46be-81de-c1a193393fc7",
+                     *             "brand": "Alfen",
+                     *             "model": "Eve Single Pro-line 3-phase"
+                     *           },
+                     *           "mid_eligible": true,
+                     *           "power_kw": null,
+                     *           "evses": [],
+                     *           "status": "active",
+                     *           "created_at": "2026-11-20T17:00:26Z",
+                     *           "removed_at": null
+                     *         }
+                     *       ],
+                     *       "limit": 1,
+                     *       "offset": 0,
+                     *       "count": 1,
+                     *       "has_more": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientChargerPage"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
     registerCharger: {
         parameters: {
             query?: never;
@@ -9152,11 +9852,147 @@ export interface operations {
             403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
             404: components["responses"]["AccountNotFound"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["NoConnectionOrChargerLimitReachedOrChargerClaimed"];
+            409: components["responses"]["RegisterChargerErrors409"];
             413: components["responses"]["PayloadTooLarge"];
             422: components["responses"]["CatalogUnresolved"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["CatalogLookupFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    updateCharger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "charger_id": "21d60ca3-864e-4963-878c-aa3731614a36",
+                 *       "power_kw": 11,
+                 *       "evses": [
+                 *         {
+                 *           "evse_uid": "3256",
+                 *           "evse_id": "NL*TNM*E77*1",
+                 *           "meter_id": "M-4711"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateCharger"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "sessions_stored": 0,
+                     *       "charger": {
+                     *         "charger_id": "21d60ca3-864e-4963-878c-aa3731614a36",
+                     *         "account_id": "1e9f4e41-d9ed-4840-85a5-130b360a0b3f",
+                     *         "connection_id": "a5c9a658-9a83-434e-8701-1a5e16b2c6aa",
+                     *         "external_ref": "PAAL-17",
+                     *         "serial_number": null,
+                     *         "catalog": {
+                     *           "catalog_charger_id": "b548799a-8f04-408b-8c1e-3125e5a2567f",
+                     *           "brand": "Alfen",
+                     *           "model": "Eve Single Pro-line 3-phase"
+                     *         },
+                     *         "mid_eligible": true,
+                     *         "power_kw": 11,
+                     *         "evses": [
+                     *           {
+                     *             "evse_no": 1,
+                     *             "evse_uid": "3256",
+                     *             "evse_id": "NLTNME771",
+                     *             "meter_id": "M-4711"
+                     *           }
+                     *         ],
+                     *         "status": "active",
+                     *         "created_at": "2026-11-20T17:00:05Z",
+                     *         "removed_at": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UpdatedCharger"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["ChargerNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["NameTaken"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    removeCharger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "charger_id": "9500b012-c56f-4ef5-8794-dc445edc161d"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveCharger"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "changed": true,
+                     *       "charger_id": "9500b012-c56f-4ef5-8794-dc445edc161d",
+                     *       "removed_at": "2026-11-20T17:00:29Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RemovedCharger"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["ChargerNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
             503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
         };
     };
@@ -9337,6 +10173,353 @@ export interface operations {
             503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
         };
     };
+    listChargingSessions: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of an earlier response */
+                after?: string;
+                /** @description Items per page, 1 to 200; read leniently. Default: `100`. */
+                limit?: number;
+                /** @description Return only sessions of this account */
+                account_id?: string;
+                /** @description Return only sessions of this charger */
+                charger_id?: string;
+                /** @description First Dutch day on which sessions started */
+                from?: string;
+                /** @description The day after the last one */
+                to?: string;
+                /** @description Return only sessions that are in their month's total now, or only the others */
+                counted?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "charging_session_id": "4a4bc654-29aa-4e4f-8c8f-db1e10a5f9ef",
+                     *           "session_id": "2026-0312",
+                     *           "source": "api",
+                     *           "account_id": "d23a6530-674f-487b-8b83-f73a14ab27f0",
+                     *           "charger_id": "60d9ec79-4635-4093-865b-9dd84f89bbf5",
+                     *           "evse_no": 1,
+                     *           "started_at": "2026-03-11T17:00:00Z",
+                     *           "ended_at": "2026-03-11T19:10:00Z",
+                     *           "kwh": 18.42,
+                     *           "meter_start_kwh": 4012.1,
+                     *           "meter_end_kwh": 4030.52,
+                     *           "meter_id": null,
+                     *           "period": "2026-03",
+                     *           "flags": [],
+                     *           "counted": true,
+                     *           "not_counted": null,
+                     *           "received_at": "2026-11-20T17:00:33Z"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "AAAAAAAAAAQYJMZjgijtqR",
+                     *       "has_more": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientChargingSessionPage"];
+                };
+            };
+            400: components["responses"]["InvalidRequestOrInvalidCursor"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            410: components["responses"]["CursorExpired"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    deliverChargingSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "sessions": [
+                 *         {
+                 *           "session_id": "2026-0312",
+                 *           "evse_id": "NL*TNM*E77*1",
+                 *           "started_at": "2026-03-11T18:00:00+01:00",
+                 *           "ended_at": "2026-03-11T20:10:00+01:00",
+                 *           "kwh": 18.42,
+                 *           "meter_start_kwh": 4012.1,
+                 *           "meter_end_kwh": 4030.52
+                 *         },
+                 *         {
+                 *           "session_id": "2026-0313",
+                 *           "external_ref": "PAAL-99",
+                 *           "started_at": "2026-03-12T18:00:00+01:00"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeliverChargingSessions"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "created": 1,
+                     *       "updated": 0,
+                     *       "unchanged": 0,
+                     *       "superseded": 0,
+                     *       "parked": 1,
+                     *       "invalid": 0,
+                     *       "results": [
+                     *         {
+                     *           "session_id": "2026-0312",
+                     *           "status": "created",
+                     *           "charging_session_id": "4392d022-bbe4-4d24-8b7a-31fc23320cfa",
+                     *           "flags": [],
+                     *           "counted": true
+                     *         },
+                     *         {
+                     *           "session_id": "2026-0313",
+                     *           "status": "parked",
+                     *           "reason": "unknown_charger",
+                     *           "counted": false
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeliveredChargingSessions"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["ParkedLimit"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["IngestFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    withdrawChargingSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "session_ids": [
+                 *         "2026-0311"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["WithdrawChargingSessions"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "withdrawn": 1,
+                     *       "unchanged": 0,
+                     *       "not_found": 0,
+                     *       "results": [
+                     *         {
+                     *           "session_id": "2026-0311",
+                     *           "status": "withdrawn"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WithdrawnChargingSessions"];
+                };
+            };
+            400: components["responses"]["InvalidJsonOrInvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["AmbiguousSession"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["UpdateFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    listParkedSessions: {
+        parameters: {
+            query?: {
+                /** @description Items per page, 1 to 200; read leniently. Default: `100`. */
+                limit?: number;
+                /** @description Items to skip; read leniently. Default: `0`. */
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "parked": [
+                     *         {
+                     *           "parked_id": "91d36f6b-b691-4a65-85d0-456b99567dc5",
+                     *           "session_id": "2026-0313",
+                     *           "source": "api",
+                     *           "reason": "unknown_charger",
+                     *           "names": [
+                     *             {
+                     *               "kind": "external_ref",
+                     *               "value": "PAAL-99"
+                     *             }
+                     *           ],
+                     *           "started_at": "2026-03-12T17:00:00Z",
+                     *           "ended_at": null,
+                     *           "kwh": 0,
+                     *           "received_at": "2026-11-20T17:00:33Z"
+                     *         }
+                     *       ],
+                     *       "names": [
+                     *         {
+                     *           "kind": "external_ref",
+                     *           "value": "PAAL-99",
+                     *           "sessions": 1
+                     *         }
+                     *       ],
+                     *       "limit": 100,
+                     *       "offset": 0,
+                     *       "count": 1,
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ParkedSessionPage"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    readChargingSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Our id of the session */
+                charging_session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "charging_session_id": "31939908-bf8a-47a4-8177-f04dfc4ea41d",
+                     *       "session_id": "2026-0311",
+                     *       "source": "api",
+                     *       "account_id": "dddd9918-59ad-42f9-82d8-4212d7887358",
+                     *       "charger_id": "981674a8-f776-472f-8485-0aa8911e44c1",
+                     *       "evse_no": 1,
+                     *       "started_at": "2026-03-10T17:00:00Z",
+                     *       "ended_at": "2026-03-10T18:30:00Z",
+                     *       "kwh": 12.1,
+                     *       "meter_start_kwh": 4000,
+                     *       "meter_end_kwh": 4012.1,
+                     *       "meter_id": null,
+                     *       "period": "2026-03",
+                     *       "flags": [
+                     *         "withdrawn"
+                     *       ],
+                     *       "counted": false,
+                     *       "not_counted": "flagged",
+                     *       "received_at": "2026-11-20T17:00:34Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientChargingSession"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["ChargingSessionNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
     listErePositions: {
         parameters: {
             query?: {
@@ -9398,7 +10581,7 @@ export interface operations {
                      *             "fee_pct": null,
                      *             "net_eur": 0,
                      *             "currency": "EUR",
-                     *             "updated_at": "2026-11-20T17:00:03Z"
+                     *             "updated_at": "2026-11-20T17:00:04Z"
                      *           }
                      *         }
                      *       ],
@@ -9459,8 +10642,8 @@ export interface operations {
                      *           "amount_eur": 1.02,
                      *           "status": "paid",
                      *           "payment_reference": "d507c706304ee4488d0d14b922dbebee",
-                     *           "created_at": "2026-11-20T17:00:03Z",
-                     *           "paid_at": "2026-11-20T17:00:03Z"
+                     *           "created_at": "2026-11-20T17:00:04Z",
+                     *           "paid_at": "2026-11-20T17:00:04Z"
                      *         }
                      *       ],
                      *       "limit": 50,
@@ -9511,7 +10694,7 @@ export interface operations {
                 content: {
                     /**
                      * @example settlement_id,account_id,cpo_external_ref,amount_eur,status,payment_reference,created_at,paid_at
-                     *     b1261314-6791-43d9-8591-8756d94a9bd5,58a06cd4-af82-4fb2-852a-535c7780e9eb,KL-1001,1.02,paid,8976b208534525958ffe03aaa77f1b3d,2026-11-20T17:00:03Z,2026-11-20T17:00:03Z
+                     *     b1261314-6791-43d9-8591-8756d94a9bd5,58a06cd4-af82-4fb2-852a-535c7780e9eb,KL-1001,1.02,paid,8976b208534525958ffe03aaa77f1b3d,2026-11-20T17:00:04Z,2026-11-20T17:00:04Z
                      */
                     "text/csv": string;
                 };
@@ -9700,7 +10883,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:12Z",
+                     *           "created_at": "2026-11-20T17:00:16Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -9714,7 +10897,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:12Z",
+                     *           "created_at": "2026-11-20T17:00:16Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -9728,7 +10911,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:12Z",
+                     *           "created_at": "2026-11-20T17:00:16Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -9791,9 +10974,9 @@ export interface operations {
                      *         "payout.paid"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:32Z",
+                     *       "created_at": "2026-11-20T17:00:44Z",
                      *       "last_error": null,
-                     *       "delivered_to": 4,
+                     *       "delivered_to": 8,
                      *       "pseudonymous": false,
                      *       "failing_since": null,
                      *       "disabled_reason": null,
@@ -9849,7 +11032,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -9899,7 +11082,7 @@ export interface operations {
                      * @example {
                      *       "attempts": [
                      *         {
-                     *           "at": "2026-11-20T17:00:12Z",
+                     *           "at": "2026-11-20T17:00:16Z",
                      *           "ms": 84,
                      *           "type": "webhook_endpoint.disabled",
                      *           "error": null,
@@ -9969,7 +11152,7 @@ export interface operations {
                      *         "payout.paid"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -10020,7 +11203,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:00:37Z",
+                     *         "at": "2026-11-20T17:00:49Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -10084,7 +11267,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -10139,7 +11322,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -10190,7 +11373,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "disabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -10634,10 +11817,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/JK3DjqZIUwycZMJJikABYSpueyfnJNWK5_ZYZxWddj0",
                      *           "batch_id": "c1d8a84e-2346-4824-8bf2-a63229c3ad8c",
-                     *           "created_at": "2026-11-20T17:00:44Z",
+                     *           "created_at": "2026-11-20T17:00:56Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:44Z"
+                     *           "expires_at": "2027-01-19T17:00:56Z"
                      *         },
                      *         {
                      *           "draft_id": "baa77933-58f1-4bc6-8cd4-e26c7de4a6a5",
@@ -10651,10 +11834,10 @@ export interface operations {
                      *           "ean_candidates": 1,
                      *           "claim_url": "https://api.example.com/pages/claim/VYU0Z6DrT9I4qZgDRKumFk44N-02UUo3bujO_vncrpw",
                      *           "batch_id": "2bd87073-c2e9-4b14-8e74-1b946f9813a0",
-                     *           "created_at": "2026-11-20T17:00:43Z",
-                     *           "invited_at": "2026-11-20T17:00:43Z",
+                     *           "created_at": "2026-11-20T17:00:55Z",
+                     *           "invited_at": "2026-11-20T17:00:55Z",
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:43Z"
+                     *           "expires_at": "2027-01-19T17:00:55Z"
                      *         },
                      *         {
                      *           "draft_id": "2d5284a3-cc60-4496-8767-079ff85e0ccc",
@@ -10668,10 +11851,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/LAdBfdfnZH1iKoeeYp4y5pP2e6gUkCes1HEWTAJ4fvk",
                      *           "batch_id": "48638386-dd95-4bf0-8c12-3ce924746530",
-                     *           "created_at": "2026-11-20T17:00:09Z",
+                     *           "created_at": "2026-11-20T17:00:13Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:09Z"
+                     *           "expires_at": "2027-01-19T17:00:13Z"
                      *         }
                      *       ]
                      *     }
@@ -10853,8 +12036,8 @@ export interface operations {
                      *         "api_key": {
                      *           "prefix": "ere_test_",
                      *           "last4": "x7Qd",
-                     *           "created_at": "2026-11-20T17:00:07Z",
-                     *           "last_used_at": "2026-11-20T17:00:49Z"
+                     *           "created_at": "2026-11-20T17:00:11Z",
+                     *           "last_used_at": "2026-11-20T17:01:01Z"
                      *         }
                      *       }
                      *     }
@@ -11011,7 +12194,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "as_of": "2026-11-20T17:00:53Z",
+                     *       "as_of": "2026-11-20T17:01:05Z",
                      *       "customers_total": 2,
                      *       "customers_active": 2,
                      *       "drafts": {
@@ -11080,7 +12263,7 @@ export interface operations {
                      *         {
                      *           "id": "90b32aaf-cddc-4359-822a-e2399b4f1e09",
                      *           "type": "draft.claimed",
-                     *           "created_at": "2026-11-20T17:00:10Z",
+                     *           "created_at": "2026-11-20T17:00:14Z",
                      *           "sequence": 1,
                      *           "account_id": null,
                      *           "data": {
@@ -11134,7 +12317,7 @@ export interface operations {
                      * @example {
                      *       "id": "5a8e97c2-0013-400b-8172-41b96e88c35b",
                      *       "type": "draft.claimed",
-                     *       "created_at": "2026-11-20T17:00:10Z",
+                     *       "created_at": "2026-11-20T17:00:14Z",
                      *       "sequence": 1,
                      *       "account_id": null,
                      *       "data": {
@@ -11544,7 +12727,7 @@ export interface operations {
                      *       "api_key": "ere_test_bJYueSeKMnclAouv8kACScEFAkE_VDW6e4qY9W-Az-w",
                      *       "prefix": "ere_test_",
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:01Z"
+                     *       "created_at": "2026-11-20T17:01:13Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MintedPartnerApiKey"];
@@ -11629,7 +12812,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:12Z",
+                     *           "created_at": "2026-11-20T17:00:16Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -11643,7 +12826,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:12Z",
+                     *           "created_at": "2026-11-20T17:00:16Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -11657,7 +12840,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:12Z",
+                     *           "created_at": "2026-11-20T17:00:16Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -11715,7 +12898,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:01:03Z",
+                     *       "created_at": "2026-11-20T17:01:15Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -11773,7 +12956,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11823,7 +13006,7 @@ export interface operations {
                      * @example {
                      *       "attempts": [
                      *         {
-                     *           "at": "2026-11-20T17:00:12Z",
+                     *           "at": "2026-11-20T17:00:16Z",
                      *           "ms": 84,
                      *           "type": "webhook_endpoint.disabled",
                      *           "error": null,
@@ -11887,7 +13070,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -11938,7 +13121,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:01:08Z",
+                     *         "at": "2026-11-20T17:01:20Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -12002,7 +13185,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -12057,7 +13240,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -12108,7 +13291,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "disabled",
-                     *       "created_at": "2026-11-20T17:00:12Z",
+                     *       "created_at": "2026-11-20T17:00:16Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -12633,7 +13816,7 @@ export interface operations {
                      *       "mail": [
                      *         {
                      *           "id": "ffb7784a-db87-4974-85f4-90ca7c8e497e",
-                     *           "captured_at": "2026-11-20T17:00:43Z",
+                     *           "captured_at": "2026-11-20T17:00:55Z",
                      *           "to": "klant1@voorbeeld.nl",
                      *           "from": "ERE Service <no-reply@example.com>",
                      *           "subject": "partner-5621870cb222 heeft uw aanmelding voor ERE klaargezet",
@@ -12776,7 +13959,7 @@ export interface operations {
                      *           "mid_certified": false,
                      *           "is_charging": false,
                      *           "ocpp_identity": "ere-a7e62e61fc11",
-                     *           "last_seen_at": "2026-11-20T17:00:06Z"
+                     *           "last_seen_at": "2026-11-20T17:00:10Z"
                      *         },
                      *         {
                      *           "id": "0a8f0022-b67b-4cab-8c32-a6dfa0ae23f9",
@@ -13137,7 +14320,7 @@ export interface operations {
                      *             "energy:read"
                      *           ],
                      *           "last4": "x7Qd",
-                     *           "created_at": "2026-11-20T17:00:07Z",
+                     *           "created_at": "2026-11-20T17:00:11Z",
                      *           "expires_at": null,
                      *           "last_used_at": null
                      *         }
@@ -13201,7 +14384,7 @@ export interface operations {
                      *         "energy:read"
                      *       ],
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:31Z",
+                     *       "created_at": "2026-11-20T17:01:43Z",
                      *       "expires_at": null,
                      *       "last_used_at": null
                      *     }

@@ -48,6 +48,10 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     title: "Understand",
     pages: [
+      guide(
+        "sessions",
+        "Charging sessions with meter readings: names of chargers, evidence, what counts, reading back.",
+      ),
       guide("months", "Which months count, what a mandate covers, and when a month is locked."),
       guide("eligibility", "The four gates, and how each opens."),
       guide("ere", "How kWh become ERE, how ERE become euro, and who is paid."),

@@ -8,7 +8,7 @@ import { inAsciiHost } from "#shared/values/return_root.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { APP_COMMANDS } from "./app_commands.ts";
 import { AUDIT_COMMANDS } from "./audit_commands.ts";
-import { about, type Command, changed, limit, list, partner, type Row, read, whole } from "./command.ts";
+import { about, type Command, changed, limit, list, partner, type Row, read, titled, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
 import { invite } from "./invite.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
@@ -345,6 +345,35 @@ export const COMMANDS: Command[] = [
     ops: "charger_confirm_mid",
     prepare: ({ mid, ...input }) => ({ ...input, no_mid: mid === false }),
     view: changed("charger", "Charger judged."),
+  },
+  {
+    name: "charging parked",
+    summary: "List the names of chargers that sessions wait for, most sessions first",
+    example: "charging parked --partner laadpunt",
+    takes: [new Option("--partner <partner>", "only of this partner (id or slug)"), limit(50)],
+    ops: "charging_parked",
+    view: list("parked", "partner_slug client_id reason name sessions oldest"),
+  },
+  {
+    name: "charging flagged",
+    summary: "List sessions of the last 31 days that a flag keeps out of every total, newest first",
+    example: "charging flagged",
+    takes: [new Option("--partner <partner>", "only of this partner (id or slug)"), limit(50)],
+    ops: "charging_flagged",
+    view: list("flagged", "charging_session_id partner_slug charger_id source started_at kwh flags"),
+  },
+  {
+    name: "charging show",
+    summary: "Show a charging session with its readings and what its sources said",
+    details: "Signed meter values are left out; audit evidence writes them.",
+    example: "charging show 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
+    takes: [new Argument("<session>", "charging session id")],
+    ops: "charging_show",
+    view: ({ session }) => {
+      const { tellings, ...row } = session as Row;
+      const columns = "received_at source request_id upload_id meter_start_wh meter_end_wh sent_sha256";
+      return `${fields(row)}\n\n${titled("What its sources said", tellings, columns)}`;
+    },
   },
   {
     name: "rate-limit list",

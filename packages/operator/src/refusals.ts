@@ -84,6 +84,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   gates_closed: ({ gates }) =>
     `It cannot be goedgekeurd while a gate is closed (${join(gates)}); open the gate, or review it as afgekeurd.`,
 
+  charging_session_not_found: ({ session }) => `No charging session has the id "${session}".`,
   charger_not_found: ({ charger }) => `No charger has the id "${charger}"; see charger list.`,
   mid_is_certain: ({ mid_meter }) =>
     `The catalogue knows that this model has ${mid_meter ? "a" : "no"} MID meter; there is nothing to confirm.`,
@@ -132,8 +133,6 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   invalid_price: () => "A price is above zero and below a million euro. Decimals, six at most, have a point: 0.42.",
   invalid_date: () => "A date is written 2026-06-30, and a sale is of today or before.",
   worth_nothing: () => "That number of ERE at that price comes to less than half a cent; sell more of them at once.",
-  name_taken: ({ kind }) => `Another charger of this client has this ${kind}.`,
-  parked_limit: () => "200,000 sessions of this client wait for their charger.",
   not_enough_ere: ({ ere, sellable_ere }) =>
     `${ere} ERE cannot be sold: ${sellable_ere} of the booking are credited and unsold.`,
   reference_taken: ({ reference }) =>

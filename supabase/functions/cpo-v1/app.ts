@@ -15,9 +15,19 @@ export const surface: Surface = {
     "GET /v1/connections/{connection_id}/mandate": async () =>
       (await import("./mandate_document.ts")).readMandateDocument,
     "POST /v1/chargers": async () => (await import("./chargers.ts")).registerCharger,
+    "GET /v1/chargers": async () => (await import("./charger_list.ts")).listClientChargers,
+    "POST /v1/chargers:update": async () => (await import("./charger_list.ts")).updateCharger,
+    "POST /v1/chargers:remove": async () => (await import("./charger_list.ts")).removeCharger,
     "GET /v1/catalog/chargers": async () => (await import("./catalog.ts")).listCatalogChargers,
     "GET /v1/catalog/chargers/resolve": async () => (await import("./catalog.ts")).resolveCatalogCharger,
     "POST /v1/sessions:batch": async () => (await import("./months.ts")).deliverMonths,
+    "POST /v1/charging-sessions": async () => (await import("./charging_sessions.ts")).deliverChargingSessions,
+    "POST /v1/charging-sessions:withdraw": async () =>
+      (await import("./charging_sessions.ts")).withdrawChargingSessions,
+    "GET /v1/charging-sessions": async () => (await import("./charging_session_list.ts")).listChargingSessions,
+    "GET /v1/charging-sessions/parked": async () => (await import("./charging_session_list.ts")).listParkedSessions,
+    "GET /v1/charging-sessions/{charging_session_id}": async () =>
+      (await import("./charging_session_list.ts")).readChargingSession,
     "GET /v1/ere-positions": async () => (await import("./ere_positions.ts")).listErePositions,
     "GET /v1/settlements": async () => (await import("./settlements.ts")).listSettlements,
     "GET /v1/settlements.csv": async () => (await import("./settlements.ts")).writeSettlements,

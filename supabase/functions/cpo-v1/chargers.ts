@@ -2,6 +2,7 @@ import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, serialNumber, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { CatalogCharger } from "#shared/values/models.ts";
+import { chargerNames } from "./charger_names.ts";
 
 const Repeat = z.object({ account_id: uuid(), serial_number: serialNumber() });
 
@@ -17,7 +18,8 @@ export const registerCharger = endpoint(
       "send both. `serial_number` is the idempotency key. It is optional for the first charger and required from " +
       "the second on. If the account has a charger with this serial number, the call returns that charger and " +
       "ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means " +
-      "that we have not judged the evidence of its meter yet.",
+      "that we have not judged the evidence of its meter yet. By `external_ref` and the names in `evses`, charging " +
+      "sessions mean this charger; sessions that named it before are stored now.",
     caller: { kind: "cpo", scope: "cpo:chargers:write" },
     idempotent: "serial_number",
     limit: "cpo_write",
@@ -38,6 +40,7 @@ export const registerCharger = endpoint(
         serial_number: orNull(serialNumber()).meta({
           description: "1 to 64 characters, compared upper-case without spaces",
         }),
+        ...chargerNames,
       })
       .refine(({ catalog_charger_id, ocpp_vendor, ocpp_model }) => catalog_charger_id || (ocpp_vendor && ocpp_model), {
         message: "send catalog_charger_id, or ocpp_vendor and ocpp_model",
@@ -63,6 +66,7 @@ export const registerCharger = endpoint(
       "serial_number_required",
       "charger_claimed",
       "charger_limit_reached",
+      "name_taken",
     ],
     failure: "catalog_lookup_failed",
     // recognize a known serial number before judging the rest of the body

@@ -8,7 +8,7 @@ import { storable } from "#shared/values/text.ts";
 /** An item of `months`, for the document only. Code judges each item by itself, so a malformed item fails alone. */
 const MONTH: oas31.SchemaObject = {
   type: "object",
-  required: ["period", "total_kwh"],
+  required: ["period"],
   properties: {
     period: { type: "string", description: "YYYY-MM, or YYYY-MM-01; not after the current month", example: "2026-03" },
     total_kwh: {
@@ -25,6 +25,11 @@ const MONTH: oas31.SchemaObject = {
       default: 0,
       description: "Charging sessions in the month",
       example: 24,
+    },
+    from_sessions: {
+      type: "boolean",
+      description:
+        "true instead of total_kwh: hands the month back to its charging sessions, whose sum becomes its total",
     },
   },
 };
@@ -50,17 +55,27 @@ type Verdict = z.output<typeof MonthResult>["status"] | NonNullable<z.output<typ
  * What an item tells by itself. `period` is the text sent, `month` its first day; a number that is missing or invalid
  * is null.
  */
-type Item = { period: string | null; month: string | null; total_kwh: number | null; session_count: number | null };
+type Item = {
+  period: string | null;
+  month: string | null;
+  total_kwh: number | null;
+  session_count: number | null;
+  from_sessions: boolean;
+};
 
 function read(item: unknown): Item {
-  const { period, total_kwh, session_count } = (item ?? {}) as Record<string, unknown>;
+  const { period, total_kwh, session_count, from_sessions } = (item ?? {}) as Record<string, unknown>;
   const sent = typeof period === "string" ? storable(period.slice(0, 40)) : null;
   const sessions = within(session_count ?? 0);
+  const handed = from_sessions === true && total_kwh === undefined;
+  // both: nobody knows what is meant
+  const both = from_sessions === true && !handed;
   return {
+    from_sessions: handed,
     period: sent,
     month: sent !== null && /^[12]\d{3}-(0[1-9]|1[0-2])(-01)?$/.test(sent) ? `${sent.slice(0, 7)}-01` : null,
-    total_kwh: within(total_kwh),
-    session_count: Number.isInteger(sessions) ? sessions : null,
+    total_kwh: both ? null : within(total_kwh),
+    session_count: Number.isInteger(sessions) && !handed ? sessions : null,
   };
 }
 
@@ -68,7 +83,7 @@ const within = (value: unknown): number | null =>
   typeof value === "number" && value >= 0 && value <= 1_000_000 ? value : null;
 
 /** A Postgres array literal, for values without comma or quote. Postgres parses it four times as fast as JSON. */
-const array = (values: readonly (string | number | null)[]): string =>
+const array = (values: readonly (string | number | boolean | null)[]): string =>
   `{${values.map((value) => value ?? "NULL").join()}}`;
 
 export const deliverMonths = endpoint(
@@ -79,7 +94,8 @@ export const deliverMonths = endpoint(
       "A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A " +
       "malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch " +
       "is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. " +
-      "Months outside a signed mandate are stored and never count.",
+      "Months outside a signed mandate are stored and never count. A total stands above the charging sessions of its " +
+      "month; `from_sessions: true` hands the month back to them, and later sessions change it again.",
     caller: { kind: "cpo", scope: "cpo:sessions:write" },
     idempotent: true,
     limit: "cpo_sessions",
@@ -131,6 +147,7 @@ export const deliverMonths = endpoint(
         periods: array(judged.map(({ month }) => month)),
         total_kwh: array(judged.map(({ total_kwh }) => total_kwh)),
         session_count: array(judged.map(({ session_count }) => session_count)),
+        from_sessions: array(judged.map(({ from_sessions }) => from_sessions)),
         body: rawBody,
         body_sha256: createHash("sha256").update(rawBody).digest("hex"),
       }),

@@ -75,7 +75,12 @@ as $$
                and r.period >= booking.quarter and r.period < booking.quarter + interval '3 months'),
            'charging_sessions', (select coalesce(json_agg(json_build_object(
                 'session_id', s.id, 'charger_id', s.charger_id, 'source', s.source, 'external_id', s.external_id, 'started_at', private.iso(s.started_at),
-                'ended_at', private.iso(s.ended_at), 'wh', s.wh, 'flags', s.flags, 'received_at', private.iso(s.received_at)) order by s.started_at, s.id), '[]')
+                'ended_at', private.iso(s.ended_at), 'wh', s.wh, 'meter_id', s.meter_id, 'meter_start_wh', s.meter_start_wh, 'meter_end_wh', s.meter_end_wh,
+                'flags', s.flags, 'received_at', private.iso(s.received_at),
+                'tellings', private.tellings(s),
+                'signed', (select coalesce(json_agg(t.signed order by e.id, t.place), '[]')
+                             from core.charging_evidence e cross join lateral unnest(e.signed) with ordinality t (signed, place)
+                            where e.partner_id = s.partner_id and e.charger_id = s.charger_id and e.session_id = s.id)) order by s.started_at, s.id), '[]')
               from core.charging_sessions s
              where s.partner_id = booking.partner_id and s.connection_id = k.connection_id
                and s.month >= booking.quarter and s.month < booking.quarter + interval '3 months'))

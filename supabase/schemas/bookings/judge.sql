@@ -51,7 +51,9 @@ end $$;
 -- outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags name
 -- what is implausible and exclude nothing. beyond_power: more kWh than the power of its chargers allows. above_average: more than five
 -- times the average of the twelve months before. too_many_sessions: more sessions than hours. repeated_total: the same total for the third
--- month running. no_sessions: kWh without a session.
+-- month running. no_sessions: kWh without a session. meter_gap: the readings of an EVSE's meter at the first start and the last end differ
+-- from the sum of its sessions by more than 2 % and 1 kWh, so one is missing or told twice. differs_from_sessions: the delivered total differs
+-- from the sum of sessions by as much.
 create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
 as $$
@@ -70,7 +72,9 @@ begin
            case when m.total_kwh > 5 * b.average then 'above_average' end,
            case when m.session_count > l.hours then 'too_many_sessions' end,
            case when b.repeats = 2 then 'repeated_total' end,
-           case when m.session_count = 0 then 'no_sessions' end], null) else '{}' end,
+           case when m.session_count = 0 then 'no_sessions' end,
+           case when v.gap then 'meter_gap' end,
+           case when m.delivery_id is not null and abs(m.total_kwh * 1000 - v.wh) > greatest(1000, 0.02 * v.wh) then 'differs_from_sessions' end], null) else '{}' end,
          case when m.locked or c.ean_exclusive and private.ean_booked(c.ean_code, m.period) then 'already_booked'
               when (m.period + interval '1 month')::date > over then 'month_not_over'
               when factor.bookable_until < today then 'year_closed'
@@ -107,6 +111,18 @@ begin
        from core.delivered_months p
       where p.partner_id = tenant and p.connection_id = c.id
         and p.period >= (m.period - interval '12 months')::date and p.period < m.period) b
+   cross join lateral (
+     -- where the register of an EVSE's meter runs on, all that it counted in the month is in a session, once
+     select sum(e.wh) as wh, bool_or(e.gap) as gap
+       from (select sum(s.wh) as wh,
+                    count(distinct s.meter_id) < 2 and count(*) filter (where s.meter_start_wh = 0) < 2
+                    and abs((array_agg(s.meter_end_wh order by s.started_at desc) filter (where s.meter_end_wh is not null))[1]
+                            - (array_agg(s.meter_start_wh order by s.started_at) filter (where s.meter_start_wh is not null))[1] - sum(s.wh))
+                        > greatest(1000, 0.02 * sum(s.wh)) as gap
+               from core.charging_sessions s
+               join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
+              where s.partner_id = tenant and s.connection_id = c.id and s.month = m.period and s.counted
+              group by s.charger_id, s.connector) e) v
     left join lateral (
       -- one that covers the month before one that does not, the newest first
       select true as signed, case when k.covers then s.id end as mandate_id

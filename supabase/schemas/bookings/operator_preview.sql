@@ -1,7 +1,7 @@
 -- The operator previews what a booking would take in.
 
 -- What bookings of a quarter would take in now, and why they leave the rest out. Also sessions that came after their month was locked,
--- which are in no booking. kWh; ERE exact.
+-- which are in no booking, and those withdrawn since, which are in one. kWh; ERE exact.
 create function private.preview_quarter(quarter date, partner uuid)
 returns table (slug text, taken boolean, reason text, flags text[], account_id uuid, connection_id uuid, ean_code text, period date,
                kwh numeric, session_count int, source text, ere numeric)
@@ -15,14 +15,15 @@ begin
     cross join lateral private.judge_quarter(p.id, quarter) j
    where preview_quarter.partner is null or p.id = preview_quarter.partner
   union all
-  -- charged, or corrected, after the month was booked
-  select p.slug, false, 'arrived_after_lock', '{}', c.account_id, c.id, c.ean_code, s.month, sum(s.wh) / 1000.0, count(*)::int, 'own_sessions', null
+  -- charged, corrected or withdrawn after the month was booked
+  select p.slug, false, w.reason, '{}', c.account_id, c.id, c.ean_code, s.month, sum(s.wh) / 1000.0, count(*)::int, 'own_sessions', null
     from core.charging_sessions s
     join core.partners p on p.id = s.partner_id
     join core.connections c on c.partner_id = s.partner_id and c.id = s.connection_id
+   cross join lateral (select case when 'withdrawn' = any (s.flags) then 'withdrawn_after_lock' else 'arrived_after_lock' end as reason) w
    where s.month >= quarter and s.month < (quarter + interval '3 months')::date and 'after_lock' = any (s.flags)
      and (preview_quarter.partner is null or p.id = preview_quarter.partner)
-   group by p.slug, c.account_id, c.id, c.ean_code, s.month;
+   group by p.slug, w.reason, c.account_id, c.id, c.ean_code, s.month;
 end $$;
 
 create function ops.booking_preview(input jsonb) returns json

@@ -92,14 +92,15 @@ begin
   perform private.refuse_if('charger_claimed', not private.claim_serial_number(model.brand, serial));
 
   insert into core.chargers
-    (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model, ocpp_meter_type, mid_eligible)
+    (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model, ocpp_meter_type, mid_eligible, power_kw)
   values
     (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor', input ->> 'ocpp_model',
-     input ->> 'ocpp_meter_type', model.mid_meter)
+     input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric)
   returning * into charger;
   perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);
+  perform private.free_parked(charger.owner_id, private.name_charger(charger, input));
   return private.charger_answer(charger, false);
 end $$;
 comment on function api.register_charger(jsonb, jsonb) is
-  'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, serial_number}.';
+  'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, serial_number, external_ref, power_kw, evses}. Stores parked sessions that name it.';

@@ -22,6 +22,18 @@ begin
   return connection;
 end $$;
 
+-- What the counted sessions of the MID chargers of a connection come to in a month.
+create function private.charged_in_month(connection uuid, period date) returns table (kwh numeric, sessions int)
+language plpgsql stable strict
+as $$
+begin
+  return query
+  select round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh)::int
+    from core.charging_sessions s
+    join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
+   where s.partner_id = private.partner_id() and s.connection_id = connection and s.month = period and s.counted and s.flags = '{}';
+end $$;
+
 create function api.ingest_months(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -40,15 +52,17 @@ begin
   connection := private.lock_for_delivery((input ->> 'account_id')::uuid, (input ->> 'connection_id')::uuid);
 
   with judged as materialized (
-    select m.period, m.total_kwh, m.session_count,
+    select m.period, m.handed, m.total_kwh, m.session_count,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
            case when m.period > today then 'future_period'
                 when m.total_kwh is null then 'bad_kwh'
                 when m.session_count is null then 'bad_session_count'
                 when d.locked then 'locked'
                 else private.judge_month(k, m.period) end as verdict
-      from unnest((input ->> 'periods')::date[], (input ->> 'total_kwh')::numeric(12, 3)[], (input ->> 'session_count')::int[])
-           as m (period, total_kwh, session_count)
+      from (select t.period, t.handed, coalesce(t.total_kwh, s.kwh) as total_kwh, coalesce(t.session_count, s.sessions) as session_count
+              from unnest((input ->> 'periods')::date[], (input ->> 'total_kwh')::numeric(12, 3)[], (input ->> 'session_count')::int[],
+                          (input ->> 'from_sessions')::boolean[]) as t (period, total_kwh, session_count, handed)
+              left join lateral private.charged_in_month(connection, case when t.handed then t.period end) s on true) m
       left join core.delivered_months d on d.partner_id = tenant and d.connection_id = connection and d.period = m.period
       left join core.connection_coverage k on k.partner_id = tenant and k.connection_id = connection
   ), delivered as (
@@ -60,7 +74,8 @@ begin
   ), stored as (
     insert into core.delivered_months as d
       (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
-    select tenant, connection, owner, j.period, j.total_kwh, j.session_count, source, j.verdict, delivery, private.now()
+    select tenant, connection, owner, j.period, j.total_kwh, j.session_count, case when j.handed then 'sessions' else source end, j.verdict,
+           case when j.handed then null else delivery end, private.now()
       from judged j where j.verdict in ('staged', 'outside_mandate')
     on conflict on constraint delivered_months_pkey do update
        set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,
@@ -71,4 +86,4 @@ begin
   return json_build_object('connection_id', connection, 'verdicts', verdicts);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
-  'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Three arrays as Postgres writes them, an entry each month. The first days are distinct; kWh and sessions are null if invalid. A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or bad_session_count. A bad item is a result, never an exception. One set-based statement.';
+  'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Four arrays as Postgres writes them, an entry each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or bad_session_count. A bad item is a result, never an exception. One set-based statement.';

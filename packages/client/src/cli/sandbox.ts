@@ -88,6 +88,13 @@ export class Sandbox {
     return account;
   }
 
+  /** A session of a charger that nobody knows. */
+  async parked(): Promise<void> {
+    const { reference } = somebody();
+    const session = { session_id: reference, external_ref: reference, kwh: 5, started_at: new Date().toISOString() };
+    orThrow(await this.#cpo.POST("/v1/charging-sessions", { body: { sessions: [session] } }));
+  }
+
   async #review(id: string, outcome: Outcome): Promise<void> {
     const init = { params: { path: { id } }, body: { outcome } };
     orThrow(await this.#partner.POST("/sandbox/v1/customers/{id}/review", init));

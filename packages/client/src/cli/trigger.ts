@@ -22,7 +22,7 @@ const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
   "account.months_rejected": `${OPERATOR}, when the register rejects a month; settle credits every month`,
   "account.months_reopened": `${OPERATOR}, who withdraws a booking`,
   "charger.mid_confirmed": `${OPERATOR}, or the charger's first connection, where its model leaves the meter open`,
-  "charging.parked": "A charging session names a charger by a name that you gave to none",
+  "charging.parked": (sandbox) => sandbox.parked(),
   "ean.status_changed": `${OPERATOR}, or the weekly check of an unverified EAN`,
   "ere.sold": (sandbox) => sandbox.settledAccount("via_cpo_invoicing"),
   "ere.sale_reversed": `${OPERATOR}, who takes a sale back`,

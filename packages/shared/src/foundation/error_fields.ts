@@ -28,6 +28,7 @@ export const ERROR_FIELDS = {
   code: z.string().meta({ description: "When a draft is withdrawn: the same as error" }),
   unknown: z.array(z.string()).meta({ description: "What you asked for and does not exist" }),
   oldest_cursor: z.string().meta({ description: "The cursor to read on from: the start of the kept events" }),
+  session_id: z.string().meta({ description: "The id that two chargers have" }),
   kind: z.string().meta({ description: "Which name is taken: external_ref, evse_uid, evse_id or meter_id" }),
   ocpp_identity: z.string().meta({ description: "The ocpp_identity that is taken" }),
   left_out: z.unknown().meta({ override: { $ref: "#/components/schemas/LeftOutMonths" } }),

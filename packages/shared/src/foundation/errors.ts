@@ -125,8 +125,12 @@ const table = {
     status: 404,
     detail: "No active connection of this client matches everything that was sent.",
   },
-  charger_not_found: { status: 404, detail: "You have no charger with that id that connects by OCPP." },
+  charger_not_found: {
+    status: 404,
+    detail: "You have no such charger, by this id or external_ref; a new password is for one that connects by OCPP.",
+  },
   statement_not_found: { status: 404, detail: "No payout to this customer has that id." },
+  charging_session_not_found: { status: 404, detail: "You have no charging session with this id." },
   settlement_not_found: { status: 404, detail: "No payment that was made to you has a settlement with that id." },
   invoice_not_found: { status: 404, detail: "You have no invoice with that number." },
   mandate_not_found: { status: 404, detail: "Nobody has signed a mandate for this connection yet." },
@@ -244,6 +248,12 @@ const table = {
 
   // 413, 422: understood, but too much or impossible
   payload_too_large: { status: 413, detail: "The body is larger than this route accepts." },
+  ambiguous_session: {
+    status: 422,
+    detail:
+      "Two of your chargers have a session with this id (session_id). Send its charging_session_id. Nothing was changed.",
+    fields: ["session_id"],
+  },
   ean_address_mismatch: {
     status: 422,
     detail: "The EAN register knows this address, but not with this EAN. Check the EAN, postal code and house number.",

@@ -1,0 +1,296 @@
+-- /v1/charging-sessions: a CPO client delivers, takes back and reads its charging sessions.
+
+-- Why a session is not in its month's total now: running, flagged, mid, typed_total, outside_mandate, locked. Null if it is.
+create function private.why_not_counted(session core.charging_sessions, mid boolean, month core.delivered_months) returns text
+language sql immutable
+as $$
+  select case when session.ended_at is null then 'running'
+              when not session.flags <@ '{after_lock}' then 'flagged'
+              when mid is not true then 'mid'
+              when month.delivery_id is not null then 'typed_total'
+              when month.status = 'outside_mandate' then 'outside_mandate'
+              when session.flags <> '{}' then 'locked' end
+$$;
+
+create function api.deliver_charging_sessions(caller jsonb, input jsonb) returns json
+language plpgsql security definer set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  results jsonb;
+  answer  json;
+begin
+  perform private.act_as(caller, 'cpo');
+  begin
+    results := private.deliver_named_sessions(private.client_id(), input -> 'sessions');
+    -- a statement of its own, which sees what that one stored
+    answer := private.delivered_sessions(results);
+    if (input ->> 'dry_run')::boolean then
+      raise exception using errcode = 'DRY01';
+    end if;
+  exception when sqlstate 'DRY01' then
+    null;  -- it was judged by storing it, and is undone
+  end;
+  return answer;
+end $$;
+comment on function api.deliver_charging_sessions(jsonb, jsonb) is
+  'POST /v1/charging-sessions: {sessions, dry_run} to [{place, status, reason?, charging_session_id?, flags?, counted, not_counted?}]. Items as private.deliver_named_sessions takes them.';
+grant execute on function api.deliver_charging_sessions(jsonb, jsonb) to edge_slow;
+
+-- Results of private.deliver_named_sessions as the API answers them, in their order.
+create function private.delivered_sessions(results jsonb) returns json
+language sql stable set plan_cache_mode = 'force_custom_plan'
+as $$
+  select coalesce(json_agg(json_strip_nulls(json_build_object(
+           'place', r.place, 'status', case r.status when 'rejected' then 'invalid' else r.status end, 'reason', r.reason,
+           'charging_session_id', s.id, 'flags', r.flags, 'counted', s.id is not null and w.why is null, 'not_counted', w.why)) order by r.place), '[]')
+    from jsonb_to_recordset(results) as r (place int, status text, reason text, session_id uuid, flags jsonb)
+    left join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = r.session_id
+    left join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
+    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
+   cross join lateral (select case when s.id is not null then private.why_not_counted(s, h.mid_eligible, d) end as why) w
+$$;
+
+create function api.withdraw_charging_sessions(caller jsonb, input jsonb) returns json
+language plpgsql security definer set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  told constant text[] := array(select distinct t from jsonb_array_elements_text(input -> 'session_ids') t);
+  known jsonb;
+  twice text;
+  gone  uuid[];
+  freed text[];
+begin
+  perform private.act_as(caller, 'cpo');
+  with hit as (
+    select t.told, s.id, s.external_id = t.told as by_own
+      from unnest(told) as t (told)
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.told and s.source = 'api' and s.owner_id = private.client_id()
+    union all
+    select t.told, s.id, false
+      from unnest(told) as t (told)
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.told) and s.source in ('api', 'file')
+       and s.owner_id = private.client_id()
+  )
+  select jsonb_object_agg(h.told, h.id), min(h.told) filter (where h.sessions > 1) into known, twice
+    from (select h.told, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.told) h;
+  if twice is not null then
+    perform private.refuse('ambiguous_session', json_build_object('session_id', twice));
+  end if;
+  gone := private.withdraw_charging_sessions(
+    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}', decode(input ->> 'sent_sha256', 'hex'));
+  with deleted as (
+    delete from core.parked_charging p
+     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
+       and (p.told_as = any (told) and p.external_id is not null or p.id = any (array(select private.as_uuid(t) from unnest(told) t)))
+    returning p.told_as, p.id::text
+  )
+  select array_agg(d.told_as) || array_agg(d.id) into freed from deleted d;
+  return (
+    select json_agg(json_build_object('session_id', t.told, 'status', case
+             when t.told = any (freed) or (known ->> t.told)::uuid = any (gone) then 'withdrawn'
+             when known ? t.told then 'unchanged' else 'not_found' end) order by t.place)
+      from jsonb_array_elements_text(input -> 'session_ids') with ordinality as t (told, place));
+end $$;
+comment on function api.withdraw_charging_sessions(jsonb, jsonb) is
+  'POST /v1/charging-sessions:withdraw: {session_ids, sent_sha256} to [{session_id, status: withdrawn|unchanged|not_found}]. Ids of the client, or ours, of sessions that it told itself. Refuses with ambiguous_session an id that two chargers have.';
+grant execute on function api.withdraw_charging_sessions(jsonb, jsonb) to edge_slow;
+
+-- A charging session as its client reads it. why is private.why_not_counted.
+create function private.client_session(session core.charging_sessions, charger core.chargers, why text) returns json
+language sql stable
+as $$
+  select json_build_object(
+    'charging_session_id', session.id,
+    'session_id', case session.source when 'file' then null else session.external_id end,
+    'source', session.source,
+    'account_id', charger.account_id,
+    'charger_id', session.charger_id,
+    'evse_no', session.connector,
+    'started_at', private.iso(session.started_at),
+    'ended_at', private.iso(session.ended_at),
+    'kwh', session.wh / 1000.0,
+    'meter_start_kwh', session.meter_start_wh / 1000.0,
+    'meter_end_kwh', session.meter_end_wh / 1000.0,
+    'meter_id', session.meter_id,
+    'period', to_char(session.month, 'YYYY-MM'),
+    'flags', session.flags,
+    'counted', why is null,
+    'not_counted', why,
+    'received_at', private.iso(session.received_at))
+$$;
+
+-- The cursor of a client's charging sessions: c|<position>, or while it goes through all that is stored s|<position>|<started_at>|<id>.
+create function private.charging_cursor(owner uuid, place text) returns text
+language sql immutable
+-- base64url, with half a hash by which a cursor of another client, or one that was made up, is known
+return translate(encode(convert_to(place, 'UTF8') || substr(sha256(uuid_send(owner) || convert_to(place, 'UTF8')), 1, 8), 'base64'), E'+/=\n', '-_');
+
+-- What private.charging_cursor was made of; null for any other cursor.
+create function private.charging_place(owner uuid, after text) returns text
+language plpgsql immutable
+as $$
+declare
+  bytes bytea;
+  place text;
+begin
+  if after !~ '^[A-Za-z0-9_-]{12,200}$' or length(after) % 4 = 1 then
+    return null;
+  end if;
+  bytes := decode(translate(after, '-_', '+/') || repeat('=', (4 - length(after) % 4) % 4), 'base64');
+  -- ASCII, or it is none of ours
+  place := encode(substr(bytes, 1, length(bytes) - 8), 'escape');
+  return case when private.charging_cursor(owner, place) = after then place end;
+end $$;
+
+create function api.list_charging_sessions(caller jsonb, query jsonb) returns json
+language plpgsql security definer set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  size     constant int         := (query ->> 'limit')::int;
+  one      constant uuid        := (query ->> 'charger_id')::uuid;
+  account  constant uuid        := (query ->> 'account_id')::uuid;
+  since    constant timestamptz := coalesce(private.as_border(query ->> 'from'), '-infinity');
+  until    constant timestamptz := coalesce(private.as_border(query ->> 'to'), 'infinity');
+  counted  constant boolean     := (query ->> 'counted')::boolean;
+  owner    uuid;
+  head     core.charging_heads;
+  parts    text[];
+  chargers uuid[];
+  looked   core.charging_sessions[];
+  chosen   uuid[];
+  shown    json;
+  next     text;
+  more     boolean;
+begin
+  perform private.act_as(caller, 'cpo');
+  owner := private.client_id();
+  head := private.sequence_charging(private.partner_id(), owner);
+  parts := case when query ->> 'after' is null then array['s', head.position::text]
+                else string_to_array(private.charging_place(owner, query ->> 'after'), '|') end;
+  if parts is null then
+    perform private.refuse('invalid_cursor');
+  elsif parts[2]::bigint < head.swept then
+    perform private.refuse('cursor_expired');
+  end if;
+  if account is not null or one is not null then
+    chargers := array(select h.id from core.chargers h
+                       where h.partner_id = private.partner_id() and h.owner_id = owner and (account is null or h.account_id = account) and (one is null or h.id = one));
+  end if;
+  if parts[1] = 's' then
+    -- all that is stored, newest first, a thousand of which are looked at
+    looked := array(
+      select s from core.charging_sessions s
+       where s.owner_id = owner and s.partner_id = private.partner_id() and s.started_at >= since and s.started_at < until
+         and (chargers is null or s.charger_id = any (chargers))
+         and (parts[3] is null or (s.started_at, s.id) < (parts[3]::timestamptz, parts[4]::uuid))
+       order by s.started_at desc, s.id desc limit 1001);
+  else
+    -- what changed since: each session at its last change
+    looked := array(
+      select s from (
+        select c.session_id, c.charger_id, max(c.position) as position
+          from core.charging_changes c
+         where c.partner_id = private.partner_id() and c.owner_id = owner and c.position > parts[2]::bigint
+           and c.position <= parts[2]::bigint + private.events_at_once()
+         group by c.session_id, c.charger_id order by max(c.position) limit 1001) c
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = c.session_id and s.charger_id = c.charger_id
+     order by c.position);
+  end if;
+  with place as (
+    select u.place, u.s, h, private.why_not_counted(u.s, h.mid_eligible, d) as why
+      from (select g.place, looked[g.place] as s from generate_subscripts(looked[:1000], 1) g (place)) u
+      join core.chargers h on h.partner_id = (u.s).partner_id and h.id = (u.s).charger_id
+      left join core.delivered_months d on d.partner_id = (u.s).partner_id and d.connection_id = (u.s).connection_id and d.period = (u.s).month
+  ), kept as (
+    select * from place p
+     where (counted is null or counted = (p.why is null))
+       and ((p.s).started_at >= since and (p.s).started_at < until) and (chargers is null or (p.s).charger_id = any (chargers))
+     order by p.place limit size + 1
+  ), page as (
+    select * from kept k order by k.place limit size
+  )
+  select (select coalesce(json_agg(private.client_session(p.s, p.h, p.why) order by p.place), '[]') from page p),
+         (select array_agg((p.s).id order by p.place) from page p),
+         (select count(*) from kept) > size
+    into shown, chosen, more;
+  if parts[1] = 's' then
+    if more or cardinality(looked) > 1000 then
+      next := (select concat_ws('|', 's', parts[2], l.started_at at time zone 'UTC' || 'Z', l.id)
+                 from (select (looked[case when more then array_position(array(select (x).id from unnest(looked) x), chosen[size]) else 1000 end]).*) l);
+      more := true;
+    else
+      next := concat_ws('|', 'c', parts[2]);
+      more := parts[2]::bigint < head.position;
+    end if;
+  else
+    next := concat_ws('|', 'c', case
+      when more then (select max(c.position) from core.charging_changes c
+                       where c.partner_id = private.partner_id() and c.owner_id = owner and c.position > parts[2]::bigint
+                         and c.position <= parts[2]::bigint + private.events_at_once() and c.session_id = chosen[size])
+      when cardinality(looked) > 1000 then (
+        select max(c.position) from core.charging_changes c
+         where c.partner_id = private.partner_id() and c.owner_id = owner and c.position > parts[2]::bigint
+           and c.position <= parts[2]::bigint + private.events_at_once() and c.session_id = (looked[1000]).id)
+      else least(head.position, parts[2]::bigint + private.events_at_once()) end);
+    more := split_part(next, '|', 2)::bigint < head.position;
+  end if;
+  return json_build_object(
+    'sessions', shown, 'next_cursor', private.charging_cursor(owner, next),
+    'has_more', more or exists (select from core.charging_changes c where c.partner_id = private.partner_id() and c.owner_id = owner and c.position is null));
+end $$;
+comment on function api.list_charging_sessions(jsonb, jsonb) is
+  'GET /v1/charging-sessions: {after, limit, account_id, charger_id, from, to, counted} to {sessions, next_cursor, has_more}. First all that is stored, then what changed, each session as it is now.';
+
+create function api.get_charging_session(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  answer json;
+begin
+  perform private.act_as(caller, 'cpo');
+  select private.client_session(s, h, private.why_not_counted(s, h.mid_eligible, d)) into answer
+    from core.charging_sessions s
+    join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
+    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
+   where s.partner_id = private.partner_id() and s.id = (query ->> 'charging_session_id')::uuid and s.owner_id = private.client_id();
+  if answer is null then
+    perform private.refuse('charging_session_not_found');
+  end if;
+  return answer;
+end $$;
+comment on function api.get_charging_session(jsonb, jsonb) is 'GET /v1/charging-sessions/{charging_session_id}: {charging_session_id} to the session.';
+
+create function api.list_parked_charging(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  page_limit  constant int    := (query ->> 'limit')::int;
+  page_offset constant bigint := (query ->> 'offset')::bigint;
+begin
+  perform private.act_as(caller, 'cpo');
+  return (
+    with page as materialized (
+      select p.* from core.parked_charging p
+       where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
+       order by p.received_at desc, p.id desc limit page_limit + 1 offset page_offset
+    ), shown as (
+      select * from page order by received_at desc, id desc limit page_limit
+    ), newest as materialized (
+      select p.names, p.received_at from core.parked_charging p
+       where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
+       order by p.received_at desc, p.id desc limit 10000
+    )
+    select json_build_object(
+      'parked', coalesce(json_agg(json_build_object(
+        'parked_id', s.id, 'session_id', s.external_id, 'source', s.source, 'reason', s.reason,
+        'names', (select json_agg(json_build_object('kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))) from unnest(s.names) n),
+        'started_at', s.item ->> 'started_at', 'ended_at', s.item ->> 'ended_at', 'kwh', (s.item ->> 'wh')::numeric / 1000,
+        'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
+      'names', (select coalesce(json_agg(json_build_object(
+                  'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions', g.sessions) order by g.sessions desc, g.name), '[]')
+                  from (select n.name, count(*) as sessions from newest w cross join unnest(w.names) n (name) group by n.name order by 2 desc, 1 limit 100) g),
+      'limit', page_limit, 'offset', page_offset, 'count', count(*), 'has_more', (select count(*) from page) > page_limit)
+      from shown s);
+end $$;
+comment on function api.list_parked_charging(jsonb, jsonb) is
+  'GET /v1/charging-sessions/parked: {limit, offset} to {parked, names, …}, newest first. names: the 100 most frequent of the 10,000 newest.';
