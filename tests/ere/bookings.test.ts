@@ -602,9 +602,10 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
       const charger_id = await addCharger(world, person);
       const items = sessions.map((each) => ({ source: "ocpp", charger_id, ...each }));
       await world.row(
-        "select api.ingest_charging_sessions($1, $2)",
-        { kind: "worker", host: "sandbox" },
-        { sessions: items },
+        `with acting as materialized (select private.act_for_person(private.house(), $2))
+         select private.ingest_charging_sessions($1) from acting`,
+        JSON.stringify(items),
+        person.id,
       );
       const { found } = await world.row(
         "select flags as found from private.judge_quarter(private.house(), '2026-04-01') where connection_id = $1",

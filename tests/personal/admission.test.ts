@@ -4,12 +4,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { endpointsOf } from "#shared/http/surface.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { surface } from "../../supabase/functions/personal/app.ts";
+import { addCharger } from "../harness/chargers.ts";
 import type { User } from "../harness/people.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 
 let world: OAuth;
 let user: User;
 let session: string;
+let charger: string;
 beforeAll(async () => {
   world = await createOAuthWorld({ limits: "lifted" });
 });
@@ -17,6 +19,13 @@ afterAll(() => world.close());
 beforeEach(async () => {
   user = await world.addUser();
   session = await world.signSession({ sub: user.id, email: user.email });
+  charger = await addCharger(world, user);
+  await world.row(
+    "update core.chargers set ocpp_identity = $2, ocpp_password_hash = sha256($3) where id = $1 returning id",
+    charger,
+    `ERE-${charger}`,
+    Buffer.from("secret"),
+  );
 });
 
 const ENDPOINTS = await endpointsOf(surface);
@@ -29,7 +38,8 @@ const ofSession = ENDPOINTS.flatMap(({ method, path, caller }) =>
 const BODY = { nickname: "Oprit", connection_type: "ocpp", name: "Test", scopes: ["energy:read"] };
 
 async function call(method: "GET" | "POST" | "DELETE", path: string, token?: string, headers = {}) {
-  const concrete = path.replace("{id}", "00000000-0000-4000-8000-000000000001");
+  const id = path.startsWith("/chargers/") ? charger : "00000000-0000-4000-8000-000000000001";
+  const concrete = path.replace("{id}", id);
   const sent = { method, headers, ...(method === "POST" ? { body: BODY } : {}), ...(token ? { token } : {}) };
   return world.send(concrete, sent);
 }
@@ -38,6 +48,7 @@ test("§4.4 the routes and their scopes", () => {
   expect(Object.fromEntries(ofUser.map(([name, , , scope]) => [name, scope]))).toEqual({
     "GET /chargers": "chargers:read",
     "POST /chargers": "chargers:write",
+    "POST /chargers/{id}/ocpp-credentials": "chargers:write",
     "GET /sessions": "sessions:read",
     "GET /energy": "energy:read",
     "GET /ere-position": "energy:read",

@@ -70,12 +70,16 @@ export function customersOf({ header, rows }: Table, chosen?: readonly (string |
     if (read) places.set(column, [...(before ?? []), place]);
     return { header: name, column: read ? column : null, suggestion: null as string | null };
   });
+  // several headers may be suggested for a name, each a part of it
+  const suggested = new Map<string, boolean>();
   for (const each of columns) {
     const suggestion = each.column || chosen ? null : suggestionFor(each.header);
-    const isAnother = columns.some(
-      (other) => other.suggestion === suggestion && (namePartOf(other.header) < 0 || namePartOf(each.header) < 0),
-    );
-    if (suggestion && !places.has(suggestion) && !isAnother) each.suggestion = suggestion;
+    if (!suggestion || places.has(suggestion)) continue;
+    const isPart = namePartOf(each.header) >= 0;
+    const before = suggested.get(suggestion);
+    if (before === false || (before && !isPart)) continue;
+    suggested.set(suggestion, isPart);
+    each.suggestion = suggestion;
   }
   const ordered = [...places].map(
     ([column, at]) =>
