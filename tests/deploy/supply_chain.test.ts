@@ -20,8 +20,8 @@ type Locked = { version?: string; link?: boolean; hasInstallScript?: boolean; op
 const readJson = (file: string) => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
 const LOCKED: Record<string, Locked> = readJson("package-lock.json").packages;
 
-/** Packages whose package.json names no license; each has it in a file. */
-const IN_A_FILE: Record<string, string> = { "png-js": "MIT" };
+/** Packages whose package.json names no license of SPDX; each says it in a file. */
+const IN_A_FILE: Record<string, string> = { "png-js": "MIT", precond: "MIT" };
 
 const licenseOf = ({ name, licenses = [] }: Component) =>
   licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name).join(" AND ") ||

@@ -292,7 +292,17 @@ test("§4.3 rehearse.md, ere.md: up to the first euro, by curl, exactly as writt
 });
 
 test("§9.5 every guide with commands is run here", () => {
-  const RUN = ["customers", "ere", "eligibility", "first_call", "idempotency", "months", "oauth", "rehearse"];
+  const RUN = [
+    "customers",
+    "ere",
+    "eligibility",
+    "first_call",
+    "idempotency",
+    "months",
+    "oauth",
+    "rehearse",
+    "sessions",
+  ];
   const guides = readdirSync(join(ROOT, "docs/guides")).map((name) => name.replace(".md", ""));
   expect(guides.filter((guide) => commandsOf(guide) !== "").sort()).toEqual(RUN.sort());
 });

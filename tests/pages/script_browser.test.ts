@@ -16,6 +16,9 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
   beforeAll(async () => {
     world = await createCustomerWorld();
     await earningPartner(world, world.partnerA);
+    // a plot of two quarters
+    const settled = { method: "POST", token: world.keyA, body: { quarter: "2026-Q3" } } as const;
+    await world.send("/sandbox/v1/settle", settled);
     ({ claim_url, draft_id } = await world.draft());
     manager = await newManager(world, world.partnerA);
     browser = await startBrowser();
@@ -155,7 +158,7 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
       await plot.focus();
       const value = page.locator("svg.bars + .value").first();
       const last = await value.textContent();
-      expect(last).toMatch(/^[a-z]+ \d{4}: [\d.,]+ kWh$/);
+      expect(last).toMatch(/^\de kwartaal \d{4}: €\s[\d.,]+, [a-z ]+$/);
       await page.keyboard.press("ArrowLeft");
       expect(await value.textContent()).not.toBe(last);
       await page.keyboard.press("ArrowRight");

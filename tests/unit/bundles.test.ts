@@ -11,7 +11,7 @@ import { functionFolders, weigh, writeBundle } from "../../packages/tools/src/bu
 /** What each loads before its first request: packages, and thousands of bytes at most, minified; and how many it is with all it may load. */
 const BUNDLES: Record<string, { packages: string[]; start: number; whole: number }> = {
   // 33 routes, each with what loads it
-  "cpo-v1": { packages: ["hono"], start: 66, whole: 480 },
+  "cpo-v1": { packages: ["hono"], start: 67, whole: 480 },
   // with the description of the API
   // of which openapi.json, that it serves, is all but 150: examples of every webhook, and each event by its type
   docs: { packages: ["hono"], start: 65, whole: 770 },
@@ -27,7 +27,7 @@ const BUNDLES: Record<string, { packages: string[]; start: number; whole: number
   partner: { packages: ["hono"], start: 70, whole: 550 },
   personal: { packages: ["hono"], start: 65, whole: 285 },
   // with the Auth client as well, because it claims drafts
-  sandbox: { packages: ["hono"], start: 65, whole: 585 },
+  sandbox: { packages: ["hono"], start: 66, whole: 585 },
   // with what sends webhooks and connects to nothing but what was judged
   worker: { packages: ["hono"], start: 65, whole: 900 },
 };

@@ -225,7 +225,8 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .funnel li { display: grid; grid-template-columns: 7.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
 .funnel svg { width: 100%; height: 1.75rem; border-radius: 5px; background: var(--tint); }
 .funnel rect { fill: var(--accent); }
-.funnel small { grid-column: 2; color: var(--quiet); }
+.funnel small { grid-column: -2; color: var(--quiet); }
+@media (max-width: 24rem) { .funnel li { grid-template-columns: minmax(0, 1fr); } }
 .kinds .check[aria-current] { border-bottom-color: var(--wait); }
 .kinds .bad[aria-current] { border-bottom-color: var(--wrong); }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
@@ -350,6 +351,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
   .scroll { overflow: visible; }
   table, .wide table { min-width: 0; font-size: 9.5pt; }
   th, td, .wide th, .wide td { padding-left: .3rem; padding-right: .3rem; }
+  tbody th { white-space: normal; overflow-wrap: anywhere; }
   thead { display: table-header-group; }
   tr, figure, .bars, .status, .panel, .sheet, .figures div { break-inside: avoid; }
   h1, h2, h3 { break-after: avoid; }
