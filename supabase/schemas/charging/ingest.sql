@@ -109,7 +109,9 @@ begin
           from core.charging_sessions o
          cross join lateral (
            select abs(extract(epoch from o.started_at - s.started_at)) <= 300 and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
-                  and abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) as same) e
+                  and abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
+                  -- short sessions of one source may follow each other so closely
+                  and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at) as same) e
          where s.ended_at is not null
            and o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
            and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
