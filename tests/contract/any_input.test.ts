@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { isFile } from "#shared/http/endpoint.ts";
 import type { Routed } from "#shared/http/surface.ts";
 import { anyText } from "../harness/any_text.ts";
 import { newAddress } from "../harness/environment.ts";
@@ -17,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const withBody = ENDPOINTS.filter(({ body }) => body);
+const withBody = ENDPOINTS.filter((endpoint) => endpoint.body && !isFile(endpoint));
 
 /** Values that trouble parsers and databases, beside any other. */
 const anything = fc.oneof(

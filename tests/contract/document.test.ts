@@ -63,10 +63,10 @@ const send = ({ method, path, body, token }: Sample) =>
   fetch(`${proxy}${path}`, {
     method,
     headers: {
-      ...(body ? { "content-type": "application/json" } : {}),
+      ...(body ? { "content-type": typeof body === "string" ? "text/csv" : "application/json" } : {}),
       ...(token ? { authorization: `Bearer ${token}` } : {}),
     },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+    ...(body ? { body: typeof body === "string" ? body : JSON.stringify(body) } : {}),
   });
 
 const described = ENDPOINTS.filter(({ path, method }) => document.paths[path]?.[method.toLowerCase()]);

@@ -5,6 +5,7 @@ import { connect } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { BODY_MS } from "#shared/http/body.ts";
+import { isFile } from "#shared/http/endpoint.ts";
 import { functionFor } from "#shared/http/routes.ts";
 import { type Routed, serve } from "#shared/http/surface.ts";
 import { type Examples, exampleName } from "../../packages/tools/src/openapi.ts";
@@ -78,7 +79,7 @@ export async function recordExamples(given: OAuth): Promise<Examples> {
   await refuseRequests(world, sample, refuse, refuseSample);
   // after what its clock would change, and before the world is broken
   for (const endpoint of DESCRIBED)
-    if (endpoint.accepts)
+    if (endpoint.accepts && !isFile(endpoint))
       Object.assign(operations[endpoint.id] ?? {}, { form: await formOf(endpoint, sample(endpoint), world) });
   await refuseLate(world, sample, note);
   await failInside(world, sample, note);
@@ -105,7 +106,8 @@ async function operationOf(endpoint: Routed, good: Sample, world: OAuth): Promis
 }
 
 /** The fields of the same request as a form, which the endpoint takes as well; of a multipart one the CSV is a file. */
-async function formOf(endpoint: Routed, { body = {}, ...good }: Sample, world: OAuth): Promise<object> {
+async function formOf(endpoint: Routed, { body: json, ...good }: Sample, world: OAuth): Promise<object> {
+  const body = typeof json === "object" ? json : {};
   const multipart = endpoint.accepts?.includes("multipart");
   const { csv, ...others } = body;
   const fields = multipart ? { file: csv, ...others } : body;
@@ -235,6 +237,12 @@ async function refuseRequests(
   await world.post("/v1/charging-sessions", { sessions }, token);
   await refuse("ambiguous_session", "/v1/charging-sessions:withdraw", { ...as, body: { session_ids: ["A-1"] } });
   await refuse("charging_session_not_found", `/v1/charging-sessions/${nobody}`, as);
+  await refuse("upload_not_found", `/v1/uploads/${nobody}`, as);
+  const upload = (raw: BodyInit) => ({ ...as, method: "POST" as const, raw });
+  await refuse("file_type", "/v1/uploads", upload("<html></html>"));
+  await refuse("unreadable_file", "/v1/uploads", upload("klantnummer;maand;kWh\n"));
+  await refuse("unknown_columns", "/v1/uploads", upload("naam;bedrag\nSanne;5\n"));
+  await refuse("ambiguous_decimals", "/v1/uploads", upload("klantnummer;maand;kWh\nKL-1;2026-03;1.234\n"));
   await world.row(
     `insert into core.parked_charging (partner_id, owner_id, source, told_as, names, item, reason)
      select $1, $2, 'api', n::text, '{evse_uid:X}', '{}', 'unknown_charger' from generate_series(1, 200000) n`,

@@ -30,7 +30,8 @@ export function scopeOf(endpoint: Endpoint): string | null {
 export type Sample = {
   method: Routed["method"];
   path: string;
-  body?: Record<string, unknown>;
+  /** JSON; or the text of a file. */
+  body?: Record<string, unknown> | string;
   /** A credential that the endpoint takes; none where it asks for none. */
   token?: string;
   /** Whose requests the rate limiter counts; null where nobody's are. */
@@ -82,6 +83,13 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     clientToken,
   );
   const [{ charging_session_id }] = delivered.body.results;
+  const {
+    body: { upload_id },
+  } = await world.send("/v1/uploads", {
+    method: "POST",
+    token: clientToken,
+    raw: "laadpaal;start;eind;kWh;meterstand begin;meterstand eind\nPAAL-17;01-03-2026 18:00;01-03-2026 19:00;7,5;4012,1;4019,6\n",
+  });
 
   const app = await world.app();
   const user = await world.addUser();
@@ -199,6 +207,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
   const mailed = newEmail();
   const ids: Record<string, string> = {
     renewOcppCredentials: renewed.body.id,
+    readUpload: upload_id,
     revokeToken: tokenId,
     claimSandboxDraft: rehearsed,
     connectVirtualCharger: customer,
@@ -225,7 +234,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     listDrafts: "?status=invited",
     listCapturedMail: `?limit=1&to=${mailed}`,
   };
-  const bodies: Record<string, Record<string, unknown>> = {
+  const bodies: Record<string, Record<string, unknown> | string> = {
     token: { grant_type: "client_credentials", client_id: client.client_id, client_secret: client.secret },
     authorize: authorizationOf(app, newVerifier()),
     revoke: { client_id: app.client_id, client_secret: app.client_secret, token: newSecret() },
@@ -253,6 +262,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
         { session_id: "2026-0313", external_ref: "PAAL-99", started_at: "2026-03-12T18:00:00+01:00" },
       ],
     },
+    deliverUpload: `klantnummer;connection_id;maand;kWh\n;${signed.connection_id};mrt 2026;312,5\nKL-9;;mrt 2026;1,8\n`,
     withdrawChargingSessions: { session_ids: ["2026-0311"] },
     deliverMonths: { account_id, months: [{ period: "2026-01", total_kwh: 1 }] },
     registerOwnCharger: { nickname: "Oprit", connection_type: "ocpp", ocpp_identity: null },
@@ -323,7 +333,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
 /** A sample as a test sends it, with what it changes. */
 export const sent = ({ method, body, token }: Sample): Sent => ({
   method,
-  ...(body ? { body } : {}),
+  ...(typeof body === "string" ? { raw: body } : body ? { body } : {}),
   ...(token ? { token } : {}),
 });
 
@@ -342,6 +352,6 @@ export function requestTo({ method, path, body, token }: Sample): Request {
       "x-forwarded-for": "192.0.2.1",
       ...(token ? { authorization: `Bearer ${token}` } : {}),
     },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+    ...(body ? { body: typeof body === "string" ? body : JSON.stringify(body) } : {}),
   });
 }

@@ -1,6 +1,7 @@
 // POST /v1/charging-sessions and what belongs to it: names of chargers, parked sessions, withdrawing, reading back by a cursor.
 
 import { createHash } from "node:crypto";
+import Excel from "exceljs";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
@@ -14,7 +15,7 @@ let reference: string;
 let charger_id: string;
 let count = 0;
 beforeAll(async () => {
-  world = await createWorld({ now: "2027-02-01T12:00:00Z" });
+  world = await createWorld({ now: "2027-02-01T12:00:00Z", limits: "lifted" });
   token = await world.partnerA.client.token();
 });
 afterAll(() => world.close());
@@ -454,5 +455,208 @@ describe("§6 sessions are read back by a cursor that loses none", () => {
       error: "cursor_expired",
     });
     expect((await readOn(reader, undefined)).seen).toHaveLength(9);
+  });
+});
+
+describe("§4.1 a file of months or sessions is delivered row by row", () => {
+  const upload = (file: BodyInit, query = "") =>
+    world.send(`/v1/uploads${query}`, { method: "POST", token, raw: file });
+  async function uploaded(file: BodyInit, query = "") {
+    const answer = await upload(file, query);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    return answer.body;
+  }
+  const sessionFile = (...rows: string[]) => ["Laadpaal;Start;Eind;Energie (kWh)", ...rows].join("\n");
+
+  test("sessions of a workbook, with ids: the same as by JSON, with its own words and hash as evidence", async () => {
+    const book = new Excel.Workbook();
+    const page = book.addWorksheet("Sessies");
+    page.addRow(["Sessie", "Laadpaal", "Start", "Eind", "kWh", "Meterstand begin", "Meterstand eind", "Pas"]);
+    page.addRow(["x-1", reference, "10-03-2026 19:00", "10-03-2026 20:00", 5, 100, 105, "NL-TAG"]);
+    page.addRow([
+      "x-2",
+      reference,
+      new Date("2026-03-11T19:00:00Z"),
+      new Date("2026-03-11T20:00:00Z"),
+      2.5,
+      105,
+      107.5,
+    ]);
+    page.addRow(["x-3", "nobody's", "12-03-2026 19:00", "12-03-2026 20:00", 1]);
+    page.addRow(["x-4", reference, "gisteren", "12-03-2026 20:00", 1]);
+    for (const cell of ["C3", "D3"]) page.getCell(cell).numFmt = "dd-mm-yyyy hh:mm";
+    const file = new Uint8Array(await book.xlsx.writeBuffer());
+    const dry = await uploaded(file, "?dry_run=true");
+    expect(dry).toMatchObject({ upload_id: null, counts: { created: 2, parked: 1, invalid: 1 } });
+    expect(await months()).toEqual([]);
+    const answer = await uploaded(file);
+    expect(answer).toMatchObject({
+      kind: "sessions",
+      rows: 4,
+      counts: { created: 2, updated: 0, unchanged: 0, superseded: 0, parked: 1, invalid: 1 },
+      results: [
+        { row: 1, sheet_row: 2, session_id: "x-1", status: "created", flags: [], counted: true },
+        { row: 2, sheet_row: 3, session_id: "x-2", status: "created", counted: true },
+        { row: 3, sheet_row: 4, session_id: "x-3", status: "parked", reason: "unknown_charger", counted: false },
+        { row: 4, sheet_row: 5, session_id: "x-4", status: "invalid", reason: "bad_started_at", column: "Start" },
+      ],
+    });
+    expect(answer.columns.at(-1)).toEqual({ header: "Pas", field: null });
+    expect(await months()).toEqual(["2026-03 7.5 2"]);
+    // the same session by JSON is the same session
+    expect(await deliver([session({ session_id: "x-1", meter_start_kwh: 100, meter_end_kwh: 105 })])).toMatchObject({
+      unchanged: 1,
+    });
+    const { rows } = await world.database.admin.query(
+      "select source, document, sent_sha256, upload_id from core.charging_evidence where charger_id = $1 and external_id = 'x-1'",
+      [charger_id],
+    );
+    expect(rows).toEqual([
+      {
+        source: "api",
+        document: {
+          Sessie: "x-1",
+          Laadpaal: reference,
+          Start: "10-03-2026 19:00",
+          Eind: "10-03-2026 20:00",
+          kWh: "5",
+          "Meterstand begin": "100",
+          "Meterstand eind": "105",
+        },
+        sent_sha256: createHash("sha256").update(file).digest(),
+        upload_id: answer.upload_id,
+      },
+    ]);
+    expect(await get(`/v1/uploads/${answer.upload_id}`)).toEqual(answer);
+    const other = await (await world.addClient(world.partnerA.id)).token();
+    expect((await world.get(`/v1/uploads/${answer.upload_id}`, other)).status).toBe(404);
+  });
+
+  test("without ids a session is known by charger, EVSE and start: a corrected kWh corrects it", async () => {
+    const rows = (kwh: string) => sessionFile(`${reference};10-03-2026 19:00;10-03-2026 20:00;${kwh}`);
+    const first = await uploaded(rows("5,5"));
+    expect(first.counts).toMatchObject({ created: 1 });
+    expect((await uploaded(rows("6,5"))).counts).toMatchObject({ updated: 1 });
+    expect(await months()).toEqual(["2026-03 6.5 1"]);
+    // A, B, A is an undo; the newest once more is answered as it was stored
+    const undone = await uploaded(rows("5,5"));
+    expect(undone.counts).toMatchObject({ updated: 1 });
+    expect(undone.upload_id).not.toBe(first.upload_id);
+    expect(await uploaded(rows("5,5"))).toEqual({ ...undone, idempotent: true });
+    expect(await months()).toEqual(["2026-03 5.5 1"]);
+    // ours to withdraw by our id
+    const [{ charging_session_id }] = undone.results;
+    const back = await world.post("/v1/charging-sessions:withdraw", { session_ids: [charging_session_id] }, token);
+    expect(back.body).toMatchObject({ withdrawn: 1 });
+  });
+
+  test("ten equal files at once: one is stored, nine are told so", async () => {
+    const file = sessionFile(`${reference};10-03-2026 19:00;10-03-2026 20:00;5`);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => uploaded(file)));
+    expect(new Set(answers.map(({ upload_id }) => upload_id)).size).toBe(1);
+    expect(answers.filter(({ idempotent }) => idempotent)).toHaveLength(9);
+    expect(await months()).toEqual(["2026-03 5 1"]);
+  });
+
+  test("a session that is in the file twice is invalid each time; the hours of a change of time are read", async () => {
+    const answer = await uploaded(
+      sessionFile(
+        `${reference};10-03-2026 19:00;10-03-2026 20:00;5`,
+        `${reference};10-03-2026 19:00;10-03-2026 20:00;6`,
+        `${reference};29-03-2026 02:30;29-03-2026 04:00;5`,
+        // October's doubled hour: 01:30Z to 02:15Z would end before it starts, so the end is the second 02:15
+        `${reference};25-10-2026 02:30;25-10-2026 02:15;0,5`,
+      ),
+    );
+    expect(answer.results).toMatchObject([
+      { status: "invalid", reason: "duplicate_in_file" },
+      { status: "invalid", reason: "duplicate_in_file" },
+      { status: "invalid", reason: "bad_started_at", column: "Start" },
+      { status: "created", flags: [] },
+    ]);
+    const { sessions } = await get(`/v1/charging-sessions?charger_id=${charger_id}`);
+    expect(sessions).toMatchObject([
+      { session_id: null, source: "file", started_at: "2026-10-25T00:30:00Z", ended_at: "2026-10-25T01:15:00Z" },
+    ]);
+  });
+
+  test("months of several customers, as one delivery each; a repeat replaces, a booked month stays", async () => {
+    const other = await createAccount(world);
+    const { connection_id } = account;
+    const ean = await world.row("select ean_code from core.connections where id = $1", other.connection_id);
+    const ref = `KL-${count}`;
+    await world.row("update core.accounts set cpo_external_ref = $1 where id = $2", ref, account.account_id);
+    const file = [
+      "Klantnummer;EAN;Maand;Sessies;Verbruik in MWh",
+      `${ref};;mrt 2026;12;0,3125`,
+      `;${ean.ean_code};maart-26;3;0,1`,
+      "KL-niemand;;mrt 2026;;0,1",
+      `${ref};;2027-03;;0,1`,
+      `${ref};;04-2026;;0,1`,
+      `${ref};;2026-04;;0,2`,
+      `${ref};;31-04-2026;;0,2`,
+      ";;2026-04;;0,2",
+    ].join("\r\n");
+    const answer = await uploaded(file.replace("Verbruik in MWh", "Verbruik (MWh)"));
+    expect(answer.results).toMatchObject([
+      { status: "ingested", period: "2026-03", connection_id },
+      { status: "ingested", connection_id: other.connection_id },
+      { status: "invalid", reason: "account_not_found" },
+      { status: "invalid", reason: "future_period" },
+      { status: "invalid", reason: "duplicate_in_file" },
+      { status: "invalid", reason: "duplicate_in_file" },
+      { status: "invalid", reason: "bad_period", column: "Maand" },
+      { status: "invalid", reason: "no_account" },
+    ]);
+    expect(answer.counts).toEqual({ ingested: 2, outside_mandate: 0, locked: 0, invalid: 6 });
+    expect(await months()).toEqual(["2026-03 312.5 12"]);
+    const { rows } = await world.database.admin.query(
+      "select connection_id, body::jsonb as body from core.deliveries where upload_id = $1 order by body",
+      [answer.upload_id],
+    );
+    expect(rows).toHaveLength(2);
+    expect(rows).toContainEqual({
+      connection_id,
+      body: [{ Klantnummer: ref, Maand: "mrt 2026", Sessies: "12", "Verbruik (MWh)": "0,3125" }],
+    });
+    const corrected = (await uploaded(`ref,month,kwh\n${ref},2026-03,300.5\n`)).counts;
+    expect(corrected).toMatchObject({ ingested: 1 });
+    await world.row("update core.delivered_months set status = 'submitted' where connection_id = $1", connection_id);
+    expect((await uploaded(`ref,month,kwh\n${ref},2026-03,99\n`)).counts).toMatchObject({ locked: 1 });
+    expect(await months()).toEqual(["2026-03 300.5 0"]);
+    const { replaced } = await world.row(
+      "select total_kwh::float8 as replaced from core.replaced_months where connection_id = $1",
+      connection_id,
+    );
+    expect(replaced).toBe(312.5);
+  });
+
+  test("what is refused whole, by name; nothing is stored", async () => {
+    const many = sessionFile(
+      ...Array.from({ length: 5001 }, (_, row) => `${reference};1-3-2026 0:00;1-3-2026 1:00;${row}`),
+    );
+    const ambiguous = sessionFile(
+      ...["1.234", "2.500"].map((kwh) => `${reference};${kwh[0]}-3-2026 0:00;${kwh[0]}-3-2026 9:00;${kwh}`),
+    );
+    const both = "klantnummer;maand;kwh;laadpaal;start\n1;2026-03;1;2;1-3-2026 0:00\n";
+    const refused: [BodyInit, number, object][] = [
+      [new Uint8Array([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]), 415, { error: "file_type" }],
+      ["%PDF-1.7\n\0", 415, { error: "file_type" }],
+      ['"laadpaal;start\n', 422, { error: "unreadable_file" }],
+      ["", 422, { error: "unknown_columns", headers: [] }],
+      ["naam;bedrag\nSanne;5\n", 422, { error: "unknown_columns", headers: ["naam", "bedrag"] }],
+      [both, 422, { error: "unknown_columns" }],
+      [sessionFile(), 422, { error: "unreadable_file" }],
+      [many, 413, { error: "payload_too_large", detail: expect.stringContaining("5001") }],
+      [new Uint8Array(4 * 1024 * 1024 + 1), 413, { error: "payload_too_large" }],
+      [ambiguous, 422, { error: "ambiguous_decimals", column: "Energie (kWh)", sheet_row: 2, value: "1.234" }],
+    ];
+    for (const [file, status, body] of refused) expect(await upload(file)).toMatchObject({ status, body });
+    expect((await upload(ambiguous, "?decimal=;")).status).toBe(400);
+    expect(await uploaded(ambiguous, "?decimal=.&dry_run=true")).toMatchObject({ counts: { created: 2 } });
+    expect((await uploaded(both, "?kind=months")).counts).toMatchObject({ invalid: 1 });
+    expect(await months()).toEqual([]);
+    const reader = await (await world.addClient(world.partnerA.id, { scopes: ["cpo:accounts:read"] })).token();
+    expect((await world.send("/v1/uploads", { method: "POST", token: reader, raw: both })).status).toBe(403);
   });
 });

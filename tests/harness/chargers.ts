@@ -69,8 +69,8 @@ export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: str
      transaction as (insert into core.ocpp_transactions (partner_id, charger_id, owner_id, first_at, clock)
        select partner_id, id, owner_id, private.now(), 'charger' from charger),
      head as (insert into core.charging_heads (partner_id, owner_id) select partner_id, owner_id from charger)
-     insert into core.uploads (partner_id, owner_id, sha256, kind, rows, counts, results)
-     select partner_id, owner_id, sha256('x'), 'months', 1, '{}', '[]' from charger`,
+     insert into core.uploads (partner_id, owner_id, sha256, kind, rows, columns, counts, results)
+     select partner_id, owner_id, sha256('x'), 'months', 1, '[]', '{}', '[]' from charger`,
     [charger_id],
   );
 }

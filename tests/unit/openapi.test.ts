@@ -77,8 +77,9 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
 
   test("§9.5 has an example of its request, its answer, and each of its errors", () => {
     if (endpoint.body)
+      // a workbook is no text
       for (const [type, media] of Object.entries<{ example?: unknown }>(operation.requestBody.content))
-        expect(media.example, type).toBeDefined();
+        if (!type.includes("spreadsheetml")) expect(media.example, type).toBeDefined();
     const { content } = operation.responses[endpoint.status ?? 200];
     for (const [type, media] of Object.entries<{ example?: unknown }>(content))
       if (type !== "application/pdf") expect(media.example, type).toBeDefined();

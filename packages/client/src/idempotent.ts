@@ -13,6 +13,7 @@ export const IDEMPOTENT: Readonly<Record<string, true | string>> = {
   "/v1/charging-sessions": true,
   "/v1/charging-sessions:withdraw": true,
   "/v1/sessions:batch": true,
+  "/v1/uploads": true,
   "/partner/customers": true,
   "/partner/drafts/import": true,
   "/partner/drafts/withdraw": true,

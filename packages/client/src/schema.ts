@@ -416,6 +416,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver a CSV or Excel file of months or sessions
+         * @description The body is the file itself: CSV, or an Excel workbook (.xlsx), at most 4 MiB and 5,000 rows. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged by itself, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Your newest file once more changes nothing. We keep its hash and results, not the file.
+         *
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         */
+        post: operations["deliverUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the results of an upload
+         * @description As the upload answered them. Results are kept seven years.
+         *
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["readUpload"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ere-positions": {
         parameters: {
             query?: never;
@@ -2353,6 +2397,17 @@ export interface components {
             oldest_cursor?: string;
             /** @description The id that two chargers have */
             session_id?: string;
+            /** @description The headings of the file, at most forty */
+            headers?: string[];
+            /** @description The heading of the column */
+            column?: string;
+            /** @description The first such row, as the spreadsheet numbers it */
+            sheet_row?: number;
+            /**
+             * @description What the cell says
+             * @example 1.234
+             */
+            value?: string;
             /** @description Which name is taken: external_ref, evse_uid, evse_id or meter_id */
             kind?: string;
             /** @description The ocpp_identity that is taken */
@@ -3809,6 +3864,98 @@ export interface components {
             count: number;
             /** @description Whether there is another page */
             has_more: boolean;
+        };
+        Upload: {
+            /**
+             * Format: uuid
+             * @description The upload; null for a dry run
+             */
+            upload_id: string | null;
+            /**
+             * @description What the file has
+             * @enum {string}
+             */
+            kind: "months" | "sessions";
+            /**
+             * Format: date-time
+             * @description When it was stored; null for a dry run
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string | null;
+            /** @description Rows below the header */
+            rows: number;
+            /** @description The columns of the file */
+            columns: {
+                /** @description The file's heading */
+                header: string;
+                /** @description What it was read as; null: it was ignored */
+                field: string | null;
+            }[];
+            /** @description Number of rows of each status of its kind */
+            counts: {
+                /** @description Number of rows with status ingested */
+                ingested?: number;
+                /** @description Number of rows with status outside_mandate */
+                outside_mandate?: number;
+                /** @description Number of rows with status locked */
+                locked?: number;
+                /** @description Number of rows with status invalid */
+                invalid?: number;
+                /** @description Number of rows with status created */
+                created?: number;
+                /** @description Number of rows with status updated */
+                updated?: number;
+                /** @description Number of rows with status unchanged */
+                unchanged?: number;
+                /** @description Number of rows with status superseded */
+                superseded?: number;
+                /** @description Number of rows with status parked */
+                parked?: number;
+            };
+            /** @description Each row, in the order of the file */
+            results: components["schemas"]["UploadRow"][];
+            /**
+             * @description The same file was your newest upload: nothing changed
+             * @constant
+             */
+            idempotent?: true;
+        };
+        UploadRow: {
+            /** @description The row below the header, from 1 */
+            row: number;
+            /** @description The number that the spreadsheet shows beside it */
+            sheet_row: number;
+            /**
+             * @description As sessions:batch answers a month, or charging-sessions a session
+             * @enum {string}
+             */
+            status: "ingested" | "outside_mandate" | "locked" | "invalid" | "created" | "updated" | "unchanged" | "superseded" | "parked";
+            /** @description Why it is invalid or parked. bad_ and the field: its cell cannot be read. duplicate_in_file: another row has the same month or session. Of months: no_account (no customer is named), account_not_found, ambiguous_connection (it means several connections), future_period. Of sessions: as charging-sessions */
+            reason?: string;
+            /** @description The file's own heading of the cell that cannot be read */
+            column?: string;
+            /**
+             * @description The month
+             * @example 2026-03
+             */
+            period?: string;
+            /**
+             * Format: uuid
+             * @description The connection of the month
+             */
+            connection_id?: string;
+            /** @description The file's id of the session */
+            session_id?: string;
+            /**
+             * Format: uuid
+             * @description Our id of the stored session
+             */
+            charging_session_id?: string;
+            /** @description Why it is implausible: negative, ends_before_start, wrong_clock, too_long, beyond_power, no_end, meter_disagrees (readings and kWh differ by more than 1 % and 0.1 kWh), abroad, duplicate (another source or id told the same charge first), overlapping (another session of the EVSE, received earlier); withdrawn: you took it back. None of these is counted. after_lock: it came or changed after its month was booked */
+            flags?: string[];
+            /** @description Whether the session is in its month's total now */
+            counted?: boolean;
+            not_counted?: components["schemas"]["NotCounted"];
         };
         ErePositionPage: {
             /** @description This page of positions */
@@ -8293,6 +8440,63 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
+        /** @description `file_type`: Send an Excel workbook (.xlsx) or "CSV UTF-8". */
+        FileType: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "file_type";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /**
+         * @description `unreadable_file`: The file cannot be read.
+         *
+         *     `unknown_columns`: These headings (headers) name no months and no sessions, or both; see the guide on sessions, or send kind.
+         *
+         *     `ambiguous_decimals`: Nothing in the column tells decimals from thousands (value). Send decimal=, or decimal=. with the file.
+         */
+        UnreadableFileOrUnknownColumnsOrAmbiguousDecimals: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "unreadable_file" | "unknown_columns" | "ambiguous_decimals";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
+        /** @description `upload_not_found`: You have no upload with this id. */
+        UploadNotFound: {
+            headers: {
+                /** @description Quote it when you ask about a request */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which error it is; never renamed
+                     * @enum {string}
+                     */
+                    error: "upload_not_found";
+                } & WithRequired<components["schemas"]["Error"], "error">;
+            };
+        };
         /** @description `settlement_not_found`: No payment that was made to you has a settlement with that id. */
         SettlementNotFound: {
             headers: {
@@ -9460,7 +9664,7 @@ export interface operations {
                      *           "payout_handler": "service_pays_customer",
                      *           "cpo_external_ref": "KL-1001",
                      *           "access_channel": "cpo_api",
-                     *           "created_at": "2026-11-20T17:00:21Z",
+                     *           "created_at": "2026-11-20T17:00:22Z",
                      *           "signatory": {
                      *             "full_name": "Sanne de Vries",
                      *             "email": "sanne@example.nl"
@@ -9554,7 +9758,7 @@ export interface operations {
                      *         "display_name": null,
                      *         "payout_handler": "service_pays_customer",
                      *         "cpo_external_ref": "KL-1001",
-                     *         "created_at": "2026-11-20T17:00:21Z"
+                     *         "created_at": "2026-11-20T17:00:22Z"
                      *       }
                      *     }
                      */
@@ -9671,7 +9875,7 @@ export interface operations {
                      *       "account_id": "bc1af923-72cd-4bad-88f3-3b300ef108a2",
                      *       "connection_id": "40597d00-6784-4bcb-8932-ba9a7475e61f",
                      *       "mandate_link": "https://api.example.com/pages/mandate/lPbdzw_iVyCoZDjk3e_8o1BaLz0gHyIkh2bAv-QFbn8",
-                     *       "expires_at": "2026-12-04T17:00:24Z",
+                     *       "expires_at": "2026-12-04T17:00:25Z",
                      *       "expires_in": 1209600,
                      *       "mandate_status": "pending",
                      *       "email_sent": false,
@@ -9777,7 +9981,7 @@ export interface operations {
                      *           "power_kw": null,
                      *           "evses": [],
                      *           "status": "active",
-                     *           "created_at": "2026-11-20T17:00:26Z",
+                     *           "created_at": "2026-11-20T17:00:27Z",
                      *           "removed_at": null
                      *         }
                      *       ],
@@ -9979,7 +10183,7 @@ export interface operations {
                      *       "ok": true,
                      *       "changed": true,
                      *       "charger_id": "9500b012-c56f-4ef5-8794-dc445edc161d",
-                     *       "removed_at": "2026-11-20T17:00:29Z"
+                     *       "removed_at": "2026-11-20T17:00:30Z"
                      *     }
                      */
                     "application/json": components["schemas"]["RemovedCharger"];
@@ -10229,7 +10433,7 @@ export interface operations {
                      *           "flags": [],
                      *           "counted": true,
                      *           "not_counted": null,
-                     *           "received_at": "2026-11-20T17:00:33Z"
+                     *           "received_at": "2026-11-20T17:00:34Z"
                      *         }
                      *       ],
                      *       "next_cursor": "AAAAAAAAAAQYJMZjgijtqR",
@@ -10436,7 +10640,7 @@ export interface operations {
                      *           "started_at": "2026-03-12T17:00:00Z",
                      *           "ended_at": null,
                      *           "kwh": 0,
-                     *           "received_at": "2026-11-20T17:00:33Z"
+                     *           "received_at": "2026-11-20T17:00:34Z"
                      *         }
                      *       ],
                      *       "names": [
@@ -10506,7 +10710,7 @@ export interface operations {
                      *       ],
                      *       "counted": false,
                      *       "not_counted": "flagged",
-                     *       "received_at": "2026-11-20T17:00:34Z"
+                     *       "received_at": "2026-11-20T17:00:35Z"
                      *     }
                      */
                     "application/json": components["schemas"]["ClientChargingSession"];
@@ -10515,6 +10719,179 @@ export interface operations {
             401: components["responses"]["MissingOrInvalidToken"];
             403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
             404: components["responses"]["ChargingSessionNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    deliverUpload: {
+        parameters: {
+            query?: {
+                /** @description true: judge only, and store nothing. Default: `false`. */
+                dry_run?: "true" | "false";
+                /** @description What the file has, if its headings fit both */
+                kind?: "months" | "sessions";
+                /** @description The decimal sign, if no column tells it */
+                decimal?: "," | ".";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example klantnummer;connection_id;maand;kWh
+                 *     ;4bcb304c-4f46-4cd0-821f-d8af7c308c9c;mrt 2026;312,5
+                 *     KL-9;;mrt 2026;1,8
+                 */
+                "text/csv": string;
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "months",
+                     *       "rows": 2,
+                     *       "counts": {
+                     *         "locked": 0,
+                     *         "invalid": 1,
+                     *         "ingested": 1,
+                     *         "outside_mandate": 0
+                     *       },
+                     *       "columns": [
+                     *         {
+                     *           "field": "cpo_external_ref",
+                     *           "header": "klantnummer"
+                     *         },
+                     *         {
+                     *           "field": "connection_id",
+                     *           "header": "connection_id"
+                     *         },
+                     *         {
+                     *           "field": "period",
+                     *           "header": "maand"
+                     *         }
+                     *       ],
+                     *       "results": [
+                     *         {
+                     *           "row": 1,
+                     *           "period": "2026-03",
+                     *           "status": "ingested",
+                     *           "sheet_row": 2,
+                     *           "connection_id": "4bcb304c-4f46-4cd0-821f-d8af7c308c9c"
+                     *         },
+                     *         {
+                     *           "row": 2,
+                     *           "period": "2026-03",
+                     *           "reason": "account_not_found",
+                     *           "status": "invalid",
+                     *           "sheet_row": 3
+                     *         }
+                     *       ],
+                     *       "upload_id": "9d1db6f8-4f6b-4fc3-8859-6ed42d774c83",
+                     *       "created_at": "2026-11-20T17:00:39Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["ParkedLimit"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["FileType"];
+            422: components["responses"]["UnreadableFileOrUnknownColumnsOrAmbiguousDecimals"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["IngestFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
+    readUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The upload */
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "sessions",
+                     *       "rows": 1,
+                     *       "counts": {
+                     *         "parked": 0,
+                     *         "created": 1,
+                     *         "invalid": 0,
+                     *         "updated": 0,
+                     *         "unchanged": 0,
+                     *         "superseded": 0
+                     *       },
+                     *       "columns": [
+                     *         {
+                     *           "field": "external_ref",
+                     *           "header": "laadpaal"
+                     *         },
+                     *         {
+                     *           "field": "started_at",
+                     *           "header": "start"
+                     *         },
+                     *         {
+                     *           "field": "ended_at",
+                     *           "header": "eind"
+                     *         }
+                     *       ],
+                     *       "results": [
+                     *         {
+                     *           "row": 1,
+                     *           "flags": [],
+                     *           "status": "created",
+                     *           "counted": true,
+                     *           "sheet_row": 2,
+                     *           "charging_session_id": "2fae907d-68d5-4e99-85f3-8490f8b780d0"
+                     *         }
+                     *       ],
+                     *       "upload_id": "f2a73f13-f399-430a-82e5-6d4cf60f7a3b",
+                     *       "created_at": "2026-11-20T17:00:08Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            404: components["responses"]["UploadNotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["ListFailed"];
             503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
@@ -10883,7 +11260,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:16Z",
+                     *           "created_at": "2026-11-20T17:00:17Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -10897,7 +11274,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:16Z",
+                     *           "created_at": "2026-11-20T17:00:17Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -10911,7 +11288,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:16Z",
+                     *           "created_at": "2026-11-20T17:00:17Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -10974,7 +11351,7 @@ export interface operations {
                      *         "payout.paid"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:44Z",
+                     *       "created_at": "2026-11-20T17:00:47Z",
                      *       "last_error": null,
                      *       "delivered_to": 8,
                      *       "pseudonymous": false,
@@ -11032,7 +11409,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11082,7 +11459,7 @@ export interface operations {
                      * @example {
                      *       "attempts": [
                      *         {
-                     *           "at": "2026-11-20T17:00:16Z",
+                     *           "at": "2026-11-20T17:00:17Z",
                      *           "ms": 84,
                      *           "type": "webhook_endpoint.disabled",
                      *           "error": null,
@@ -11152,7 +11529,7 @@ export interface operations {
                      *         "payout.paid"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11203,7 +11580,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:00:49Z",
+                     *         "at": "2026-11-20T17:00:52Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -11267,7 +11644,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11322,7 +11699,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11373,7 +11750,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "disabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -11817,10 +12194,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/JK3DjqZIUwycZMJJikABYSpueyfnJNWK5_ZYZxWddj0",
                      *           "batch_id": "c1d8a84e-2346-4824-8bf2-a63229c3ad8c",
-                     *           "created_at": "2026-11-20T17:00:56Z",
+                     *           "created_at": "2026-11-20T17:00:59Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:56Z"
+                     *           "expires_at": "2027-01-19T17:00:59Z"
                      *         },
                      *         {
                      *           "draft_id": "baa77933-58f1-4bc6-8cd4-e26c7de4a6a5",
@@ -11834,10 +12211,10 @@ export interface operations {
                      *           "ean_candidates": 1,
                      *           "claim_url": "https://api.example.com/pages/claim/VYU0Z6DrT9I4qZgDRKumFk44N-02UUo3bujO_vncrpw",
                      *           "batch_id": "2bd87073-c2e9-4b14-8e74-1b946f9813a0",
-                     *           "created_at": "2026-11-20T17:00:55Z",
-                     *           "invited_at": "2026-11-20T17:00:55Z",
+                     *           "created_at": "2026-11-20T17:00:58Z",
+                     *           "invited_at": "2026-11-20T17:00:58Z",
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:55Z"
+                     *           "expires_at": "2027-01-19T17:00:58Z"
                      *         },
                      *         {
                      *           "draft_id": "2d5284a3-cc60-4496-8767-079ff85e0ccc",
@@ -11851,10 +12228,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/LAdBfdfnZH1iKoeeYp4y5pP2e6gUkCes1HEWTAJ4fvk",
                      *           "batch_id": "48638386-dd95-4bf0-8c12-3ce924746530",
-                     *           "created_at": "2026-11-20T17:00:13Z",
+                     *           "created_at": "2026-11-20T17:00:14Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:13Z"
+                     *           "expires_at": "2027-01-19T17:00:14Z"
                      *         }
                      *       ]
                      *     }
@@ -12036,8 +12413,8 @@ export interface operations {
                      *         "api_key": {
                      *           "prefix": "ere_test_",
                      *           "last4": "x7Qd",
-                     *           "created_at": "2026-11-20T17:00:11Z",
-                     *           "last_used_at": "2026-11-20T17:01:01Z"
+                     *           "created_at": "2026-11-20T17:00:12Z",
+                     *           "last_used_at": "2026-11-20T17:01:04Z"
                      *         }
                      *       }
                      *     }
@@ -12194,7 +12571,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "as_of": "2026-11-20T17:01:05Z",
+                     *       "as_of": "2026-11-20T17:01:08Z",
                      *       "customers_total": 2,
                      *       "customers_active": 2,
                      *       "drafts": {
@@ -12263,7 +12640,7 @@ export interface operations {
                      *         {
                      *           "id": "90b32aaf-cddc-4359-822a-e2399b4f1e09",
                      *           "type": "draft.claimed",
-                     *           "created_at": "2026-11-20T17:00:14Z",
+                     *           "created_at": "2026-11-20T17:00:15Z",
                      *           "sequence": 1,
                      *           "account_id": null,
                      *           "data": {
@@ -12317,7 +12694,7 @@ export interface operations {
                      * @example {
                      *       "id": "5a8e97c2-0013-400b-8172-41b96e88c35b",
                      *       "type": "draft.claimed",
-                     *       "created_at": "2026-11-20T17:00:14Z",
+                     *       "created_at": "2026-11-20T17:00:15Z",
                      *       "sequence": 1,
                      *       "account_id": null,
                      *       "data": {
@@ -12727,7 +13104,7 @@ export interface operations {
                      *       "api_key": "ere_test_bJYueSeKMnclAouv8kACScEFAkE_VDW6e4qY9W-Az-w",
                      *       "prefix": "ere_test_",
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:13Z"
+                     *       "created_at": "2026-11-20T17:01:16Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MintedPartnerApiKey"];
@@ -12812,7 +13189,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:16Z",
+                     *           "created_at": "2026-11-20T17:00:17Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -12826,7 +13203,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:16Z",
+                     *           "created_at": "2026-11-20T17:00:17Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -12840,7 +13217,7 @@ export interface operations {
                      *             "*"
                      *           ],
                      *           "status": "enabled",
-                     *           "created_at": "2026-11-20T17:00:16Z",
+                     *           "created_at": "2026-11-20T17:00:17Z",
                      *           "last_error": null,
                      *           "delivered_to": 0,
                      *           "pseudonymous": false,
@@ -12898,7 +13275,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:01:15Z",
+                     *       "created_at": "2026-11-20T17:01:18Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -12956,7 +13333,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -13006,7 +13383,7 @@ export interface operations {
                      * @example {
                      *       "attempts": [
                      *         {
-                     *           "at": "2026-11-20T17:00:16Z",
+                     *           "at": "2026-11-20T17:00:17Z",
                      *           "ms": 84,
                      *           "type": "webhook_endpoint.disabled",
                      *           "error": null,
@@ -13070,7 +13447,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -13121,7 +13498,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:01:20Z",
+                     *         "at": "2026-11-20T17:01:23Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -13185,7 +13562,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -13240,7 +13617,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -13291,7 +13668,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "disabled",
-                     *       "created_at": "2026-11-20T17:00:16Z",
+                     *       "created_at": "2026-11-20T17:00:17Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": false,
@@ -13816,7 +14193,7 @@ export interface operations {
                      *       "mail": [
                      *         {
                      *           "id": "ffb7784a-db87-4974-85f4-90ca7c8e497e",
-                     *           "captured_at": "2026-11-20T17:00:55Z",
+                     *           "captured_at": "2026-11-20T17:00:58Z",
                      *           "to": "klant1@voorbeeld.nl",
                      *           "from": "ERE Service <no-reply@example.com>",
                      *           "subject": "partner-5621870cb222 heeft uw aanmelding voor ERE klaargezet",
@@ -13959,7 +14336,7 @@ export interface operations {
                      *           "mid_certified": false,
                      *           "is_charging": false,
                      *           "ocpp_identity": "ere-a7e62e61fc11",
-                     *           "last_seen_at": "2026-11-20T17:00:10Z"
+                     *           "last_seen_at": "2026-11-20T17:00:11Z"
                      *         },
                      *         {
                      *           "id": "0a8f0022-b67b-4cab-8c32-a6dfa0ae23f9",
@@ -14320,7 +14697,7 @@ export interface operations {
                      *             "energy:read"
                      *           ],
                      *           "last4": "x7Qd",
-                     *           "created_at": "2026-11-20T17:00:11Z",
+                     *           "created_at": "2026-11-20T17:00:12Z",
                      *           "expires_at": null,
                      *           "last_used_at": null
                      *         }
@@ -14384,7 +14761,7 @@ export interface operations {
                      *         "energy:read"
                      *       ],
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:43Z",
+                     *       "created_at": "2026-11-20T17:01:46Z",
                      *       "expires_at": null,
                      *       "last_used_at": null
                      *     }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createDocument, createSchema, type ZodOpenApiPathsObject, type ZodOpenApiResponsesObject } from "zod-openapi";
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
-import { bucketOf, type CallerRule, type Endpoint, errorsOf } from "#shared/http/endpoint.ts";
+import { bucketOf, type CallerRule, type Endpoint, errorsOf, isFile } from "#shared/http/endpoint.ts";
 import { endpointsOf, type Routed, type Surface } from "#shared/http/surface.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
@@ -68,6 +68,8 @@ function securityOf(caller: CallerRule): Record<string, string[]>[] {
   return [];
 }
 
+const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
 type Described = { surface: Surface; endpoint: Routed };
 
 /**
@@ -130,11 +132,13 @@ export async function describe(
 }
 
 function operation({ surface, endpoint }: Described, examples: Examples) {
-  const encodings = [
-    "application/json",
-    ...(endpoint.accepts?.includes("form") ? ["application/x-www-form-urlencoded"] : []),
-    ...(endpoint.accepts?.includes("multipart") ? ["multipart/form-data"] : []),
-  ];
+  const encodings = isFile(endpoint)
+    ? ["text/csv", XLSX]
+    : [
+        "application/json",
+        ...(endpoint.accepts?.includes("form") ? ["application/x-www-form-urlencoded"] : []),
+        ...(endpoint.accepts?.includes("multipart") ? ["multipart/form-data"] : []),
+      ];
   const { id, body, query } = endpoint;
   const named = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const example = examples.operations[id];
@@ -170,7 +174,7 @@ function operation({ surface, endpoint }: Described, examples: Examples) {
             required: !endpoint.bodyOptional,
             content: Object.fromEntries(
               encodings.map((type) => {
-                const sent = type === "application/json" ? example?.body : example?.form;
+                const sent = type === "application/json" || type === "text/csv" ? example?.body : example?.form;
                 return [type, { schema: body, ...(sent === undefined ? {} : { example: sent }) }];
               }),
             ),

@@ -28,6 +28,8 @@ export const surface: Surface = {
     "GET /v1/charging-sessions/parked": async () => (await import("./charging_session_list.ts")).listParkedSessions,
     "GET /v1/charging-sessions/{charging_session_id}": async () =>
       (await import("./charging_session_list.ts")).readChargingSession,
+    "POST /v1/uploads": async () => (await import("./uploads.ts")).deliverUpload,
+    "GET /v1/uploads/{upload_id}": async () => (await import("./uploads.ts")).readStoredUpload,
     "GET /v1/ere-positions": async () => (await import("./ere_positions.ts")).listErePositions,
     "GET /v1/settlements": async () => (await import("./settlements.ts")).listSettlements,
     "GET /v1/settlements.csv": async () => (await import("./settlements.ts")).writeSettlements,

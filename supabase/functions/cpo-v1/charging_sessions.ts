@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
+import { type Item, readItem, SESSION, type Unreadable } from "#shared/domain/charging_in/session_item.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { storable } from "#shared/values/text.ts";
-import { type Item, readItem, SESSION, type Unreadable } from "./charging_item.ts";
 import { flags, NotCounted } from "./charging_session_list.ts";
 
 const STATUSES = ["created", "updated", "unchanged", "superseded", "parked", "invalid"] as const;
@@ -85,7 +85,7 @@ export const deliverChargingSessions = endpoint(
   },
   async ({ body: { sessions, dry_run }, rawBody, call }) => {
     const sent_sha256 = createHash("sha256").update(rawBody).digest("hex");
-    const read = sessions.map(readItem);
+    const read = sessions.map((session, place) => readItem(session, place));
     const items = read.filter((item): item is Item => !("reason" in item));
     const stored = JSON.parse(
       await call("deliver_charging_sessions", {

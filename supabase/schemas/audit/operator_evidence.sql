@@ -51,10 +51,12 @@ as $$
   union all
   select d.id, json_build_object(
            'delivery_id', d.id, 'connection_id', d.connection_id, 'client_id', d.client_id, 'request_id', d.request_id,
-           'received_at', private.iso(d.received_at), 'body', d.body, 'body_sha256', d.body_sha256)
+           'received_at', private.iso(d.received_at), 'body', d.body, 'body_sha256', d.body_sha256,
+           'upload_id', d.upload_id, 'file_sha256', encode(u.sha256, 'hex'))
     from (select distinct r.delivery_id from core.booking_rows r
            where part = 'deliveries' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.delivery_id > after order by r.delivery_id limit size) k
     join core.deliveries d on d.partner_id = booking.partner_id and d.id = k.delivery_id
+    left join core.uploads u on u.partner_id = d.partner_id and u.id = d.upload_id
   union all
   select k.connection_id, json_build_object(
            'connection_id', k.connection_id,

@@ -141,6 +141,8 @@ create table core.uploads (
   counts     jsonb       not null,
   results    jsonb       not null,
   created_at timestamptz not null default private.now(),
+  arrival    bigint      not null generated always as identity,
+  columns    jsonb       not null,
   constraint uploads_pkey primary key (partner_id, id),
   constraint uploads_client_fkey foreign key (partner_id, owner_id) references core.oauth_clients (partner_id, id),
   constraint uploads_kind_known check (kind in ('months', 'sessions')),
@@ -151,8 +153,9 @@ comment on table core.uploads is
 comment on column core.uploads.owner_id is 'The client whose customers and chargers the file is about.';
 comment on column core.uploads.user_id is 'The person who sent it in the portal; null for the API.';
 comment on column core.uploads.decimal is 'The decimal sign that the sender named; null if the columns told it.';
+comment on column core.uploads.columns is 'Each heading of the file with the field it was read as, null for none.';
 -- serves: whether a file is the newest upload of its client
-create index uploads_newest on core.uploads (partner_id, owner_id, created_at);
+create index uploads_newest on core.uploads (partner_id, owner_id, arrival);
 select private.isolate('core.uploads', 'select, insert, delete');
 
 create type private.named_charger as (

@@ -19,10 +19,14 @@ create table core.deliveries (
   body_sha256   text        not null,
   received_at   timestamptz not null default private.now(),
   replaced      core.replaced_total[],
+  upload_id     uuid,
   constraint deliveries_pkey primary key (partner_id, id),
   constraint deliveries_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
-comment on table core.deliveries is 'A call of sessions:batch as it came in, for the regulator''s audit. Append-only, kept seven years.';
+comment on table core.deliveries is
+  'Months of a connection as they came in: a call of sessions:batch, or the rows of a file. For the regulator''s audit. Append-only, kept seven years.';
+comment on column core.deliveries.body is 'The body of the call; of a file its rows, as JSON by heading.';
+comment on column core.deliveries.upload_id is 'The file (core.uploads); null for a call.';
 comment on column core.deliveries.replaced is
   'Each total that it replaced; null if none. Part of the row: rows of their own, with indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
 -- serves: the deliveries of a connection

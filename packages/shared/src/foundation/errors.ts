@@ -130,6 +130,7 @@ const table = {
     detail: "You have no such charger, by this id or external_ref; a new password is for one that connects by OCPP.",
   },
   statement_not_found: { status: 404, detail: "No payout to this customer has that id." },
+  upload_not_found: { status: 404, detail: "You have no upload with this id." },
   charging_session_not_found: { status: 404, detail: "You have no charging session with this id." },
   settlement_not_found: { status: 404, detail: "No payment that was made to you has a settlement with that id." },
   invoice_not_found: { status: 404, detail: "You have no invoice with that number." },
@@ -246,8 +247,21 @@ const table = {
     fields: ["oldest_cursor"],
   },
 
-  // 413, 422: understood, but too much or impossible
+  // 413, 415, 422: understood, but too much or impossible
   payload_too_large: { status: 413, detail: "The body is larger than this route accepts." },
+  file_type: { status: 415, detail: 'Send an Excel workbook (.xlsx) or "CSV UTF-8".' },
+  unreadable_file: { status: 422, detail: "The file cannot be read." },
+  unknown_columns: {
+    status: 422,
+    detail:
+      "These headings (headers) name no months and no sessions, or both; see the guide on sessions, or send kind.",
+    fields: ["headers"],
+  },
+  ambiguous_decimals: {
+    status: 422,
+    detail: "Nothing in the column tells decimals from thousands (value). Send decimal=, or decimal=. with the file.",
+    fields: ["column", "sheet_row", "value"],
+  },
   ambiguous_session: {
     status: 422,
     detail:

@@ -95,6 +95,16 @@ export async function readText(request: Request, max: number): Promise<string> {
 }
 
 /**
+ * The bytes of a body.
+ * @throws {ApiError} `payload_too_large`, `request_timeout`
+ */
+export async function readBytes(request: Request, max: number): Promise<Uint8Array> {
+  const chunks: BlobPart[] = [];
+  await consume(request, max, (chunk) => chunks.push(chunk.slice()));
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+/**
  * A multipart form, with the files in it.
  * @throws {ApiError} `payload_too_large`, `request_timeout`, `invalid_request`.
  */

@@ -93,8 +93,8 @@ export type EndpointSpec<
   idempotent?: true | string;
   /** Whether the body may be empty: it is then read as {}. */
   bodyOptional?: true;
-  /** Body encodings beside JSON. */
-  accepts?: readonly ("form" | "multipart")[];
+  /** Body encodings beside JSON. `file`: the body is a file and nothing else, told by its first bytes. */
+  accepts?: readonly ("form" | "multipart" | "file")[];
   /** Largest body in bytes; 1 MiB by default. */
   maxBody?: number;
   response: z.ZodType;
@@ -141,8 +141,11 @@ const ADMISSION_ERRORS: Record<CallerRule["kind"], readonly ErrorCode[]> = {
   anyone: [],
 };
 
-/** Errors of reading a body. */
-const BODY_ERRORS: readonly ErrorCode[] = ["invalid_json", "invalid_request", "request_timeout", "payload_too_large"];
+/** Errors of reading a body. Only JSON can be invalid_json. */
+const BODY_ERRORS: readonly ErrorCode[] = ["invalid_request", "request_timeout", "payload_too_large"];
+
+/** Whether the body is a file and nothing else. */
+export const isFile = ({ accepts }: Pick<EndpointSpec, "accepts">): boolean => accepts?.includes("file") === true;
 
 /** Every error an endpoint can answer: the declared errors, and the errors that follow from caller, limit and body. */
 export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
@@ -153,6 +156,7 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   else if (spec.caller.kind === "cpo" || spec.caller.kind === "session") errors.add("partner_api_key_scope");
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of BODY_ERRORS) errors.add(code);
+  if (spec.body && !isFile(spec)) errors.add("invalid_json");
   return errors;
 }
 

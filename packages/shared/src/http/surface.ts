@@ -9,9 +9,9 @@ import { consoleLog, describeCause } from "#shared/foundation/log.ts";
 import { type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
 import { storable } from "#shared/values/text.ts";
 import { readVisitor, type Visitor } from "./admit.ts";
-import { dropBody, MAX_BODY, readMultipart, readParameters, readText } from "./body.ts";
+import { dropBody, MAX_BODY, readBytes, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
-import { type Answer, type Context, type Endpoint, errorsOf } from "./endpoint.ts";
+import { type Answer, type Context, type Endpoint, errorsOf, isFile } from "./endpoint.ts";
 import { ruleText } from "./rules.ts";
 
 type Method = "GET" | "POST" | "DELETE";
@@ -304,11 +304,7 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
   }
   if (endpoint.body) {
     const max = endpoint.maxBody ?? MAX_BODY;
-    const multipart = endpoint.accepts?.includes("multipart") && MULTIPART.test(contentType(context.request));
-    if (!multipart) context.rawBody = await readText(context.request, max);
-    const raw = multipart
-      ? await readMultipart(context.request, max)
-      : parseBody(endpoint, context.request, context.rawBody);
+    const raw = await readBody(endpoint, context, max);
     await endpoint.prepare?.();
     try {
       context.body = check(endpoint.body, raw);
@@ -319,6 +315,15 @@ async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> 
     }
   }
   return endpoint.run(context);
+}
+
+async function readBody(endpoint: Endpoint, context: AnyContext, max: number): Promise<unknown> {
+  const { request } = context;
+  if (isFile(endpoint)) return readBytes(request, max);
+  if (endpoint.accepts?.includes("multipart") && MULTIPART.test(contentType(request)))
+    return readMultipart(request, max);
+  context.rawBody = await readText(request, max);
+  return parseBody(endpoint, request, context.rawBody);
 }
 
 const contentType = (request: Request) => request.headers.get("content-type") ?? "";

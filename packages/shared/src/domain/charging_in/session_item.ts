@@ -77,21 +77,26 @@ function wattHours(value: unknown, most: number): number | null {
 /** The largest reading that a meter shows. */
 const MOST_READING = 1_000_000_000;
 
-/** Reads one item of the body. What it does not know is ignored. */
-export function readItem(raw: unknown, place: number): Item | Unreadable {
+/**
+ * Reads one session. What it does not know is ignored.
+ * @param source `api`: the session has an id of the client's own. `file`: without one its EVSE and start identify it.
+ */
+export function readItem(raw: unknown, place: number, source: "api" | "file" = "api"): Item | Unreadable {
   const sent = (raw ?? {}) as Record<string, unknown>;
   const unreadable = (reason: string) => ({ place, reason });
   const absent = (field: string) => sent[field] === undefined || sent[field] === null;
-  const item: Item = { place, source: "api" };
+  const item: Item = { place, source };
   const document: Record<string, unknown> = {};
   const keep = (field: string, value: unknown) => {
     item[field] = value;
     document[field] = sent[field];
   };
 
-  const external_id = text(sent.session_id);
-  if (!external_id) return unreadable("bad_session_id");
-  item.external_id = document.session_id = external_id;
+  if (source === "api") {
+    const external_id = text(sent.session_id);
+    if (!external_id) return unreadable("bad_session_id");
+    item.external_id = document.session_id = external_id;
+  }
   for (const name of NAMES) {
     if (absent(name)) continue;
     const value = name === "serial_number" ? serialNumber().safeParse(sent[name]).data : text(sent[name]);

@@ -1,0 +1,222 @@
+-- Files of months or sessions of a CPO client, by API and in the portal.
+
+-- The active connections of the client that rows of months mean, by every name that a row has: {place, cpo_external_ref, ean, connection_id}.
+-- null where none matches, or more than one (reason).
+create function private.find_connections(items jsonb) returns table (place int, connection_id uuid, reason text)
+language plpgsql stable
+set plan_cache_mode = 'force_custom_plan'
+as $$
+begin
+  return query
+  with told as materialized (
+    select i.place, i.cpo_external_ref, i.ean, i.connection_id
+      from jsonb_to_recordset(items) as i (place int, cpo_external_ref text, ean text, connection_id uuid)
+  ), known as materialized (
+    select c.id, c.ean_code, a.cpo_external_ref
+      from (select distinct t.cpo_external_ref from told t where t.cpo_external_ref is not null) t
+      join core.accounts a on a.partner_id = private.partner_id() and a.client_id = private.client_id() and a.cpo_external_ref = t.cpo_external_ref
+      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+    union
+    select c.id, c.ean_code, a.cpo_external_ref
+      from (select distinct t.ean from told t where t.ean is not null and t.cpo_external_ref is null) t
+      join core.connections c on c.ean_code = t.ean and c.status = 'active' and c.ean_exclusive
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+     where c.partner_id = private.partner_id() and c.owner_id = private.client_id()
+    union
+    -- test values of the sandbox, which any account may have
+    select c.id, c.ean_code, a.cpo_external_ref
+      from core.accounts a
+      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active' and not c.ean_exclusive
+     where (select d.host from core.deployment d) = 'sandbox' and a.partner_id = private.partner_id() and a.owner_id = private.client_id()
+       and c.ean_code in (select t.ean from told t where t.cpo_external_ref is null)
+    union
+    select c.id, c.ean_code, a.cpo_external_ref
+      from (select distinct t.connection_id from told t where t.connection_id is not null) t
+      join core.connections c on c.partner_id = private.partner_id() and c.id = t.connection_id and c.owner_id = private.client_id() and c.status = 'active'
+      join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+  ), found as (
+    -- a row names a customer, a metering point or both: each name is looked up by itself, and all must agree
+    select t.place, k.id from told t join known k on k.cpo_external_ref = t.cpo_external_ref
+     where (t.ean is null or t.ean = k.ean_code) and (t.connection_id is null or t.connection_id = k.id)
+    union
+    select t.place, k.id from told t join known k on k.ean_code = t.ean
+     where t.cpo_external_ref is null and (t.connection_id is null or t.connection_id = k.id)
+    union
+    select t.place, k.id from told t join known k on k.id = t.connection_id where t.cpo_external_ref is null and t.ean is null
+  ), one as (
+    select f.place, (array_agg(f.id))[1] as id, count(*) as hits from found f group by f.place
+  )
+  select t.place, case when o.hits = 1 then o.id end,
+         case when o.hits is null then 'account_not_found' when o.hits > 1 then 'ambiguous_connection' end
+    from told t left join one o on o.place = t.place;
+end $$;
+
+-- Stores the months of a file, each row judged by itself: {upload_id, items: [{place, sheet_row, cpo_external_ref, ean,
+-- connection_id, period, total_kwh, session_count, document}]} to [{row, sheet_row, status, reason?, connection_id?, period}]. As
+-- api.ingest_months, for many connections at once.
+create function private.deliver_months_of_file(input jsonb) returns jsonb
+language plpgsql
+set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  today       constant date := private.today();
+  tenant      constant uuid := private.partner_id();
+  owner       constant uuid := private.client_id();
+  means       jsonb;
+  connections uuid[];
+  results     jsonb;
+begin
+  select jsonb_agg(jsonb_build_object('place', f.place, 'connection', f.connection_id, 'reason', f.reason)), array_agg(distinct f.connection_id) filter (where f.connection_id is not null)
+    into means, connections
+    from private.find_connections(input -> 'items') f;
+  -- one batch, signature or booking at a time on a connection
+  perform from core.connections c where c.partner_id = tenant and c.id = any (connections) order by c.id for no key update;
+  with told as materialized (
+    select i.*, f.connection, f.reason,
+           count(*) filter (where f.connection is not null) over (partition by f.connection, i.period) as times
+      from jsonb_to_recordset(input -> 'items') as i (place int, sheet_row int, period date, total_kwh numeric(12, 3), session_count int, document jsonb)
+      join jsonb_to_recordset(means) as f (place int, connection uuid, reason text) on f.place = i.place
+  ), covered as materialized (
+    select c.connection, private.coverage_of(c.connection) as coverage from unnest(connections) c (connection)
+  ), judged as materialized (
+    select t.*, d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
+           case when t.connection is null then t.reason
+                when t.times > 1 then 'duplicate_in_file'
+                when t.period > today then 'future_period'
+                when d.locked then 'locked'
+                else private.judge_month(k.coverage, t.period) end as verdict
+      from told t
+      left join core.delivered_months d on d.partner_id = tenant and d.connection_id = t.connection and d.period = t.period
+      left join covered k on k.connection = t.connection
+  ), batch as materialized (
+    select j.connection, gen_random_uuid() as delivery,
+           jsonb_agg(j.document order by j.place)::text as body,
+           array_agg((j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at)::core.replaced_total)
+             filter (where j.old_kwh is not null and (j.old_kwh, j.old_count) <> (j.total_kwh, j.session_count)) as replaced
+      from judged j where j.verdict in ('staged', 'outside_mandate') group by j.connection
+  ), delivered as (
+    insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256, replaced, upload_id)
+    select tenant, b.delivery, b.connection, owner, owner, current_setting('app.request_id', true), b.body,
+           encode(sha256(convert_to(b.body, 'UTF8')), 'hex'), b.replaced,
+           (input ->> 'upload_id')::uuid
+      from batch b
+  ), stored as (
+    insert into core.delivered_months as d
+      (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
+    select tenant, j.connection, owner, j.period, j.total_kwh, j.session_count, 'file', j.verdict, b.delivery, private.now()
+      from judged j join batch b on b.connection = j.connection
+     where j.verdict in ('staged', 'outside_mandate')
+    on conflict on constraint delivered_months_pkey do update
+       set total_kwh = excluded.total_kwh, session_count = excluded.session_count, source = excluded.source,
+           status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
+     where not d.locked
+  )
+  select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+           'row', j.place, 'sheet_row', j.sheet_row,
+           'status', case when j.verdict = 'staged' then 'ingested' when j.verdict in ('outside_mandate', 'locked') then j.verdict else 'invalid' end,
+           'reason', case when j.verdict not in ('staged', 'outside_mandate', 'locked') then j.verdict end,
+           'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM')))) into results
+    from judged j;
+  return coalesce(results, '[]');
+end $$;
+
+-- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row, session_id?, status, …}].
+create function private.deliver_sessions_of_file(input jsonb) returns jsonb
+language plpgsql
+set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  delivered jsonb;
+begin
+  delivered := private.deliver_named_sessions(private.client_id(), (
+    select coalesce(jsonb_agg(i.item || jsonb_build_object('upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256')), '[]')
+      from jsonb_array_elements(input -> 'items') i (item)));
+  -- a statement of its own, which sees what that one stored
+  return (
+    select coalesce(jsonb_agg((d.result - 'place') || jsonb_strip_nulls(jsonb_build_object(
+             'row', i.place, 'sheet_row', i.sheet_row, 'session_id', i.external_id))), '[]')
+      from jsonb_array_elements(private.delivered_sessions(delivered)::jsonb) d (result)
+      join jsonb_to_recordset(input -> 'items') as i (place int, sheet_row int, external_id text) on i.place = (d.result ->> 'place')::int);
+end $$;
+
+-- An upload as the API answers it.
+create function private.upload_answer(upload core.uploads) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_object('upload_id', upload.id, 'kind', upload.kind, 'created_at', private.iso(upload.created_at), 'rows', upload.rows,
+                            'columns', upload.columns, 'counts', upload.counts, 'results', upload.results)
+$$;
+
+-- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses, dry_run} to its answer. As a
+-- client. The client's newest file once more is answered as it was stored.
+create function private.store_upload(input jsonb) returns jsonb
+language plpgsql
+set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  dry    constant boolean := (input ->> 'dry_run')::boolean;
+  upload core.uploads;
+begin
+  -- one file of a client at a time, so that equal ones find the first stored
+  perform pg_advisory_xact_lock(hashtextextended('uploads of ' || private.client_id(), 0));
+  if not dry then
+    select * into upload from core.uploads u
+     where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
+    if upload.sha256 = decode(input ->> 'sha256', 'hex') and upload.kind = input ->> 'kind' and upload.decimal is not distinct from input ->> 'decimal' then
+      return private.upload_answer(upload) || '{"idempotent": true}';
+    end if;
+  end if;
+  begin
+    upload.results := case input ->> 'kind' when 'months' then private.deliver_months_of_file(input) else private.deliver_sessions_of_file(input) end;
+    upload.results := (
+      select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
+        select e.result from jsonb_array_elements(upload.results) e (result)
+        union all
+        select jsonb_strip_nulls(e.result || '{"status": "invalid"}') from jsonb_array_elements(input -> 'rejected') e (result)) r);
+    upload.counts := (
+      select jsonb_object_agg(s.status, coalesce(n.rows, 0))
+        from jsonb_array_elements_text(input -> 'statuses') s (status)
+        left join (select e.result ->> 'status' as status, count(*) as rows from jsonb_array_elements(upload.results) e (result) group by 1) n
+          on n.status = s.status);
+    if dry then
+      raise exception using errcode = 'DRY01';
+    end if;
+    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, decimal, kind, rows, columns, counts, results)
+    values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(), input ->> 'file_name',
+            decode(input ->> 'sha256', 'hex'), input ->> 'decimal', input ->> 'kind', (input ->> 'rows')::int, input -> 'columns',
+            upload.counts, upload.results)
+    returning * into upload;
+  exception when sqlstate 'DRY01' then
+    -- it was judged by storing it, and is undone
+    return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows', 'columns', input -> 'columns',
+                              'counts', upload.counts, 'results', upload.results);
+  end;
+  return private.upload_answer(upload);
+end $$;
+
+create function api.deliver_upload(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'cpo');
+  return private.store_upload(input);
+end $$;
+comment on function api.deliver_upload(jsonb, jsonb) is
+  'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, columns, counts, results, idempotent?}.';
+grant execute on function api.deliver_upload(jsonb, jsonb) to edge_slow;
+
+create function api.get_upload(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  upload core.uploads;
+begin
+  perform private.act_as(caller, 'cpo');
+  select * into upload from core.uploads u
+   where u.partner_id = private.partner_id() and u.id = (query ->> 'upload_id')::uuid and u.owner_id = private.client_id();
+  if not found then
+    perform private.refuse('upload_not_found');
+  end if;
+  return private.upload_answer(upload);
+end $$;
+comment on function api.get_upload(jsonb, jsonb) is 'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered.';
