@@ -6,6 +6,7 @@ import { MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import type { User } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { operatorOf } from "../operator/operator.ts";
 
 let world: World;
 let user: User;
@@ -379,6 +380,29 @@ describe("contract §6 OCPP 2.0.1", () => {
     expect(await sessions()).toEqual([expected]);
   });
 
+  test("a transaction of which only the end came drew its energy since the last end at its EVSE, a day at most", async () => {
+    const ended = (id: string, time: string, from: number, to: number, evse = 1) =>
+      event("Ended", time, [sample(time, from, BEGIN), sample(time, to, END)], {
+        transactionInfo: { transactionId: id },
+        evse: { id: evse },
+      });
+    // 22 kW and a tenth are 581 kWh a day, and 1 kWh in 2.5 minutes
+    await world.row("update core.chargers set power_kw = 22 where id = $1", link.charger_id);
+    await tell2(
+      ended("other", "08:59", 0, 1000, 2),
+      ended("day", "09:00", 0, 570_000),
+      ended("more", "09:00", 0, 590_000, 3),
+    );
+    await tell2(ended("soon", "09:02", 570_000, 571_000), ended("too-soon", "09:03", 571_000, 573_000));
+    expect(await sessions()).toEqual([
+      session("08:59", "08:59", 1000),
+      session("09:00", "09:00", 570_000),
+      session("09:00", "09:00", 590_000, "beyond_power"),
+      session("09:02", "09:02", 1000),
+      session("09:03", "09:03", 2000, "beyond_power"),
+    ]);
+  });
+
   test("its EVSE comes from whichever event names it", async () => {
     await tell2(
       event("Started", "08:00", [begin], { evse: undefined }),
@@ -387,6 +411,75 @@ describe("contract §6 OCPP 2.0.1", () => {
     expect(
       await world.row("select connector from core.charging_sessions where charger_id = $1", link.charger_id),
     ).toEqual({ connector: 2 });
+  });
+});
+
+describe("contract §6 what a charger is", () => {
+  const boot = (serial: string): Said => [
+    "BootNotification",
+    {
+      chargePointVendor: MID_CHARGER.ocpp_vendor,
+      chargePointModel: MID_CHARGER.ocpp_model,
+      chargePointSerialNumber: serial,
+      firmwareVersion: "7.1",
+    },
+  ];
+
+  test("its first boot is an event in the log of its owner's partner, later ones are none", async () => {
+    await world.row("select private.claim_customer($1, $2, 'manual')", user.id, world.partnerA.id);
+    await Promise.all([tell(boot("ACE 0100")), tell(boot("ACE 0100")), tell2(boot("ACE 0100"))]);
+    link = await connect();
+    await tell(boot("ACE 0100"));
+    const { list } = await world.row(
+      "select json_agg(json_build_object('type', type, 'owner', owner_id, 'data', data) order by arrival) as list from core.events where subject_id = $1",
+      link.charger_id,
+    );
+    expect(list).toEqual([
+      { type: "charger.connected", owner: world.partnerA.id, data: {} },
+      { type: "charger.mid_confirmed", owner: world.partnerA.id, data: { mid_eligible: true } },
+    ]);
+  });
+
+  const NOTED = "2026-08-15T12:00:00Z";
+  test("the operator reads its story, and which chargers tell the serial number of another", async () => {
+    const operator = operatorOf(world.database);
+    const first = link.charger_id;
+    expect((await operator(`charger story ${first}`)).json).toMatchObject({ transactions: [], link: { boot: null } });
+    await tell(boot("ACE 0200"));
+    const { payload } = await tell(started("08:00", 100_000));
+    await tell(
+      values(payload.transactionId, sample("08:30", 104_000)),
+      stopped(payload.transactionId, "12:00", 105_500),
+    );
+    expect((await operator("charger conflicts")).json).toEqual({ conflicts: [] });
+
+    const { body } = await world.post("/chargers", { nickname: "Twee", connection_type: "ocpp" }, await user.token());
+    expect((await operator(`charger story ${body.id}`)).json.link).toBe(null);
+    credentials = { identity: body.ocpp.identity, password: body.ocpp.password };
+    link = await connect();
+    await tell(boot("ace0200"), boot("ace0200"));
+    expect((await operator("charger conflicts")).json).toEqual({
+      conflicts: [
+        { charger_id: link.charger_id, brand: "Alfen", serial_number: "ACE0200", held_by: first, booted_at: NOTED },
+      ],
+    });
+    const story = await operator(`charger story ${first}`);
+    expect(story.json).toMatchObject({
+      charger: {
+        charger_id: first,
+        serial_number: "ACE0200",
+        mid_eligible: true,
+        meter_kwh: 105.5,
+        last_seen_at: NOTED,
+      },
+      link: { protocol: "ocpp1.6", connections: 1, connected_at: NOTED, booted_at: NOTED, boot: { firmware: "7.1" } },
+      transactions: [{ start_wh: 100_000, last_wh: 104_000, end_wh: 105_500, clock: "charger" }],
+    });
+    expect(story.json.changes.map(({ what }: { what: string }) => what)).toEqual([
+      "charger.registered",
+      "charger.identified",
+    ]);
+    expect((await operator(`charger story ${user.id}`)).err).toMatch(/No charger has the id/);
   });
 });
 

@@ -127,6 +127,34 @@ describe("contract §1 GET /worker/metrics", () => {
     await world.database.admin.query("delete from core.webhook_endpoints; delete from core.events");
   });
 
+  test("contract §1 counts sessions that are parked, and those of a day that have a flag", async () => {
+    const { charger_id } = await world.row("select gen_random_uuid() as charger_id");
+    const { account_id, connection_id } = await createAccount(world);
+    await world.row(
+      "insert into core.chargers (partner_id, id, account_id, connection_id, owner_id, catalog_charger_id, brand) " +
+        "select a.partner_id, $2, a.id, $3, a.owner_id, m.id, m.brand from core.accounts a, core.charger_models m where a.id = $1 limit 1",
+      account_id,
+      charger_id,
+      connection_id,
+    );
+    await world.row(
+      `insert into core.charging_sessions (partner_id, charger_id, owner_id, source, external_id, started_at, ended_at, wh, status, flags, received_at)
+       select h.partner_id, h.id, h.owner_id, 'api', f.n, private.now(), private.now(), 0, 'completed', f.flags, private.now() - f.ago
+         from core.chargers h, (values ('1', '{}'::text[], interval '0'), ('2', '{negative,no_end}', '0'), ('3', '{no_end}', '23 hours'),
+                                       ('4', '{no_end}', '25 hours')) f (n, flags, ago)
+        where h.id = $1`,
+      charger_id,
+    );
+    await world.row(
+      `insert into core.parked_charging (partner_id, owner_id, source, told_as, external_id, party, names, item, reason)
+       select partner_id, owner_id, 'api', n::text, n::text, '', '{external_ref:X}', '{}', 'unknown_charger' from core.chargers, generate_series(1, 3) n where id = $1`,
+      charger_id,
+    );
+    const { value } = await scrape();
+    expect(["no_end", "negative", "duplicate"].map((flag) => value("charging_flagged", flag))).toEqual(["2", "1", "0"]);
+    expect(value("charging_parked")).toBe("3");
+  });
+
   test("contract §1 counts months by status", async () => {
     const { connection_id } = await createAccount(world);
     await world.row(

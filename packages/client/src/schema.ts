@@ -1973,6 +1973,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "charger.connected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A charger connected to our OCPP gateway for the first time, and said what it is */
+        post: operations["onChargerConnected"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "charger.mid_confirmed": {
         parameters: {
             query?: never;
@@ -2804,7 +2821,7 @@ export interface components {
              */
             url: string;
             /** @description Only these types; all if omitted */
-            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.connected" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
             /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
         };
@@ -2815,7 +2832,7 @@ export interface components {
              */
             url?: string;
             /** @description Only these types from now on; null or ["*"] is all */
-            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.connected" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
         };
         RotateWebhook: {
             /** @description Whether the previous secret ends at once. Default: `false`. */
@@ -3062,7 +3079,7 @@ export interface components {
              */
             url: string;
             /** @description Only these types; all if omitted */
-            types?: ("*" | "mandate.signed" | "mandate.renewed" | "mandate.revoked" | "mandate.expired" | "charger.registered" | "charger.mid_confirmed" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "mandate.signed" | "mandate.renewed" | "mandate.revoked" | "mandate.expired" | "charger.registered" | "charger.connected" | "charger.mid_confirmed" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
             /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
         };
@@ -3073,7 +3090,7 @@ export interface components {
              */
             url?: string;
             /** @description Only these types from now on; null or ["*"] is all */
-            types?: ("*" | "mandate.signed" | "mandate.renewed" | "mandate.revoked" | "mandate.expired" | "charger.registered" | "charger.mid_confirmed" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "mandate.signed" | "mandate.renewed" | "mandate.revoked" | "mandate.expired" | "charger.registered" | "charger.connected" | "charger.mid_confirmed" | "draft.claimed" | "draft.active" | "draft.expired" | "draft.conflict" | "customer.sharing_ended" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
         };
         ClaimSandboxDraft: {
             /** @description Also connect a virtual charger and submit the registration; particulier only. Default: `false`. */
@@ -4141,7 +4158,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event; `type` tells which. New types may be added: ignore a type that you do not know */
-        Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventChargingParked"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
+        Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerConnected"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventChargingParked"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
         /** @description A CPO created an account */
         EventAccountCreated: {
             /**
@@ -4502,6 +4519,54 @@ export interface components {
                  */
                 connection_id: string;
                 ean_validation_status: components["schemas"]["EanValidationStatus"];
+            };
+        };
+        /** @description A charger connected to our OCPP gateway for the first time, and said what it is */
+        EventChargerConnected: {
+            /**
+             * Format: uuid
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
+             */
+            id: string;
+            /**
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "charger.connected";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; a later change of an account has a higher sequence */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description The account, for an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; no personal data */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The account
+                 */
+                account_id: string;
+                /** @description Your own customer number */
+                cpo_external_ref: string | null;
+                /**
+                 * Format: uuid
+                 * @description The charger
+                 */
+                charger_id: string;
+                /**
+                 * Format: uuid
+                 * @description The connection: one metering point (EAN) of an account
+                 */
+                connection_id: string;
+                /** @description Whether its kWh may become ERE; null until we have judged the evidence of its MID meter */
+                mid_eligible: boolean | null;
             };
         };
         /** @description It was determined whether a charger's meter is MID */
@@ -5969,7 +6034,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event; `type` tells which. New types may be added: ignore a type that you do not know */
-        PartnerEvent: components["schemas"]["PartnerEventMandateSigned"] | components["schemas"]["PartnerEventMandateRenewed"] | components["schemas"]["PartnerEventMandateRevoked"] | components["schemas"]["PartnerEventMandateExpired"] | components["schemas"]["PartnerEventChargerRegistered"] | components["schemas"]["PartnerEventChargerMidConfirmed"] | components["schemas"]["PartnerEventRegistrationSubmitted"] | components["schemas"]["PartnerEventRegistrationApproved"] | components["schemas"]["PartnerEventRegistrationRejected"] | components["schemas"]["PartnerEventDraftClaimed"] | components["schemas"]["PartnerEventDraftActive"] | components["schemas"]["PartnerEventDraftExpired"] | components["schemas"]["PartnerEventDraftConflict"] | components["schemas"]["PartnerEventCustomerSharingEnded"] | components["schemas"]["PartnerEventEreSold"] | components["schemas"]["PartnerEventEreSaleReversed"] | components["schemas"]["PartnerEventPayoutApproved"] | components["schemas"]["PartnerEventPayoutPaid"] | components["schemas"]["PartnerEventPayoutFailed"] | components["schemas"]["PartnerEventPayoutReversed"] | components["schemas"]["PartnerEventWebhookEndpointDisabled"];
+        PartnerEvent: components["schemas"]["PartnerEventMandateSigned"] | components["schemas"]["PartnerEventMandateRenewed"] | components["schemas"]["PartnerEventMandateRevoked"] | components["schemas"]["PartnerEventMandateExpired"] | components["schemas"]["PartnerEventChargerRegistered"] | components["schemas"]["PartnerEventChargerConnected"] | components["schemas"]["PartnerEventChargerMidConfirmed"] | components["schemas"]["PartnerEventRegistrationSubmitted"] | components["schemas"]["PartnerEventRegistrationApproved"] | components["schemas"]["PartnerEventRegistrationRejected"] | components["schemas"]["PartnerEventDraftClaimed"] | components["schemas"]["PartnerEventDraftActive"] | components["schemas"]["PartnerEventDraftExpired"] | components["schemas"]["PartnerEventDraftConflict"] | components["schemas"]["PartnerEventCustomerSharingEnded"] | components["schemas"]["PartnerEventEreSold"] | components["schemas"]["PartnerEventEreSaleReversed"] | components["schemas"]["PartnerEventPayoutApproved"] | components["schemas"]["PartnerEventPayoutPaid"] | components["schemas"]["PartnerEventPayoutFailed"] | components["schemas"]["PartnerEventPayoutReversed"] | components["schemas"]["PartnerEventWebhookEndpointDisabled"];
         /** @description The customer signed a mandate */
         PartnerEventMandateSigned: {
             /**
@@ -6114,6 +6179,41 @@ export interface components {
              * @enum {string}
              */
             type: "charger.registered";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; a later change of an account has a higher sequence */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description The account, for an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; no personal data */
+            data: {
+                /** @description As in GET /partner/customers */
+                customer_ref: string;
+                /** @description Your own reference; null if a person or application reads it, or created the endpoint */
+                external_ref: string | null;
+                /** @description Whether its kWh may become ERE; absent until we have judged the evidence of its MID meter */
+                mid_eligible?: boolean;
+            };
+        };
+        /** @description A charger connected to our OCPP gateway for the first time, and said what it is */
+        PartnerEventChargerConnected: {
+            /**
+             * Format: uuid
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
+             */
+            id: string;
+            /**
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "charger.connected";
             /**
              * Format: date-time
              * @description When it happened
@@ -15432,6 +15532,85 @@ export interface operations {
                     sequence: number;
                     /** @description What is new, by ids, your own references and statuses; nothing of a person */
                     data: {
+                        /** @description As in GET /partner/customers */
+                        customer_ref: string;
+                        /** @description Your own reference; null if a person or application reads it, or created the endpoint */
+                        external_ref: string | null;
+                        /** @description Whether its kWh may become ERE; absent until we have judged the evidence of its MID meter */
+                        mid_eligible?: boolean;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onChargerConnected: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which event it is: it tells what `data` is
+                     * @constant
+                     */
+                    type: "charger.connected";
+                    /**
+                     * Format: date-time
+                     * @description When it happened
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    data: {
+                        /**
+                         * Format: uuid
+                         * @description The account
+                         */
+                        account_id: string;
+                        /** @description Your own customer number */
+                        cpo_external_ref: string | null;
+                        /**
+                         * Format: uuid
+                         * @description The charger
+                         */
+                        charger_id: string;
+                        /**
+                         * Format: uuid
+                         * @description The connection: one metering point (EAN) of an account
+                         */
+                        connection_id: string;
+                        /** @description Whether its kWh may become ERE; null until we have judged the evidence of its MID meter */
+                        mid_eligible: boolean | null;
+                    } | {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
                         /** @description Your own reference; null if a person or application reads it, or created the endpoint */

@@ -347,6 +347,32 @@ export const COMMANDS: Command[] = [
     view: changed("charger", "Charger judged."),
   },
   {
+    name: "charger story",
+    summary: "Show a charger: its connection, last boot, readings, transactions by OCPP, and who changed it",
+    example: "charger story 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
+    takes: [new Argument("<charger>", "charger id"), limit(20)],
+    ops: "charger_story",
+    view: ({ charger, link, transactions, changes }) =>
+      [
+        fields(charger as Row),
+        link ? `Connection\n${fields(link as Row)}` : "It never connected to the OCPP gateway.",
+        titled(
+          "Transactions, newest first",
+          transactions,
+          "transaction evse_no started_at ended_at start_wh last_wh end_wh clock",
+        ),
+        titled("Changes", changes, "at what by"),
+      ].join("\n\n"),
+  },
+  {
+    name: "charger conflicts",
+    summary: "List chargers that report a serial number that another charger has, newest boot first",
+    example: "charger conflicts",
+    takes: [limit(50)],
+    ops: "charger_conflicts",
+    view: list("conflicts", "charger_id brand serial_number held_by booted_at"),
+  },
+  {
     name: "charging parked",
     summary: "List the names of chargers that sessions wait for, most sessions first",
     example: "charging parked --partner laadpunt",

@@ -5,7 +5,7 @@ type Metric = {
   /** What it says, as a scraper shows it. */
   help: string;
   /** The one label it has. */
-  label?: "job" | "status" | "log";
+  label?: "job" | "status" | "flag" | "log";
 };
 
 /** Every figure of the SQL function `api.metrics`. All are gauges; docs/operations.md says what to be alarmed by. */
@@ -24,6 +24,11 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   job_duration_seconds: { help: "How long its last run took", label: "job" },
   register_failures: { help: "Questions of the last hour that the EAN register did not answer, counted up to 10000" },
   register_lookups_failed: { help: "Drafts whose address could not be looked up yet, counted up to 10000" },
+  charging_parked: { help: "Charging sessions whose charger is not known yet, counted up to 10000" },
+  charging_flagged: {
+    help: "Charging sessions that came or changed in the last day with a flag, counted up to 10000 in all",
+    label: "flag",
+  },
   months: { help: "Delivered months; above 10000 in all the database's estimate", label: "status" },
   ledger_wrong: { help: "Differences in the books at the last daily check of each tenant" },
   ledger_check_age_seconds: { help: "Age of the oldest check of a tenant's books" },

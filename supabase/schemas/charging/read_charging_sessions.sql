@@ -47,6 +47,18 @@ as $$
     from sent
 $$;
 
+-- The last end at an EVSE before a charge, at most 24 hours before it. A charger that told only the end of a charge drew its energy since.
+create function private.idle_since(item private.charging_session_item) returns timestamptz
+language sql stable
+as $$
+  select coalesce(max(s.ended_at), item.ended_at - interval '24 hours')
+    from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = item.charger_id and s.connector = item.connector
+     and s.started_at between item.ended_at - interval '31 days' and item.ended_at
+     and s.ended_at between item.ended_at - interval '24 hours' and item.ended_at
+     and (s.source, s.external_id) <> (item.source, item.external_id)
+$$;
+
 -- Why a session is implausible, judged by its own fields alone. meter_disagrees: its readings and its energy differ by more than 1 % and
 -- 0.1 kWh.
 create function private.charging_session_flags(item private.charging_session_item, power_kw numeric) returns text[]
@@ -61,7 +73,9 @@ as $$
     -- A tenth for the meter's and the grid's tolerance, a minute for the clock's. 50 kW is the most an AC charger of ours may have, 400 kW a
     -- fast one.
     case when item.wh > coalesce(power_kw, case item.power_type when 'DC' then 400 else 50 end) * 1000 * 1.1
-                        * (extract(epoch from greatest(coalesce(item.ended_at, private.now()) - item.started_at, interval '0')) + 60) / 3600
+                        * (extract(epoch from greatest(coalesce(item.ended_at, private.now())
+                           - case when item.source = 'ocpp' and item.started_at = item.ended_at then private.idle_since(item) else item.started_at end,
+                           interval '0')) + 60) / 3600
          then 'beyond_power' end,
     case when 'no_end' = any (item.told_flags) then 'no_end' end,
     case when 'meter_disagrees' = any (item.told_flags)

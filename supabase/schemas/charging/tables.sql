@@ -59,6 +59,8 @@ create index charging_sessions_connection on core.charging_sessions (partner_id,
 create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
+-- serves: which flags new sessions got
+create index charging_sessions_flagged on core.charging_sessions (received_at) where flags <> '{}';
 select private.isolate('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (

@@ -33,7 +33,8 @@ create function private.told_of_customer(type text, source text) returns boolean
 language sql immutable
 -- what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with their registration only if the partner
 -- uploaded or invited them
-return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.mid_confirmed')
+return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered', 'charger.connected',
+                'charger.mid_confirmed')
        or type like 'registration.%' and source in ('partner_upload', 'partner_invite');
 
 -- The part of an event's data that a partner is told of a customer.

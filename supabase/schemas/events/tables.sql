@@ -18,8 +18,8 @@ create table core.events (
   constraint events_type_known check (type in (
     'account.created', 'account.eligibility_changed', 'account.months_locked', 'account.months_registered', 'account.months_rejected',
     'account.months_reopened', 'mandate.signed', 'mandate.renewed', 'mandate.declined', 'mandate.revoked', 'mandate.expired',
-    'ean.status_changed', 'charger.registered', 'charger.mid_confirmed', 'registration.submitted', 'registration.approved',
-    'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired', 'draft.conflict', 'customer.sharing_ended', 'ere.sold',
+    'ean.status_changed', 'charger.registered', 'charger.connected', 'charger.mid_confirmed', 'registration.submitted',
+    'registration.approved', 'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired', 'draft.conflict', 'customer.sharing_ended', 'ere.sold',
     'ere.sale_reversed', 'charging.parked', 'payout.approved', 'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );
 comment on table core.events is

@@ -101,6 +101,16 @@ as $$
   select 'register_lookups_failed', null, count(*) from (
     select from core.drafts d
      where d.ean_status in ('pending', 'failed') and d.status in ('invited', 'claimed') and d.ean_status = 'failed' limit 10000) f
+  union all select 'charging_parked', null, count(*) from (select from core.parked_charging limit 10000) p
+  union all
+  select 'charging_flagged', f.flag, count(s.flag)
+    from unnest(array['negative', 'ends_before_start', 'wrong_clock', 'too_long', 'beyond_power', 'overlapping', 'after_lock', 'withdrawn',
+                      'duplicate', 'no_end', 'meter_disagrees', 'abroad']) f (flag)
+    left join (
+      select unnest(r.flags) as flag
+        from (select s.flags from core.charging_sessions s
+               where s.flags <> '{}' and s.received_at > private.now() - interval '1 day' limit 10000) r) s on s.flag = f.flag
+   group by f.flag
   union all select 'months', m.status, m.months from private.months_by_status() m
   union all select 'ledger_wrong', null, coalesce(sum(c.wrong), 0) from core.ledger_checks c
   union all
@@ -120,5 +130,5 @@ begin
   return (select json_agg(json_build_object('name', m.name, 'label', m.label, 'value', m.value)) from private.metrics() m);
 end $$;
 comment on function api.metrics(jsonb) is
-  'Figures for monitoring: [{name, label, value}]. label is the job, status or log; value is null if nothing was ever counted. No personal data, no partner.';
+  'Figures for monitoring: [{name, label, value}]. label is the job, status, flag or log; value is null if nothing was ever counted. No personal data, no partner.';
 grant execute on function api.metrics(jsonb) to edge_slow;

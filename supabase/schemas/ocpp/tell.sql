@@ -205,13 +205,20 @@ begin
   return null;
 end $$;
 
--- Keeps a BootNotification. Resolves the model once, and takes the serial number if none is known and it is free.
+-- The serial number of a BootNotification, as core.chargers has it.
+create function private.boot_serial(boot jsonb) returns text
+language sql immutable
+return upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+
+-- Keeps a BootNotification, the first with an event. Resolves the model once, and takes the serial number if none is known and it is free.
 create function private.boot_ocpp(charger core.chargers, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
 declare
-  serial constant text := upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+  serial constant text := private.boot_serial(boot);
 begin
+  perform private.emit_charger('charger.connected', charger)
+    from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.booted_at is null;
   update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
   if charger.catalog_charger_id is null and boot ->> 'vendor' is not null and boot ->> 'model' is not null then

@@ -21,6 +21,7 @@ const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
   "account.months_registered": (sandbox) => sandbox.settledAccount(),
   "account.months_rejected": `${OPERATOR}, when the register rejects a month; settle credits every month`,
   "account.months_reopened": `${OPERATOR}, who withdraws a booking`,
+  "charger.connected": "A charger connects to the OCPP gateway; a CPO's chargers connect to its own back office",
   "charger.mid_confirmed": `${OPERATOR}, or the charger's first connection, where its model leaves the meter open`,
   "charging.parked": (sandbox) => sandbox.parked(),
   "ean.status_changed": `${OPERATOR}, or the weekly check of an unverified EAN`,
@@ -46,6 +47,7 @@ const SHARE =
 
 /** Every type of a partner's log. */
 const PARTNER: Readonly<Record<TypeOf<"/partner/events">, Way>> = {
+  "charger.connected": "The customer's charger connects to the OCPP gateway for the first time",
   "charger.mid_confirmed": CLIENT["charger.mid_confirmed"],
   "charger.registered": (sandbox) => sandbox.customer(true),
   "customer.sharing_ended": "The customer ends it on their own pages, or ends their account",

@@ -123,6 +123,11 @@ const table = {
     partner: null,
   },
   "charger.registered": { about: "The customer added a charger", client: null, partner: { ...customer, ...mid } },
+  "charger.connected": {
+    about: "A charger connected to our OCPP gateway for the first time, and said what it is",
+    client: { ...account, ...charger },
+    partner: { ...customer, ...mid },
+  },
   "charger.mid_confirmed": {
     about: "It was determined whether a charger's meter is MID",
     client: { ...account, ...charger },

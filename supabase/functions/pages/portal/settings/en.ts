@@ -195,6 +195,7 @@ export const settings: SettingsWords = {
       "mandate.revoked": "A mandate was revoked",
       "mandate.expired": "A mandate has ended",
       "charger.registered": "A customer added a charger",
+      "charger.connected": "A charger connected for the first time",
       "charger.mid_confirmed": "Whether a charger has a MID meter is known",
       "registration.submitted": "A registration waits for review",
       "registration.approved": "A registration was approved",

@@ -195,6 +195,7 @@ export const settings = {
       "mandate.revoked": "Een machtiging is ingetrokken",
       "mandate.expired": "Een machtiging is afgelopen",
       "charger.registered": "Een klant heeft een laadpaal toegevoegd",
+      "charger.connected": "Een laadpaal maakte voor het eerst verbinding",
       "charger.mid_confirmed": "Van een laadpaal is bekend of de meter MID is",
       "registration.submitted": "Een registratie wacht op beoordeling",
       "registration.approved": "Een registratie is goedgekeurd",
