@@ -574,7 +574,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     {
       name: "mail-customer-iban-changed",
       go: async (page, locale) => {
-        const brand = { name: "Zonneveld", light: "#7a1fa2" };
+        const brand = { name: "Zonneveld", color: "#7a1fa2" };
         const mail = { template: "customer_iban_changed", locale, content: { brand, iban_masked: "**** 4567" } };
         await page.setContent(writeMail(world.environment.config, mail as StoredMail).html);
       },

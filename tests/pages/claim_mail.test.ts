@@ -207,29 +207,30 @@ test("§6 RFC 8058 the worker sends List-Unsubscribe with one click, and answers
   }
 });
 
-describe("contract §4 a partner's colour", () => {
-  test("no style that is none gets into the database, where mail takes it from", async () => {
-    const set = (accents: object) =>
-      world.row("update core.partners set branding = branding || $1 where id = $2", accents, world.partnerB.id);
-    await set({ light: "#123456", dark: null });
+describe("contract §4 a partner's color", () => {
+  test("nothing but a color gets into the database, where mail takes it from", async () => {
     for (const wrong of ["red", "#123456; } body { display: none", "#12345"])
-      for (const ground of ["light", "dark"])
-        await expect(set({ [ground]: wrong })).rejects.toThrow("partners_accents_are_colors");
+      await expect(
+        world.row(
+          "update core.partners set branding = branding || $1 where id = $2",
+          { primary_color: wrong },
+          world.partnerB.id,
+        ),
+      ).rejects.toThrow("partners_color_is_one");
   });
 
-  test("the style sheet takes colours and nothing else", async () => {
-    const { text } = await newBrowser(world)(
-      `/pages/brand.css?${new URLSearchParams({ light: "#123456", dark: "}x{" })}`,
-    );
-    expect(text).toContain("--accent: #123456");
-    expect(text).not.toContain("}x{");
+  test("the style sheet takes a color and nothing else", async () => {
+    const style = async (color: string) =>
+      (await newBrowser(world)(`/pages/brand.css?${new URLSearchParams({ color })}`)).text;
+    expect(await style("#123456")).toContain("--accent: #123456");
+    expect(await style("}x{")).toBe("");
   });
 });
 
 describe("§6 the texts", () => {
   const config = { SERVICE_NAME: "ERE & Co", SUPPORT_EMAIL: "hulp@example.nl", PAGES_URL: "https://pages.example" };
   const hostile = "<img src=x onerror=alert(1)>";
-  const brand = { name: hostile, light: "#7a1fa2", reply_to: "x@y.nl" };
+  const brand = { name: hostile, color: "#ffd400", reply_to: "x@y.nl" };
 
   test.each(["nl", "en"] as const)(
     "every mail says who, what and how to stop, and escapes what others wrote (%s)",
@@ -256,6 +257,7 @@ describe("§6 the texts", () => {
           expect(body).not.toMatch(/undefined|null|\[object/);
         }
       }
+      expect(all[0]?.html, "a light color has dark letters").toContain("background: #ffd400; color: #000000");
       const logo = { hash: "0".repeat(64), width: 120, height: 40 };
       const content = { ...iban, brand: { ...brand, logo } };
       const { html } = write({ template: "customer_iban_changed", content });

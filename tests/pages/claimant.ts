@@ -35,7 +35,7 @@ export async function createClaimWorld(options: WorldOptions = {}): Promise<Clai
   });
   await world.database.admin.query(
     "update core.partners set name = 'Zonneveld Laadpalen', branding = $1, return_url = 'https://zonneveld.example/klaar' where slug = 'partner-a'",
-    [{ display_name: "Zonneveld", primary_color: "#7a1fa2", light: "#7a1fa2", reply_to: "hulp@zonneveld.example" }],
+    [{ display_name: "Zonneveld", primary_color: "#7a1fa2", reply_to: "hulp@zonneveld.example" }],
   );
   const issuer = auth({
     url: http.url,

@@ -44,19 +44,18 @@ const address = (text: string) => /<img class="logo" src="([^"]+)"/.exec(text)?.
 
 describe("contract §4 how a partner looks", () => {
   test.each([
-    ["#7A1FA2", "#7a1fa2", "op een donkere achtergrond niet goed te lezen"],
-    ["ffd400", "#ffd400", "op een lichte achtergrond, en dus ook in mail, niet goed te lezen"],
-    ["#888", "#888888", "op geen van beide achtergronden goed te lezen"],
+    ["#7A1FA2", "#7a1fa2", "Op knoppen staat uw kleur met witte letters. Links hebben uw kleur, en op een donkere"],
+    ["ffd400", "#ffd400", "Op knoppen staat uw kleur met zwarte letters"],
+    ["#888", "#888888", "Links hebben een donkerdere of lichtere tint van uw kleur"],
     ["", null, "geen eigen kleur gekozen"],
-  ])("the colour %s is kept as %s, and judged", async (typed, kept, said) => {
+  ])("the color %s is kept as %s, and the page says how it is used", async (typed, kept, said) => {
     const { status, text } = await save({ display_name: "Zonneveld", primary_color: typed, reply_to: "" });
     expect(status).toBe(200);
     expect(text).toContain("Uw naam en kleur zijn bewaard.");
     expect(text).toContain(said);
     const { branding } = await world.row("select branding from core.partners where id = $1", world.partnerA.id);
     expect(branding.primary_color?.toLowerCase() ?? null).toBe(kept);
-    const used = new URLSearchParams({ light: branding.light ?? "", dark: branding.dark ?? "" });
-    expect(text).toContain(`preview.css?${used}`.replaceAll("&", "&amp;"));
+    expect(text).toContain(`preview.css?${new URLSearchParams({ color: branding.primary_color ?? "" })}"`);
   });
 
   test("what cannot be stored is said at its field, and nothing is stored", async () => {
@@ -78,10 +77,23 @@ describe("contract §4 how a partner looks", () => {
     await save({ display_name: "Zonneveld", primary_color: "", reply_to: "" });
   });
 
-  test("the preview takes no colour that is none", async () => {
-    const { text } = await ask(portal(world, `${PAGE}/preview.css?light=red;}*{display:none&dark=%236fd3aa`));
-    expect(text).not.toContain("red");
-    expect(text).toContain("--accent: #6fd3aa;");
+  test("what was typed can be looked at before it is saved, without script", async () => {
+    await save({ display_name: "Zonneveld", primary_color: "#7a1fa2", reply_to: "" });
+    const { status, text } = await save({ display_name: "Zon", primary_color: "ffd400", reply_to: "", look: "yes" });
+    expect(status).toBe(200);
+    expect(text).toContain(`preview.css?color=%23ffd400"`);
+    expect(text).toContain("zwarte letters");
+    expect(text).toContain('name="primary_color" value="ffd400"');
+    expect(text).toMatch(/<div class="letter"><p>Zon</);
+    const { branding } = await world.row("select branding from core.partners where id = $1", world.partnerA.id);
+    expect(branding).toMatchObject({ display_name: "Zonneveld", primary_color: "#7a1fa2" });
+  });
+
+  test("the preview uses a color on both backgrounds, and takes nothing else", async () => {
+    const style = async (color: string) =>
+      (await ask(portal(world, `${PAGE}/preview.css?${new URLSearchParams({ color })}`))).text;
+    expect(await style("#ffd400")).toContain("--fill: #ffd400; --on-fill: #000000;");
+    expect(await style("red;}*{display:none")).not.toContain("--fill:");
   });
 });
 

@@ -48,6 +48,7 @@ describe.skipIf(noBrowser)(
     let empty: Manager;
     let disclosed: string;
     let hidden: string;
+    let event: string;
     const [invitation, usedInvitation] = [newSecret(), newSecret()];
     /** By their status. */
     const drafts: Record<string, string> = {};
@@ -68,6 +69,8 @@ describe.skipIf(noBrowser)(
         else disclosed = customer_ref;
       }
       await failingWebhook(world, partnerA);
+      await world.rows("select private.tell($1, $1, 'draft.claimed', $2, '{}')", partnerA.id, drafts.invited);
+      event = (await world.row("select id from core.events where type = 'draft.claimed'")).id;
       full = await newManager(world, world.partnerA);
       empty = await newManager(world, world.partnerB);
       await keepLogo(world, world.partnerA.id, png({ width: 240, height: 80, colour: 2, raw: striped(240, 80) }));
@@ -103,6 +106,11 @@ describe.skipIf(noBrowser)(
       { name: "portal-draft", who: () => full, path: () => `/drafts/${drafts.invited}` },
       { name: "portal-draft-conflict", who: () => full, path: () => `/drafts/${drafts.conflict}` },
       { name: "portal-draft-withdraw", who: () => full, path: () => `/drafts/${drafts.invited}/withdraw` },
+      {
+        name: "portal-drafts-withdraw",
+        who: () => full,
+        path: () => `/drafts/withdraw?draft=${drafts.invited}&draft=${drafts.conflict}`,
+      },
       { name: "portal-customers", who: () => full, path: "/customers" },
       { name: "portal-customers-nobody", who: () => full, path: "/customers?active=no&city=Rhenen" },
       { name: "portal-customers-new", who: () => empty, path: "/customers" },
@@ -115,6 +123,8 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-keys-revoke", who: () => full, path: "/settings/keys/revoke" },
       { name: "portal-settings-webhooks", who: () => full, path: "/settings/webhooks" },
       { name: "portal-settings-webhook", who: () => full, path: `/settings/webhooks/${WEBHOOK}` },
+      { name: "portal-settings-webhook-change", who: () => full, path: `/settings/webhooks/${WEBHOOK}/change` },
+      { name: "portal-settings-event", who: () => full, path: () => `/settings/webhooks/${WEBHOOK}/event/${event}` },
       { name: "portal-settings-webhook-remove", who: () => full, path: `/settings/webhooks/${WEBHOOK}/remove` },
       { name: "portal-settings-log", who: () => full, path: "/settings/log" },
       { name: "portal-colleagues", who: () => full, path: "/settings/colleagues" },
@@ -200,6 +210,10 @@ describe.skipIf(noBrowser)(
         for (const [path, field, value] of [
           ["/import/customer", "#naam", "Jan-Willem van der Meulen"],
           ["/settings/company", "#street", "Havenkade"],
+          ["/settings/branding", "#display_name", "Laadpunt Zuid"],
+          ["/settings/return", "#return_url", "https://laadpunt.example/klaar"],
+          ["/settings/webhooks", "#url", "https://laadpunt.example/ere"],
+          ["/settings/colleagues", "#email", "eva@voorbeeld.nl"],
           ["/import/invite", "#emails", "eva@voorbeeld.nl\nbram@voorbeeld.nl\n".repeat(20)],
         ] as const) {
           await page.goto(portal(world, path));
@@ -217,6 +231,31 @@ describe.skipIf(noBrowser)(
           await page.reload();
           expect(await page.locator(field).inputValue(), "told once").not.toBe(value);
         }
+      }));
+
+    test("a color is picked and shown at once; saved, its button has letters that can be read", () =>
+      onPage(browser, {}, async (page) => {
+        await signIn(page, empty);
+        await page.goto(portal(world, "/settings/branding"));
+        const button = page.locator(".on-light .button");
+        const looks = () =>
+          button.evaluate((element) => [getComputedStyle(element).backgroundColor, getComputedStyle(element).color]);
+        expect(await looks()).toEqual(["rgb(11, 107, 79)", "rgb(255, 255, 255)"]);
+        const yellow = ["rgb(255, 212, 0)", "rgb(0, 0, 0)"];
+        await page.getByLabel("Kies een kleur").fill("#ffd400");
+        expect(await page.locator("#primary_color").inputValue()).toBe("#ffd400");
+        await expect.poll(looks).toEqual(yellow);
+        await page.locator("#primary_color").fill("#7a1fa2");
+        expect(await page.getByLabel("Kies een kleur").inputValue()).toBe("#7a1fa2");
+        await expect.poll(looks).toEqual(["rgb(122, 31, 162)", "rgb(255, 255, 255)"]);
+        await page.locator("#primary_color").fill("#ffd400");
+        await page.getByRole("button", { name: "Bewaar", exact: true }).click();
+        await page.getByText("Uw naam en kleur zijn bewaard.").waitFor();
+        expect(await looks()).toEqual(yellow);
+        await page.locator("#primary_color").fill("");
+        await expect.poll(looks).toEqual(["rgb(11, 107, 79)", "rgb(255, 255, 255)"]);
+        await page.getByRole("button", { name: "Bewaar", exact: true }).click();
+        await page.getByText("geen eigen kleur gekozen").waitFor();
       }));
 
     test("whoever else signs in on that browser does not see it", () =>

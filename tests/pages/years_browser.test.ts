@@ -219,7 +219,7 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
     const { account_id } = await signedLink();
     await page.goto(`${(await linkFor(world, account_id)).link}?lang=${locale}`);
   };
-  const brand = { name: "Zonneveld", light: "#7a1fa2" };
+  const brand = { name: "Zonneveld", color: "#7a1fa2" };
   const reader: NoticeReader = {
     full_name: "Sanne de Vries",
     partner_name: "Zonneveld Laadpalen",

@@ -23,7 +23,7 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
     const { claim_url } = body.drafts.find((draft: { draft_id: string }) => draft.draft_id === draft_id);
     // colours of its own, which paper does not take
     await world.row(
-      `update core.partners set branding = '{"light": "#7a1fa2", "dark": "#d9a6ff"}' where id = $1 returning 1`,
+      `update core.partners set branding = '{"primary_color": "#7a1fa2"}' where id = $1 returning 1`,
       world.partnerA.id,
     );
     readers = [

@@ -1,26 +1,62 @@
 import { expect, test } from "vitest";
-import { accentsOf } from "#shared/domain/brand.ts";
-import { STYLE } from "../../supabase/functions/pages/kit/style.ts";
+import { contrast, shadesOf } from "#shared/domain/brand.ts";
+import { DARK, LIGHT, STYLE } from "../../supabase/functions/pages/kit/style.ts";
 
 test.each([
-  ["#7a1fa2", "#7a1fa2", null],
-  ["#FFD400", null, "#ffd400"],
-  ["#ffffff", null, "#ffffff"],
-  ["#808080", null, null],
-  ["#000000", "#000000", null],
-  // the last grey that can be read on light, and the first on dark; between them there is none
-  ["#6d6d6d", "#6d6d6d", null],
-  ["#6e6e6e", null, null],
-  ["#919191", null, null],
-  ["#929292", null, "#929292"],
-  [null, null, null],
-])("contract §4 a partner's colour %s is used where it can be read: %s on light, %s on dark", (color, light, dark) => {
-  expect(accentsOf(color)).toEqual({ light, dark });
-});
+  ["#7a1fa2", "#7a1fa2", "#b582cb", "#ffffff"],
+  ["#FFD400", "#7f6a00", "#ffd400", "#000000"],
+  ["#ffffff", "#6b6b6b", "#ffffff", "#000000"],
+  ["#808080", "#6c6c6c", "#929292", "#000000"],
+  ["#000000", "#000000", "#949494", "#ffffff"],
+])(
+  "contract §4 a partner's color %s is %s for links on light and %s on dark; letters on a button are %s",
+  (color, light, dark, on) => {
+    const shades = shadesOf(color);
+    expect([shades?.light.accent, shades?.dark.accent, shades?.light.on_fill, shades?.dark.on_fill]).toEqual([
+      light,
+      dark,
+      on,
+      on,
+    ]);
+    expect([shades?.light.fill, shades?.dark.fill]).toEqual([color.toLowerCase(), color.toLowerCase()]);
+  },
+);
 
-test("contract §4 a partner's colour is judged on the grounds of the pages and by what is written on it", () => {
-  const [light = "", dark = ""] = STYLE.split("@media (prefers-color-scheme: dark)");
-  expect(light).toContain("--tint: #e6f2ec");
-  expect(dark).toContain("--tint: #1c2f27");
-  expect(dark).toContain("--on-accent: #06281c");
+test.each([null, undefined, "", "red", "#12345", "#1234567", "#123456; } body { display: none"])(
+  "contract §4 what is no color has no shades: %s",
+  (color) => expect(shadesOf(color)).toBeNull(),
+);
+
+/** What color-mix(in srgb, color 8%, sheet) makes. */
+function tintOf(color: string, sheet: string): string {
+  const at = (hex: string, place: number) => Number.parseInt(hex.slice(place, place + 2), 16);
+  const level = (place: number) => Math.round(at(color, place) * 0.08 + at(sheet, place) * 0.92);
+  return `#${[1, 3, 5].map((place) => level(place).toString(16).padStart(2, "0")).join("")}`;
+}
+
+test("contract §4 every color can be read on the backgrounds of pages, and letters on its button", () => {
+  const colorOf = (colors: string, name: string) => new RegExp(`--${name}: (#[0-9a-f]{6})`).exec(colors)?.[1] ?? "";
+  const steps = ["00", "33", "66", "80", "99", "cc", "ff"];
+  const all = steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)));
+  const unreadable = all.flatMap((color) => {
+    const shades = shadesOf(color);
+    if (!shades) return [color];
+    return (
+      [
+        [shades.light, LIGHT],
+        [shades.dark, DARK],
+      ] as const
+    ).flatMap(([{ accent, fill, on_fill }, colors]) => {
+      const sheet = colorOf(colors, "sheet");
+      const pairs = [
+        ...["ground", "sheet", "tint", "on-accent"].map((name) => [accent, colorOf(colors, name)] as const),
+        [accent, tintOf(accent, sheet)] as const,
+        [colorOf(colors, "ink"), tintOf(accent, sheet)] as const,
+        [fill, on_fill] as const,
+      ];
+      return pairs.filter(([one, other]) => contrast(one, other) < 4.5).map((pair) => `${color}: ${pair.join(" on ")}`);
+    });
+  });
+  expect(unreadable).toEqual([]);
+  expect(STYLE).toContain("background: var(--fill, var(--accent)); color: var(--on-fill, var(--on-accent))");
 });

@@ -1,5 +1,5 @@
 import { newPartnerKey } from "#shared/auth/tokens.ts";
-import { ACCOUNT_HOLDER, BRANDING, COMPANY, judged, payoutAccount } from "#shared/domain/partner_settings.ts";
+import { ACCOUNT_HOLDER, BRANDING, COMPANY, payoutAccount } from "#shared/domain/partner_settings.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant } from "#shared/values/fields.ts";
@@ -50,7 +50,7 @@ export const setBranding = endpoint(
     errors: [],
     failure: "partner_update_failed",
   },
-  ({ body, call }) => call("set_partner_branding", judged(body)),
+  ({ body, call }) => call("set_partner_branding", body),
 );
 
 export const setPayoutIban = endpoint(

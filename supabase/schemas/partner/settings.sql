@@ -28,7 +28,7 @@ begin
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
 comment on function api.set_partner_branding(jsonb, jsonb) is
-  'POST /partner/branding: replaces the fields that were sent. A primary_color brings light and dark, if it can be read there.';
+  'POST /partner/branding: replaces the fields that were sent.';
 
 create function api.set_partner_logo(caller jsonb, logo jsonb) returns json
 language plpgsql security definer

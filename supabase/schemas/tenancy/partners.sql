@@ -50,8 +50,7 @@ create function private.partner_display_name(partner core.partners) returns text
 language plpgsql stable
 as $$ begin return coalesce(partner.branding ->> 'display_name', partner.name); end $$;
 
--- How pages and mail name a partner: {name, reply_to, light, dark, logo}. A color is null where it cannot be read; logo is {hash, width,
--- height} or null.
+-- How pages and mail name a partner: {name, reply_to, color, logo}. color is #rrggbb or null; logo is {hash, width, height} or null.
 create function private.partner_brand(partner core.partners) returns jsonb
 language plpgsql stable
 as $$
@@ -59,8 +58,7 @@ begin
   return jsonb_build_object(
     'name', private.partner_display_name(partner),
     'reply_to', nullif(partner.branding ->> 'reply_to', ''),
-    'light', partner.branding ->> 'light',
-    'dark', partner.branding ->> 'dark',
+    'color', lower(partner.branding ->> 'primary_color'),
     'logo', (select jsonb_build_object('hash', encode(l.hash, 'hex'), 'width', l.width, 'height', l.height)
                from core.partner_logos l where l.partner_id = partner.id and l.replaced_at is null));
 end $$;

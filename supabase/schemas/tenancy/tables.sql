@@ -35,14 +35,13 @@ create table core.partners (
   constraint partners_vat_regime_known check (vat_regime in ('none', 'small_business', 'regular', 'reverse_charge')),
   constraint partners_return_url_length check (length(return_url) <= 500),
   constraint partners_percentages check (default_fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
-  constraint partners_accents_are_colors check (
-    concat(branding ->> 'light') ~ '^(#[0-9a-f]{6})?$' and concat(branding ->> 'dark') ~ '^(#[0-9a-f]{6})?$'),
+  constraint partners_color_is_one check (branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$'),
   constraint partners_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) in (0, 4))
 );
 comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records.';
 comment on column core.partners.return_url is 'Registered by the operator or in the portal. Sign-in links may lead back only to it and below it.';
 comment on column core.partners.branding is
-  'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. light and dark are the color on such a ground, null if it cannot be read. packages/shared/src/domain/brand.ts judges it when it is chosen.';
+  'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. packages/shared/src/domain/brand.ts says how the color is used on light and on dark.';
 comment on column core.partners.vat_regime is
   'How VAT is charged on its share. none: no business for VAT. small_business: exempt, the Dutch KOR. regular. reverse_charge: a business in another country. Set by the operator. Null while nobody has asked; no invoice is written until then.';
 comment on column core.partners.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';

@@ -1,6 +1,5 @@
 /** What a partner may set of itself, by the Partner API or in its pages: the same rules for both. */
 
-import { accentsOf } from "#shared/domain/brand.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { email, iban, lineOf, postalCode } from "#shared/values/fields.ts";
@@ -51,9 +50,3 @@ export const BRANDING = {
   }),
   reply_to: setting(email()).meta({ description: "Where answers to mail go" }),
 };
-
-/** Branding as api.set_partner_branding takes it: with a colour, where it can be read. */
-export const judged = <Sent extends { primary_color?: string | null | undefined }>(branding: Sent) => ({
-  ...branding,
-  ...(branding.primary_color === undefined ? {} : accentsOf(branding.primary_color)),
-});

@@ -62,7 +62,7 @@ export function layout(
 <link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">
 <script defer src="${root}/page.js?v=${SCRIPT_VERSION}" data-say-copy="${words.script.copy}" data-say-copied="${words.script.copied}" data-say-busy="${words.script.busy}"></script>
 ${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}
-${brand?.light || brand?.dark ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ light: brand.light ?? "", dark: brand.dark ?? "" })}">` : ""}
+${brand?.color ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ color: brand.color })}">` : ""}
 </head>
 <body${menu || wide ? html` class="${wide ? "area wide" : "area"}"` : ""}>
 ${menu ? html`<a class="skip" href="#main">${words.skip}</a>` : ""}

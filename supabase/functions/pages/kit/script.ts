@@ -12,6 +12,7 @@ import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
  * - What has `data-copy` gets a button that copies it.
  * - What is typed in a field with `data-group` is shown in groups of that many signs.
  * - An estimate is made again while the kWh are typed, by the rule that made it on the page.
+ * - A field with `data-color` gets a color picker, and the preview shows the color while it is chosen.
  * - A plot says the value of a bar under the pointer, or chosen with the arrow keys: `data-value` of the bar.
  */
 function react(
@@ -73,6 +74,28 @@ function react(
       const caret = inGroups(before).length;
       field.setSelectionRange(caret, caret);
     });
+  }
+
+  for (const field of document.querySelectorAll<HTMLInputElement>("input[data-color]")) {
+    const sheet = document.querySelector<HTMLLinkElement>('link[href*="/preview.css"]');
+    const isColor = () => /^#[0-9a-f]{6}$/i.test(field.value);
+    const picker = document.createElement("input");
+    picker.type = "color";
+    picker.setAttribute("aria-label", field.dataset.color ?? "");
+    const show = () => {
+      if (isColor()) picker.value = field.value;
+      if (!sheet || (field.value && !isColor())) return;
+      sheet.href = sheet.href.replace(/\?.*/, `?${new URLSearchParams({ color: field.value })}`);
+      // said of another color
+      document.querySelector("[data-color-said]")?.remove();
+    };
+    picker.value = isColor() ? field.value : "#0b6b4f";
+    picker.addEventListener("input", () => {
+      field.value = picker.value;
+      show();
+    });
+    field.addEventListener("input", show);
+    field.after(picker);
   }
 
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-yields]")) {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { type Shade, shadesOf } from "#shared/domain/brand.ts";
 import { FONT_NAME } from "./font_name.ts";
 
 /** The colours on a light ground, and on a dark one. */
@@ -311,13 +312,18 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .actions + p, .actions + h3, form + h3 { margin-top: 1.75rem; }
 /* things to do beside each other, each a form of its own */
 .actions .actions { margin: 0; }
-.button { display: inline-flex; align-items: center; justify-content: center; min-height: 3.25rem; padding: .6rem 1.75rem; border: 2px solid var(--accent); border-radius: 8px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 650; text-align: center; text-decoration: none; cursor: pointer; }
+.button { display: inline-flex; align-items: center; justify-content: center; min-height: 3.25rem; padding: .6rem 1.75rem; border: 2px solid var(--accent); border-radius: 8px; background: var(--fill, var(--accent)); color: var(--on-fill, var(--on-accent)); font: inherit; font-weight: 650; text-align: center; text-decoration: none; cursor: pointer; }
 .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); color: var(--on-accent); }
 .button.second { background: transparent; color: var(--accent); }
 .button.second:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .link { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 30rem) { .actions .button { width: 100%; } }
 .copy { min-height: 2.75rem; padding: .25rem .9rem; border: 1.5px solid var(--accent); border-radius: 6px; background: transparent; color: var(--accent); font: inherit; font-size: 1rem; font-weight: 650; cursor: pointer; }
+pre { margin: 0 0 1rem; padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--sheet); font-size: .95rem; line-height: 1.5; white-space: pre-wrap; overflow-wrap: anywhere; }
+input[type="color"] { flex: none; width: 4rem; height: 3.25rem; padding: .2rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); cursor: pointer; }
+.field:has(> [type="color"]) { display: flex; flex-wrap: wrap; gap: 0 .75rem; }
+.field:has(> [type="color"]) > :is(label, p) { flex: 0 0 100%; }
+.field > [data-color] { flex: 0 1 12rem; }
 .field .copy { margin-top: .5rem; }
 .copy:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .busy { margin: .5rem 0 0; color: var(--quiet); }
@@ -361,17 +367,15 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 /** Changes with the style sheet: a page never meets that of another version. */
 export const STYLE_VERSION = createHash("sha256").update(STYLE).digest("hex").slice(0, 12);
 
-/** A partner's colour, where private.partner_brand found it readable: one for light, one for dark. What is no colour is dropped. */
-export function brandStyle({ light = "", dark = "" }: Record<string, string>): string {
-  const accent = (color: string, toward: string, sheet: string) =>
-    /^#[0-9a-f]{6}$/.test(color)
-      ? `:root { --accent: ${color}; --accent-strong: color-mix(in srgb, ${color} 80%, ${toward}); --tint: color-mix(in srgb, ${color} 8%, ${sheet}); }`
-      : "";
-  return [
-    accent(light, "black", "#ffffff"),
-    `@media (prefers-color-scheme: dark) { ${accent(dark, "white", "#18211c") || DARK_ACCENT} }`,
-  ].join("\n");
+/** A partner's color, as shadesOf uses it on both backgrounds. What is no color changes nothing. */
+export function brandStyle({ color }: Record<string, string>): string {
+  const shades = shadesOf(color);
+  if (!shades) return "";
+  const { light, dark } = shades;
+  return `:root { ${colorsOf(light, "black", "#ffffff")} }
+@media (prefers-color-scheme: dark) { :root { ${colorsOf(dark, "white", "#18211c")} } }`;
 }
 
-// the dark colours of the style sheet above, which a light colour of a partner must not displace
-const DARK_ACCENT = ":root { --accent: #6fd3aa; --accent-strong: #93e2c1; --tint: #1c2f27; }";
+/** The variables of the style sheet that a shade takes the place of. */
+export const colorsOf = ({ accent, fill, on_fill }: Shade, toward: string, sheet: string): string =>
+  `--accent: ${accent}; --accent-strong: color-mix(in srgb, ${accent} 80%, ${toward}); --tint: color-mix(in srgb, ${accent} 8%, ${sheet}); --fill: ${fill}; --on-fill: ${on_fill};`;

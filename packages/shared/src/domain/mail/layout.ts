@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
+import { type Brand, logoPath, type ShownLogo, shadesOf } from "#shared/domain/brand.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";
@@ -12,14 +12,14 @@ export type Service = Pick<Configuration, "SERVICE_NAME" | "SUPPORT_EMAIL" | "PA
 
 export function sentBy({
   name,
-  light,
+  color,
   reply_to,
   logo,
-}: Brand): Pick<Content, "sender" | "logo" | "accent" | "reply_to"> {
+}: Brand): Pick<Content, "sender" | "logo" | "color" | "reply_to"> {
   return {
     sender: name,
     ...(logo ? { logo: { of: name, shown: logo } } : {}),
-    ...(light ? { accent: light } : {}),
+    ...(color ? { color } : {}),
     ...(reply_to ? { reply_to } : {}),
   };
 }
@@ -37,13 +37,13 @@ export type Content = {
   sender?: string;
   /** Whose logo stands above it, and which. */
   logo?: { of: string; shown: ShownLogo };
-  /** The sender's colour, #rrggbb. */
-  accent?: string;
+  /** The sender's color, #rrggbb. */
+  color?: string;
   reply_to?: string;
   unsubscribe?: { label: string; link: string };
 };
 
-const ACCENT = "#0b6b4f";
+const OURS = "#0b6b4f";
 
 /** A mail as it is sent. `links` are the addresses in it, for whoever reads captured mail. */
 export type Written = {
@@ -101,8 +101,10 @@ const DARK = `
     .sheet, .sheet p, .code { color: #e9efeb !important; }
     .quiet, .quiet a { color: #a9b7af !important; }
     .code { background: #0f1512 !important; border-color: #33413a !important; }
-    .button { background: #6fd3aa !important; color: #06281c !important; }
   }`;
+/** Our own button in dark. A partner's color stays, with letters that can be read on it. */
+const DARK_BUTTON = `
+  @media (prefers-color-scheme: dark) { .button { background: #6fd3aa !important; color: #06281c !important; } }`;
 const FONT = "font-family: -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const TEXT = `margin: 0 0 16px; font-size: 17px; line-height: 1.55; color: #17211c; ${FONT}`;
 const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #55615a; ${FONT}`;
@@ -112,7 +114,8 @@ function toHtml(config: Service, locale: Locale, content: Content): string {
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
   const { subject, greeting, lines, code, button, after, unexpected, document, sender, logo, unsubscribe } = content;
   const head = logo ? raw(showLogo(config, logo.of, logo.shown)) : (sender ?? SERVICE_NAME);
-  const accent = content.accent ?? ACCENT;
+  const chosen = shadesOf(content.color)?.light;
+  const { fill, on_fill } = chosen ?? { fill: OURS, on_fill: "#ffffff" };
   // what a partner writes may have lines
   const paragraph = (text: string) => html`<p style="${TEXT}; white-space: pre-line">${text}</p>`;
   return html`<!doctype html>
@@ -122,13 +125,13 @@ function toHtml(config: Service, locale: Locale, content: Content): string {
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
 <title>${subject}</title>
-<style>${raw(DARK)}
+<style>${raw(DARK)}${chosen ? "" : raw(DARK_BUTTON)}
 </style>
 </head>
 <body style="margin: 0; background: #f3f6f4">
 <div class="ground" role="article" lang="${lang}" style="padding: 32px 12px; background: #f3f6f4; overflow-wrap: break-word">
 <div class="sheet" style="max-width: 544px; margin: 0 auto; padding: 32px 28px 20px; background: #ffffff; border: 1px solid #d8e0db; border-radius: 10px">
-<p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${accent}` : ""}">${head}</p>
+<p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${fill}` : ""}">${head}</p>
 ${paragraph(greeting)}
 ${lines.map(paragraph)}
 ${
@@ -138,7 +141,7 @@ ${
 }
 ${
   button
-    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 14px 24px; font-size: 17px; font-weight: 600; text-decoration: none; background: ${accent}; color: #ffffff; border-radius: 8px; ${FONT}">${button.label}</a></p>`
+    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 14px 24px; font-size: 17px; font-weight: 600; text-decoration: none; background: ${fill}; color: ${on_fill}; border-radius: 8px; ${FONT}">${button.label}</a></p>`
     : ""
 }
 ${paragraph(after)}

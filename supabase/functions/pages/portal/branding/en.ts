@@ -9,15 +9,19 @@ export const branding: BrandingWords = {
   preview: "What it looks like",
   on: { light: "On a light background", dark: "On a dark background" },
   sample_button: "Begin",
+  sample_link: "Read more",
   sample_letter: "Dear Ms De Vries,",
-  colours: {
+  colors: {
     none: "You have not chosen a colour of your own. We use our green.",
-    both: "Your colour reads well on both backgrounds.",
-    light:
-      "Your colour does not read well on a dark background. There we use our green; on a light background your own colour.",
-    dark: "Your colour does not read well on a light background, nor in mail. There we use our green; on a dark background your own colour.",
-    neither:
-      "Your colour reads well on neither background, nor on a button. We use our green. A darker or a lighter shade of the same colour may do.",
+    button: {
+      white: "Buttons have your colour, with white letters.",
+      black: "Buttons have your colour, with black letters, because white ones do not read well on it.",
+    },
+    links: {
+      lighter_on_dark: "Links have your colour, and a lighter shade of it on a dark background.",
+      darker_on_light: "Links have your colour, and a darker shade of it on a light background.",
+      both: "Links have a darker or lighter shade of your colour, so that they read well.",
+    },
   },
 
   look: "Name and colour",
@@ -37,6 +41,8 @@ export const branding: BrandingWords = {
     reply_to: "Enter an e-mail address, such as name@company.com",
   },
   submit: "Save",
+  try: "Preview first",
+  pick: "Pick a colour",
   saved: "Your name and colour were saved.",
 
   logo: "Logo",

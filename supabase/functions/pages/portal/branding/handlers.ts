@@ -1,13 +1,13 @@
 import { Buffer } from "node:buffer";
 import { readLogo } from "#shared/domain/logo/logo.ts";
-import { BRANDING, judged } from "#shared/domain/partner_settings.ts";
+import { BRANDING } from "#shared/domain/partner_settings.ts";
 import { z } from "#shared/foundation/zod.ts";
 import type { Handler } from "../../kit/visit.ts";
 import type { Branding } from "../model.ts";
 import { signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { previewStyle } from "./preview.ts";
-import { BRANDING_PAGE, brandingPage, FIELDS, removeLogoPage } from "./views.ts";
+import { BRANDING_PAGE, brandingPage, colorOf, FIELDS, removeLogoPage } from "./views.ts";
 
 const { logo_url: _theirs, ...fields } = BRANDING;
 const Form = z.object(fields);
@@ -30,16 +30,11 @@ const saveBranding = signedIn(async (visit) => {
       Object.fromEntries(FIELDS.filter((field) => wrong.includes(field)).map((field) => [field, errors[field]])),
     );
   }
-  await visit.own("set_partner_branding", judged(read.data));
+  // shown before it is saved
+  if (form.has("look")) return visit.refuse(BRANDING_PAGE, {});
+  await visit.own("set_partner_branding", read.data);
   return visit.told(BRANDING_PAGE, "saved");
 });
-
-/** A colour as people write it: without #, or with three digits. */
-function colorOf(typed: string): string {
-  const [, digits = ""] = /^#?((?:[0-9a-f]{3}){1,2})$/i.exec(typed) ?? [];
-  if (!digits) return typed;
-  return `#${digits.length === 3 ? digits.replace(/./g, "$&$&") : digits}`;
-}
 
 const saveLogo = signedIn(async (visit) => {
   const { file, locale } = visit;
@@ -65,7 +60,7 @@ const removeLogo = signedIn(async (visit) => {
   return visit.told(BRANDING_PAGE, "removed");
 });
 
-/** The style sheet of the preview: the colours are in its address, and nobody's. */
+/** The style sheet of the preview: the color is in its address, and nobody's. */
 const showPreviewStyle: Handler = ({ c }) =>
   c.body(previewStyle(c.req.query()), 200, {
     "Content-Type": "text/css; charset=utf-8",

@@ -7,15 +7,19 @@ export const branding = {
   preview: "Zo ziet het eruit",
   on: { light: "Op een lichte achtergrond", dark: "Op een donkere achtergrond" },
   sample_button: "Begin",
+  sample_link: "Meer lezen",
   sample_letter: "Beste mevrouw De Vries,",
-  colours: {
+  colors: {
     none: "U heeft geen eigen kleur gekozen. Wij gebruiken ons groen.",
-    both: "Uw kleur is op beide achtergronden goed te lezen.",
-    light:
-      "Uw kleur is op een donkere achtergrond niet goed te lezen. Daar gebruiken wij ons groen; op een lichte achtergrond uw eigen kleur.",
-    dark: "Uw kleur is op een lichte achtergrond, en dus ook in mail, niet goed te lezen. Daar gebruiken wij ons groen; op een donkere achtergrond uw eigen kleur.",
-    neither:
-      "Uw kleur is op geen van beide achtergronden goed te lezen, en op een knop ook niet. Wij gebruiken ons groen. Een donkerdere of juist lichtere tint van dezelfde kleur kan wel.",
+    button: {
+      white: "Op knoppen staat uw kleur met witte letters.",
+      black: "Op knoppen staat uw kleur met zwarte letters, want witte zijn daarop niet goed te lezen.",
+    },
+    links: {
+      lighter_on_dark: "Links hebben uw kleur, en op een donkere achtergrond een lichtere tint ervan.",
+      darker_on_light: "Links hebben uw kleur, en op een lichte achtergrond een donkerdere tint ervan.",
+      both: "Links hebben een donkerdere of lichtere tint van uw kleur, zodat ze goed te lezen zijn.",
+    },
   },
 
   look: "Naam en kleur",
@@ -35,6 +39,8 @@ export const branding = {
     reply_to: "Vul een e-mailadres in, zoals naam@bedrijf.nl",
   },
   submit: "Bewaar",
+  try: "Bekijk eerst",
+  pick: "Kies een kleur",
   saved: "Uw naam en kleur zijn bewaard.",
 
   logo: "Logo",

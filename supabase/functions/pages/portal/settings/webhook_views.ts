@@ -114,7 +114,7 @@ export function sentEventPage(frame: PortalFrame, shown: OneWebhook, event: Logg
     body: html`${
       event
         ? html`<p>${words.what}</p>
-<pre tabindex="0" data-copy>${JSON.stringify(bodyOf(event), null, 2)}</pre>
+<pre data-copy>${JSON.stringify(bodyOf(event), null, 2)}</pre>
 ${webhook.status === "enabled" ? doButton(frame, `${page}/event/${event.id}`, {}, words.again) : html`<p>${wordsOf(frame).replay.paused}</p>`}`
         : html`<p>${words.gone}</p>`
     }
