@@ -9,8 +9,8 @@ export default defineConfig({
     pool: "forks",
     // files share the modules of their process: loading them anew takes half a second of processor time for each file
     isolate: false,
-    // three files at a time on two cores: a test also waits for timers, other programs and time limits, and a percentage ends at 100
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // four files at a time on two cores: a test also waits for timers, other programs and time limits, and a percentage ends at 100
+    maxWorkers: availableParallelism() * 2,
     // a test waits for a real database, sometimes for real processes; these limits end one that hangs, not one on a slow machine
     testTimeout: 300_000,
     hookTimeout: 300_000,

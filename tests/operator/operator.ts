@@ -43,43 +43,43 @@ export async function operate(
     env,
     operator: "tester",
     local: () => local,
-    ...(open && { open }),
+    open: open ?? keep,
     ...(screen && { screen }),
     ...(confirm !== null && { confirm: confirm ?? (async () => true) }),
   });
   return { code, ...printed, json: printed.out.startsWith("{") ? JSON.parse(printed.out) : undefined };
 }
 
-/** Clients that are kept from one command to the next: a new connection compiles the ops functions again. */
-function keeping(): Open {
-  const idle = new Map<string, Set<pg.Client>>();
-  const connected = new WeakSet<pg.Client>();
-  return (url) => {
-    const here = idle.get(url) ?? new Set();
-    idle.set(url, here);
-    const [client = openClient(url)] = here;
-    here.delete(client);
-    const { host, port, database, user } = client;
-    return {
-      ...{ host, port, database, user },
-      query: (async (text: string, values: unknown[]) =>
-        client.query(text, values).catch((error) => {
-          // whatever is no refusal may have taken the connection along
-          if (error.severity !== "ERROR") connected.delete(client);
-          throw error;
-        })) as pg.Client["query"],
-      async connect() {
-        if (connected.has(client)) return client;
-        await client.connect();
-        connected.add(client);
-        return client.once("end", () => connected.delete(client) && here.delete(client));
-      },
-      async end() {
-        if (connected.has(client)) here.add(client);
-      },
-    };
+const idle = new Map<string, Set<pg.Client>>();
+const connected = new WeakSet<pg.Client>();
+
+/** Clients are kept from one command to the next, until their database is dropped: a new connection compiles the ops functions again. */
+const keep: Open = (url) => {
+  const here = idle.get(url) ?? new Set();
+  idle.set(url, here);
+  const [client = openClient(url)] = here;
+  here.delete(client);
+  const { host, port, database, user } = client;
+  return {
+    ...{ host, port, database, user },
+    query: (async (text: string, values: unknown[]) =>
+      client.query(text, values).catch((error) => {
+        // whatever is no refusal may have taken the connection along
+        if (error.severity !== "ERROR") connected.delete(client);
+        throw error;
+      })) as pg.Client["query"],
+    async connect() {
+      if (connected.has(client)) return client;
+      await client.connect();
+      connected.add(client);
+      return client.once("end", () => connected.delete(client) && here.delete(client));
+    },
+    async end() {
+      if (connected.has(client)) here.add(client);
+      else await client.end();
+    },
   };
-}
+};
 
 /** Runs commands on a database, as the role operator or as one operator's own login. */
 export function operatorOf(
@@ -87,13 +87,11 @@ export function operatorOf(
   login: "operator" | "operator_anna" | "operator_bram" = "operator",
   env: Record<string, string> = {},
 ) {
-  const open = keeping();
   return (command: string | string[]) =>
-    operate(
-      [...(typeof command === "string" ? command.split(" ") : command), "--json"],
-      { OPERATOR_DATABASE_URL: database.url(login), ...env },
-      { open },
-    );
+    operate([...(typeof command === "string" ? command.split(" ") : command), "--json"], {
+      OPERATOR_DATABASE_URL: database.url(login),
+      ...env,
+    });
 }
 
 /** What the commands left in the audit log while `act` ran. */

@@ -211,7 +211,15 @@ function flags({ port, durable }: PostgresOptions & { port: number }): string[] 
     shared_buffers: "128MB",
     // one call instead of an fsync for each file, so that a server that was killed is back in a second
     ...(platform() === "linux" ? { recovery_init_sync_method: "syncfs" } : {}),
-    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_wal_size: "512MB" }),
+    ...(durable
+      ? {}
+      : {
+          fsync: "off",
+          synchronous_commit: "off",
+          full_page_writes: "off",
+          max_wal_size: "512MB",
+          max_connections: 200,
+        }),
   };
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
