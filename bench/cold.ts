@@ -29,7 +29,7 @@ export const cold: Bench = {
             health: () => firstAnswer(stack.serve(slug), { path: `/${slug}/health` }),
             empty: () => firstAnswer(stack.serveEntry(ownEntry("deno/empty")), { path: "/health" }),
             ...(first && {
-              usual: () => firstAnswer(stack.serve(slug), first),
+              usual: () => firstAnswer(stack.serve(slug, { GATEWAY_SECRET }), first),
               statement: () => firstAnswer(stack.serveFloor({ one: "select 1 as one" }), { path: "/one" }),
             }),
           },
@@ -59,6 +59,8 @@ export const cold: Bench = {
     }),
 };
 
+const GATEWAY_SECRET = "g".repeat(64);
+
 /** What each function is asked most, by its slug: an answer that needs the database, where the function has one. */
 async function usualRequests(stack: Stack, accounts: number): Promise<Record<string, Outgoing>> {
   const seeded = await seed(stack.admin, 1, accounts);
@@ -69,6 +71,12 @@ async function usualRequests(stack: Stack, accounts: number): Promise<Record<str
   return {
     "cpo-v1": { path: "/v1/ere-positions?cpo_external_ref=bench-1", headers: bearer(token) },
     docs: { path: "/openapi.json" },
+    gateway: {
+      method: "POST",
+      path: "/gateway/chargers:admit",
+      headers: bearer(GATEWAY_SECRET),
+      body: { identity: "bench", password: "" },
+    },
     "oauth-token": tokenRequest(seeded, 0),
     pages: { path: "/pages" },
     partner: { path: "/partner/me", headers: bearer(partner.key) },

@@ -1,38 +1,27 @@
-// What one gateway process carries: memory and processor of 5,000 connected chargers, the time until all are back after a restart, and the
-// processor time of messages beside that of a bare `ws` echo. Run by hand: node tests/ocpp/load.ts [chargers] [seconds]
-//
-// The edge function is a stand-in that answers at once, in a process of its own: this measures the gateway alone.
+// What one gateway process carries with the real function and PostgreSQL behind it: memory and processor of 5,000 connected chargers, the time
+// until all are back after a restart, and the processor time of messages beside that of a bare `ws` echo.
+// Run by hand: node tests/ocpp/load.ts [chargers] [seconds]
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
 import WebSocket, { WebSocketServer } from "ws";
 import { freePort } from "#local/postgres.ts";
-import { Charger } from "../harness/ocpp.ts";
+import { startStack } from "#local/runner.ts";
+import { readJson } from "#local/stack.ts";
+import { Charger, PASSWORD } from "../harness/ocpp.ts";
 
 const ROLE = process.env.ROLE;
 const self = fileURLToPath(import.meta.url);
 const main = fileURLToPath(new URL("../../packages/gateway/src/main.ts", import.meta.url));
 
-if (ROLE === "function") {
-  const answers = { payload: { transactionId: 1 } };
-  let generation = 0;
-  const server = createServer(async (request, response) => {
-    let text = "";
-    for await (const part of request) text += part;
-    const body = JSON.parse(text);
-    if (request.url?.endsWith("admit")) {
-      generation += 1;
-      response.end(JSON.stringify({ ok: true, charger_id: body.identity, generation }));
-    } else if (request.url?.endsWith("seen")) response.end('{"gone":[]}');
-    else response.end(JSON.stringify({ answers: body.messages.map(() => answers) }));
-  });
-  server.keepAliveTimeout = 60_000;
-  server.listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));
-} else if (ROLE === "echo") {
+if (ROLE === "echo") {
   const server: WebSocketServer = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false }, () =>
     console.log((server.address() as AddressInfo).port),
   );
@@ -52,26 +41,57 @@ async function started(role: string, program: string, env: Record<string, string
   return [child, first.startsWith("{") ? JSON.parse(first.split("\n")[0] ?? "").port : Number(first)];
 }
 
-/** Resident memory in MB and processor seconds of a process, from proc(5): pages of 4 kB, ticks of 10 ms. */
-function usageOf({ pid }: ChildProcess) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /s, "")
-    .split(" ");
+/** Fields of proc(5) after the name: the second is the parent, the twelfth and thirteenth the processor time in ticks of 10 ms. */
+function statOf(pid: number): number[] {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "");
+  return fields.split(" ").map(Number);
+}
+
+function cpuOf(pid: number): number {
+  return ((statOf(pid)[11] ?? 0) + (statOf(pid)[12] ?? 0)) / 100;
+}
+
+/** Resident memory in MB, of pages of 4 kB, and processor seconds of a process. */
+function usageOf({ pid = 0 }: ChildProcess) {
   const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
-  return { mb: (pages * 4) / 1024, cpu: (Number(fields[11]) + Number(fields[12])) / 100 };
+  return { mb: (pages * 4) / 1024, cpu: cpuOf(pid) };
+}
+
+/** Processor seconds of the children of a process that run now. */
+function cpuOfChildren(parent: number): number {
+  let sum = 0;
+  for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each)))
+    try {
+      if (statOf(Number(name))[1] === parent) sum += cpuOf(Number(name));
+    } catch {
+      // it has just ended
+    }
+  return sum;
 }
 
 async function measure(): Promise<void> {
   const count = Number(process.argv[2] ?? 5_000);
   const seconds = Number(process.argv[3] ?? 10);
-  const [edge, edgePort] = await started("function", self, {});
+  const data_dir = mkdtempSync(join(tmpdir(), "ere-load-"));
+  const running = await startStack({ host: "sandbox", port: await freePort(), data_dir, fresh: false }, () => {});
+  const { base_url, database_url, demo } = running.stack;
+  const database = new pg.Client(database_url);
+  await database.connect();
+  await database.query(
+    `insert into core.chargers (partner_id, owner_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash, power_kw)
+     select private.house(), u.id, u.id, 'Load ' || n, 'ocpp', 'load-' || n, $3, 22
+       from auth.users u, generate_series(0, $2::int - 1) n where u.email = $1`,
+    [demo.user.email, count, createHash("sha256").update(PASSWORD).digest()],
+  );
+  const functions = readJson<{ functions: { pid: number } }>(join(data_dir, "running.json"))?.functions.pid ?? 0;
+  const postmaster = Number(readFileSync(join(data_dir, "postgres/postmaster.pid"), "utf8").split("\n")[0]);
+  const secrets = readJson<{ functions: { GATEWAY_SECRET: string } }>(join(data_dir, "secrets.json"));
   const env = {
-    GATEWAY_FUNCTION_URL: `http://127.0.0.1:${edgePort}/gateway`,
-    GATEWAY_SECRET: "s".repeat(40),
+    GATEWAY_FUNCTION_URL: `${base_url}/gateway`,
+    GATEWAY_SECRET: secrets?.functions.GATEWAY_SECRET ?? "",
     HOST: "127.0.0.1",
     PORT: String(await freePort()),
     ADMIN_PORT: String(await freePort()),
-    ADMISSIONS_PER_SECOND: "500",
   };
   const startGateway = async () => (await started("gateway", main, env))[0];
   let gateway = await startGateway();
@@ -96,13 +116,13 @@ async function measure(): Promise<void> {
   const full = usageOf(gateway);
   console.log({
     chargers: count,
-    connected_in_s: round((performance.now() - began) / 1_000),
-    kb_a_charger: round(((full.mb - empty.mb) * 1_024) / count),
-    mb: round(full.mb),
-    cpu_s: round(full.cpu - empty.cpu),
+    connected_in_s: round1((performance.now() - began) / 1_000),
+    kb_a_charger: round1(((full.mb - empty.mb) * 1_024) / count),
+    mb: round1(full.mb),
+    cpu_s: round1(full.cpu - empty.cpu),
   });
   await sleep(seconds * 1_000);
-  console.log({ idle_cpu_percent: round(((usageOf(gateway).cpu - full.cpu) / seconds) * 100) });
+  console.log({ idle_cpu_percent: round1(((usageOf(gateway).cpu - full.cpu) / seconds) * 100) });
 
   // a restart: closed one by one, and all come back
   back = 0;
@@ -115,8 +135,8 @@ async function measure(): Promise<void> {
   gateway = await startGateway();
   await Promise.all(returning);
   console.log({
-    closed_in_s: round((closed - began) / 1_000),
-    all_back_in_s: round((performance.now() - closed) / 1_000),
+    closed_in_s: round1((closed - began) / 1_000),
+    all_back_in_s: round1((performance.now() - closed) / 1_000),
     back,
   });
 
@@ -124,39 +144,69 @@ async function measure(): Promise<void> {
   const talking = Math.min(count, 1_000);
   const [echo, echoPort] = await started("echo", self, {});
   const plain = await Promise.all(Array.from({ length: talking }, () => opened(`ws://127.0.0.1:${echoPort}`)));
+  const day = Date.now() - 86_400_000;
   const talk = async (child: ChildProcess, sockets: WebSocket[]) => {
     let answered = 0;
-    const onAnswer = () => {
+    let transactions = 0;
+    const onAnswer = (data: WebSocket.RawData) => {
       answered += 1;
+      if (data.toString().startsWith('[3,"t')) transactions += 1;
     };
     for (const socket of sockets) socket.on("message", onAnswer);
-    const before = usageOf(child).cpu;
+    const before = { own: usageOf(child).cpu, functions: cpuOf(functions), postgres: cpuOfChildren(postmaster) };
     const start = performance.now();
+    let told = 0;
     for (let n = 0; performance.now() - start < seconds * 1_000; n += 1) {
       // 50 parts a second: 40 values and 4 transaction messages
-      for (let m = 0; m < 44; m += 1) {
-        const socket = sockets[(n * 44 + m) % sockets.length];
-        const isValue = m < 40;
-        const payload = isValue
-          ? { connectorId: 1, meterValue: [{ timestamp: "2026-01-01T00:00:00Z", sampledValue: [{ value: "1" }] }] }
-          : { transactionId: 1, meterStop: 5, timestamp: "2026-01-01T00:00:00Z" };
-        socket?.send(JSON.stringify([2, `${n}-${m}`, isValue ? "MeterValues" : "StopTransaction", payload]));
+      for (let m = 0; m < 40; m += 1) {
+        const payload = { connectorId: 1, meterValue: [{ timestamp: new Date(), sampledValue: [{ value: "1" }] }] };
+        sockets[(n * 40 + m) % sockets.length]?.send(JSON.stringify([2, `v${n}-${m}`, "MeterValues", payload]));
+      }
+      for (let m = 0; m < 4; m += 1, told += 1) {
+        // a charger starts a charge in one round, and ends the one that is open in the next
+        const round = Math.floor(told / sockets.length);
+        const timestamp = new Date(day + round * 3_600_000);
+        const [action, payload] =
+          round % 2 === 0
+            ? ["StartTransaction", { connectorId: 1, idTag: "X", meterStart: round * 5_000, timestamp }]
+            : ["StopTransaction", { transactionId: 0, meterStop: round * 5_000, timestamp }];
+        sockets[told % sockets.length]?.send(JSON.stringify([2, `t${n}-${m}`, action, payload]));
       }
       const next = start + (n + 1) * 20 - performance.now();
       if (next > 0) await sleep(next);
     }
-    await sleep(1_000);
+    while (transactions < told && performance.now() - start < seconds * 10_000) await sleep(50);
+    const took = (performance.now() - start) / 1_000;
     for (const socket of sockets) socket.off("message", onAnswer);
-    const spent = usageOf(child).cpu - before;
-    return { answered, a_second: round(answered / seconds), cpu_us_a_message: round((spent / answered) * 1e6) };
+    const cpu = {
+      own: usageOf(child).cpu - before.own,
+      functions: cpuOf(functions) - before.functions,
+      postgres: cpuOfChildren(postmaster) - before.postgres,
+    };
+    return { told, transactions, answered, took_s: round1(took), cpu };
   };
   const ofGateway = await talk(
     gateway,
     links.slice(0, talking).map(({ socket }) => socket),
   );
   const ofEcho = await talk(echo, plain);
-  console.log({ gateway: ofGateway, echo: ofEcho, times: round(ofGateway.cpu_us_a_message / ofEcho.cpu_us_a_message) });
-  for (const child of [edge, echo, gateway]) child.kill("SIGKILL");
+  const { rows } = await database.query(
+    "select count(*)::int as sessions from core.charging_sessions where external_id like '1.6:%'",
+  );
+  const each = ({ cpu, answered }: typeof ofEcho) => Math.round((cpu.own / answered) * 1e6);
+  console.log({
+    sent: { transactions: ofGateway.told, answered: ofGateway.transactions, in_s: ofGateway.took_s },
+    sessions: rows[0]?.sessions,
+    cpu_us_a_message: { gateway: each(ofGateway), echo: each(ofEcho), times: round1(each(ofGateway) / each(ofEcho)) },
+    cpu_ms_a_transaction: {
+      functions: round1((ofGateway.cpu.functions / ofGateway.transactions) * 1e3),
+      postgres: round1((ofGateway.cpu.postgres / ofGateway.transactions) * 1e3),
+    },
+  });
+  for (const child of [echo, gateway]) child.kill("SIGKILL");
+  await database.end();
+  await running.stop();
+  rmSync(data_dir, { recursive: true, force: true });
   process.exit(0);
 }
 
@@ -166,6 +216,6 @@ async function opened(url: string): Promise<WebSocket> {
   return socket;
 }
 
-function round(value: number): number {
+function round1(value: number): number {
   return Math.round(value * 10) / 10;
 }
