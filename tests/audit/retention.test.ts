@@ -140,7 +140,7 @@ test("contract §3 what a partner's own accounts and the people it brought had i
   const other = await createPayoutWorld();
   try {
     const person = await addChargingPerson(other);
-    await other.row("select private.claim_customer($1, $2, 'manual')", person.id, other.partnerA.id);
+    await other.row("select private.reserve_customer($1, $2, 'manual')", person.id, other.partnerA.id);
     await other.row("update core.attributions set attached_month = '2026-02-01'");
     await person.charge("2026-04", 100_000);
     for (const step of ["open", "submit", "credit"]) await other.done(`booking ${step} 2026-Q2 --partner service`);

@@ -52,7 +52,7 @@ const sell = (ere: number, reference: string) =>
 test("contract §5 a reset takes a customer out of bookings, sales and the ledger, and what others have still agrees", async () => {
   const [goes, stays] = [await person(40_000), await person(60_000)];
   for (const { id } of [goes, stays])
-    await world.row("select private.claim_customer($1, $2, 'manual')", id, world.partnerA.id);
+    await world.row("select private.reserve_customer($1, $2, 'manual')", id, world.partnerA.id);
   await world.row("update core.attributions set attached_month = '2026-01-01'");
   await world.done("booking open 2026-Q2");
   await world.done("booking submit 2026-Q2");

@@ -118,7 +118,7 @@ describe("contract §3 payout prepare", () => {
     const [customer] = await world.sold([100]);
     await partnerIban("DE89370400440532013000");
     const person = await addChargingPerson(world);
-    await world.row("select private.claim_customer($1, $2, 'manual')", person.id, world.partnerA.id);
+    await world.row("select private.reserve_customer($1, $2, 'manual')", person.id, world.partnerA.id);
     await world.row("update core.attributions set attached_month = '2026-02-01'");
     await person.charge("2026-04", 100_000);
     for (const step of ["open", "submit", "credit"]) await world.done(`booking ${step} 2026-Q2 --partner service`);

@@ -38,7 +38,7 @@ afterEach(() => world.close());
 /** A person whom the partner brought in February, with an IBAN that they have had for long. */
 async function person(): Promise<Charging> {
   const one = await addChargingPerson(world);
-  await world.row("select private.claim_customer($1, $2, 'manual')", one.id, world.partnerA.id);
+  await world.row("select private.reserve_customer($1, $2, 'manual')", one.id, world.partnerA.id);
   await world.row("update core.attributions set attached_month = '2026-02-01'");
   await world.setIban({ ...one, ean_code: "" }, "NL91ABNA0417164300");
   return one;

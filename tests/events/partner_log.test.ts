@@ -99,7 +99,7 @@ describe("§6 the log of a partner", () => {
   test("tells of drafts that nobody claims, or nobody can", async () => {
     const taken = await addLogin(world);
     const conflicting = await world.draft({ email: taken.email });
-    await world.row("select private.claim_customer($1, $2, 'manual')", taken.id, world.partnerB.id);
+    await world.row("select private.reserve_customer($1, $2, 'manual')", taken.id, world.partnerB.id);
     expect((await world.claim(conflicting.draft_id)).status).not.toBe(200);
     const expiring = await world.draft();
     await world.travel(daysLater(61));
@@ -271,7 +271,7 @@ describe("§6 the log of a partner", () => {
 
   test("of who shares by an application it tells no registration, and when the sharing ends", async () => {
     const user = await world.addUser();
-    await world.row("select private.claim_customer($1, $2, 'oauth_consent')", user.id, world.partnerA.id);
+    await world.row("select private.reserve_customer($1, $2, 'oauth_consent')", user.id, world.partnerA.id);
     await news();
     await addCharger(world, user);
     const { partner_id } = await world.row("select partner_id from core.accounts where id = $1", user.account_id);
@@ -290,7 +290,7 @@ describe("§6 the log of a partner", () => {
       );
     expect(typesIn(await news())).toEqual(["mandate.signed"]);
     const { id } = await addLogin(world);
-    await world.row("select private.claim_customer($1, $2, 'oauth_consent')", id, world.partnerA.id);
+    await world.row("select private.reserve_customer($1, $2, 'oauth_consent')", id, world.partnerA.id);
     const { customer_ref } = await world.row(
       "select private.customer_ref($1, private.customer_key($2, $3)) as customer_ref",
       id,
@@ -305,7 +305,7 @@ describe("§6 the log of a partner", () => {
 
   test("of who left it keeps the reference that the partner knows them by, in what it told before too; a person reads none", async () => {
     const { id } = await addLogin(world);
-    await world.row("select private.claim_customer($1, $2, 'oauth_consent')", id, world.partnerA.id);
+    await world.row("select private.reserve_customer($1, $2, 'oauth_consent')", id, world.partnerA.id);
     await world.row("update core.attributions set external_ref = 'KL-left' where user_id = $1", id);
     await news();
     await world.row(

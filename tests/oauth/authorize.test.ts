@@ -315,12 +315,12 @@ describe("§4.5 consent", () => {
   const consents = async () =>
     (
       await world.database.admin.query(
-        "select scopes, private.iso(first_at) as first_at, private.iso(last_at) as last_at, withdrawn_at from core.oauth_consents where user_id = $1 order by last_at",
+        "select scopes, private.iso(last_at) as last_at, withdrawn_at from core.oauth_consents where user_id = $1 order by last_at",
         [person.id],
       )
     ).rows;
 
-  test("is recorded once per person and application: first, last, and what was allowed last", async () => {
+  test("is recorded once per person and application: when last, and what was allowed last", async () => {
     const TEN = "2026-11-20T10:00:00Z";
     const first = app;
     await ask();
@@ -330,8 +330,8 @@ describe("§4.5 consent", () => {
     await world.freeze(TEN);
     await ask({ scope: "energy:read" });
     expect(await consents()).toEqual([
-      { scopes: ["sessions:read"], first_at: NINE, last_at: NINE, withdrawn_at: null },
-      { scopes: ["energy:read"], first_at: NINE, last_at: TEN, withdrawn_at: null },
+      { scopes: ["sessions:read"], last_at: NINE, withdrawn_at: null },
+      { scopes: ["energy:read"], last_at: TEN, withdrawn_at: null },
     ]);
     const { rows } = await world.database.admin.query(
       "select actor, details from core.audit_log where action = 'oauth.consented' and actor = $1 order by id",
@@ -369,7 +369,7 @@ describe("§4.5 attribution of a person to the partner of an application", () =>
   });
 
   test("(1) whoever has a partner keeps it", async () => {
-    await world.row("select private.claim_customer($1, $2, 'referral_code')", person.id, world.partnerB.id);
+    await world.row("select private.reserve_customer($1, $2, 'referral_code')", person.id, world.partnerB.id);
     app = await partnerApp();
     await ask();
     expect(await attribution()).toMatchObject({ partner_id: world.partnerB.id, source: "referral_code" });

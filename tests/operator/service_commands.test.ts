@@ -459,7 +459,7 @@ describe("contract §8 mail that failed", () => {
     const { mail } = await failedLink();
     await resend(mail);
     const claim = async () => {
-      const { claimed } = await world.row("select private.lease_mail(100) as claimed");
+      const { claimed } = await world.row("select private.lease_mail(100, null) as claimed");
       return claimed.map(({ id }: { id: string }) => id);
     };
     expect(await claim()).toContain(mail);
@@ -483,7 +483,7 @@ describe("contract §8 mail that failed", () => {
     await world.row("update core.mail_outbox set status = 'captured' where id = $1", mail);
     await refused(["mail", "resend", mail], `The mail ${mail} was captured`);
     await world.row("update core.mail_outbox set status = 'dropped' where id = $1", mail);
-    await refused(["mail", "resend", mail], `The mail ${mail} was not written: its address reached its daily limit`);
+    await refused(["mail", "resend", mail], `The mail ${mail} was not sent: its address reached its daily limit`);
     await world.row("update core.mail_outbox set status = 'nobody' where id = $1", mail);
     await refused(["mail", "resend", mail], `There is no such mail: ${mail}`);
   });

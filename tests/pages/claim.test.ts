@@ -210,7 +210,7 @@ describe("contract §4 conflict", () => {
         draft.email,
       );
       if (what === "attribution")
-        await world.row("select private.claim_customer($1, $2, 'manual')", id, world.partnerB.id);
+        await world.row("select private.reserve_customer($1, $2, 'manual')", id, world.partnerB.id);
       else
         await world.row(
           `insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
@@ -235,7 +235,7 @@ describe("contract §4 conflict", () => {
       "insert into auth.users (id, email, email_confirmed_at, raw_app_meta_data) values (gen_random_uuid(), $1::text, now(), jsonb_build_object('proved_email', $1::text)) returning id",
       draft.email,
     );
-    await world.row("select private.claim_customer($1, $2, 'manual')", id, world.partnerB.id);
+    await world.row("select private.reserve_customer($1, $2, 'manual')", id, world.partnerB.id);
     const entered = await newBrowser(world)(link, { form: {} });
     expect([entered.status, heading(entered.text)]).toEqual([404, "Deze aanmelding kan niet doorgaan"]);
     expect(await draftRow(world, draft)).toMatchObject({ status: "conflict", conflict_reason: "existing_user" });
@@ -248,7 +248,7 @@ describe("contract §4 conflict", () => {
     await answer(ask, draft, { address: freshAddress() });
     const form = await readyToSign(world, ask, draft);
     const { user_id } = await draftRow(world, draft);
-    await world.row("select private.claim_customer($1, $2, 'oauth_consent')", user_id, world.partnerB.id);
+    await world.row("select private.reserve_customer($1, $2, 'oauth_consent')", user_id, world.partnerB.id);
     expect((await ask(`${draft.link}/sign`, { form })).status).toBe(303);
     expect(await draftRow(world, draft)).toMatchObject({
       status: "conflict",

@@ -173,7 +173,7 @@ describe("§4.2 order and size", () => {
   test("a customer who has only a login yet is in the list, with nothing to show", async () => {
     const id = crypto.randomUUID();
     await world.row("insert into auth.users (id, email) values ($1, $2)", id, `${id}@voorbeeld.nl`);
-    await world.row("select private.claim_customer($1, $2, 'partner_upload')", id, world.partnerB.id);
+    await world.row("select private.reserve_customer($1, $2, 'partner_upload')", id, world.partnerB.id);
     expect((await list(world.keyB))[0]).toMatchObject({
       naam: null,
       is_active: false,

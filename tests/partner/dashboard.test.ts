@@ -124,7 +124,8 @@ const CHANGES: Change[] = [
   ["charges nothing any more", (pick) => one(people, pick).charge(one(MONTHS, pick), 0)],
   [
     "is brought by a partner",
-    (pick) => sql("select private.claim_customer($1, $2, 'manual')", one(people, pick).id, one(keys, pick).partner.id),
+    (pick) =>
+      sql("select private.reserve_customer($1, $2, 'manual')", one(people, pick).id, one(keys, pick).partner.id),
   ],
   [
     "was brought earlier",
@@ -250,7 +251,7 @@ const CHANGES: Change[] = [
     "has no login any more",
     async (pick) => {
       const { id } = await addLogin(world);
-      await sql("select private.claim_customer($1, $2, 'manual')", id, one(keys, pick).partner.id);
+      await sql("select private.reserve_customer($1, $2, 'manual')", id, one(keys, pick).partner.id);
       if (pick(2) === 0) await sql("delete from auth.users where id = $1", id);
     },
   ],
@@ -268,7 +269,7 @@ const CHANGES: Change[] = [
 test("contract §4 the dashboard is right from a month that was charged to ERE that are sold", async () => {
   for (const [n, person] of people.entries()) {
     for (const month of MONTHS) await person.charge(month, 100_000);
-    await world.row("select private.claim_customer($1, $2, 'manual')", person.id, keys[n % 2]?.partner.id);
+    await world.row("select private.reserve_customer($1, $2, 'manual')", person.id, keys[n % 2]?.partner.id);
     await world.row("update core.attributions set attached_month = '2026-03-01' where user_id = $1", person.id);
     await rightFor(`person ${n}`);
   }
@@ -311,14 +312,14 @@ test("contract §4 attack: fifty changes at once, and the dashboard is right", a
 
 test("contract §4 a month of one customer, whom two connections and two requests change at once, is counted whole", async () => {
   const person = await addChargingPerson(world);
-  await world.row("select private.claim_customer($1, $2, 'manual')", person.id, world.partnerA.id);
+  await world.row("select private.reserve_customer($1, $2, 'manual')", person.id, world.partnerA.id);
   await Promise.all(MONTHS.flatMap((month, n) => [person.charge(month, 1000 * n), person.charge(month, 2000 * n)]));
   await rightFor("charged at once");
 });
 
 test("contract §4 at midnight, and as the year turns, the dashboard says what holds then", async () => {
   const person = await addChargingPerson(world);
-  await world.row("select private.claim_customer($1, $2, 'manual')", person.id, world.partnerA.id);
+  await world.row("select private.reserve_customer($1, $2, 'manual')", person.id, world.partnerA.id);
   await giveMandate(world, person, "2027-01-01", "2027-12-31");
   await person.charge("2026-08", 50_000);
   const key = keys[0]?.key;
@@ -447,9 +448,9 @@ describe("contract §4 above 1,000 customers", () => {
         }),
       );
     const done = await Promise.all(Array.from({ length: 10 }, recount));
-    expect(done.filter(({ partner_id }) => partner_id)).toEqual([{ partner_id: large.id }]);
+    expect(done.filter(({ partner_id }) => partner_id)).toEqual([{ partner_id: large.id, error: null }]);
     await at("2026-09-02T21:59:59Z");
-    expect(await recount()).toEqual({ partner_id: null });
+    expect(await recount()).toEqual({ partner_id: null, error: null });
   });
 
   test("each dashboard is counted once a night, though nobody reads it", async () => {
@@ -460,6 +461,41 @@ describe("contract §4 above 1,000 customers", () => {
     const asked = kicks;
     expect(await read()).toEqual(await counted());
     expect(kicks).toBe(asked);
+  });
+
+  test("attack: one dashboard that cannot be counted keeps no other from its turn, and is tried again after ten minutes", async () => {
+    await at("2026-09-03T22:00:00Z");
+    // due before the large one's
+    await world.row(
+      `insert into core.dashboards (partner_id, as_of, asked_at, figures)
+       values ($1, '2026-09-01T00:00:00Z', '2026-09-03T21:59:00Z', '{}')`,
+      world.partnerB.id,
+    );
+    await world.row(
+      "create function core.fail() returns trigger language plpgsql as 'begin raise division_by_zero; end'",
+    );
+    await world.row(
+      `create trigger fail before update of figures on core.dashboards for each row
+         when (new.partner_id = '${world.partnerB.id}') execute function core.fail()`,
+    );
+    const runs = [];
+    try {
+      for (const moment of ["22:00:00", "22:09:59", "22:10:00"]) {
+        await at(`2026-09-03T${moment}Z`);
+        runs.push((await work("/worker/run")).dashboards);
+      }
+    } finally {
+      await world.row("drop function core.fail() cascade");
+    }
+    expect(runs).toEqual([
+      { recounted: 1, failed: 1 },
+      { recounted: 0, failed: 0 },
+      { recounted: 0, failed: 1 },
+    ]);
+    await at("2026-09-03T22:20:00Z");
+    expect((await work("/worker/run")).dashboards).toEqual({ recounted: 1, failed: 0 });
+    await world.row("delete from core.dashboards where partner_id = $1", world.partnerB.id);
+    await at("2026-09-02T22:00:00Z");
   });
 
   test("with 1,000 it is of now", async () => {
@@ -487,7 +523,7 @@ describe("contract §4 above 1,000 customers", () => {
     const others: string[] = [];
     for (let n = 0; n < 10; n++) {
       const other = await addChargingPerson(world);
-      await world.row("select private.claim_customer($1, $2, 'manual')", other.id, world.partnerB.id);
+      await world.row("select private.reserve_customer($1, $2, 'manual')", other.id, world.partnerB.id);
       others.push(await other.token());
     }
     expect((await world.get("/partner/dashboard", hugeKey)).status).toBe(200);

@@ -143,7 +143,7 @@ describe("§4.2 POST /partner/drafts/withdraw", () => {
     const { draft_id, email } = await addDraft(world);
     const { id } = await addLogin(world, email);
     await setStatus(draft_id, "claimed", `, user_id = '${id}', claimed_at = now()`);
-    await world.row("select private.claim_customer($1, $2, 'partner_upload')", id, world.partnerA.id);
+    await world.row("select private.reserve_customer($1, $2, 'partner_upload')", id, world.partnerA.id);
     expect((await world.import([draftRow({ email })])).body.rejected).toMatchObject([{ reason: "already_drafted" }]);
     expect((await withdraw(draft_id)).status).toBe(200);
     expect(await world.row("select id from auth.users where id = $1", id)).toEqual({ id });

@@ -88,7 +88,7 @@ describe("contract §4 a dry run says what the import then does, and stores and 
     const over = await addDraft(world);
     await world.row("update core.drafts set expires_at = now() where id = $1", over.draft_id);
     const person = await addLogin(world);
-    await world.row("select private.claim_customer($1, $2, 'referral_link')", person.id, world.partnerB.id);
+    await world.row("select private.reserve_customer($1, $2, 'referral_link')", person.id, world.partnerB.id);
     const opted = newEmail();
     await world.row("select private.suppress(private.email_hash($1, $2))", opted, claimKey(world.environment));
     const twice = newEmail();
@@ -212,7 +212,7 @@ describe("contract §4 a dry run without consent tells nothing that depends on p
   async function known() {
     const foreign = await addDraft(world, {}, world.keyB);
     const customer = await addLogin(world);
-    await world.row("select private.claim_customer($1, $2, 'referral_link')", customer.id, world.partnerB.id);
+    await world.row("select private.reserve_customer($1, $2, 'referral_link')", customer.id, world.partnerB.id);
     const opted = newEmail();
     await world.row("select private.suppress(private.email_hash($1, $2))", opted, claimKey(world.environment));
     return [foreign.email, customer.email, opted];

@@ -394,7 +394,7 @@ describe("§4.2 every counter", () => {
     expect(await reasons([draftRow({ email: bare.email })])).toEqual([]);
     for (const partner of [world.partnerA, world.partnerB]) {
       const { id, email } = await addLogin(world);
-      await world.row("select private.claim_customer($1, $2, 'referral_link')", id, partner.id);
+      await world.row("select private.reserve_customer($1, $2, 'referral_link')", id, partner.id);
       expect(await reasons([draftRow({ email })])).toEqual(["existing_user"]);
     }
     const owner = await addLogin(world);

@@ -36,7 +36,7 @@ let person: string;
 beforeAll(async () => {
   world = await createClaimWorld();
   person = (await world.addUser()).id;
-  await world.row("select private.claim_customer($1, $2, 'partner_upload')", person, world.partnerA.id);
+  await world.row("select private.reserve_customer($1, $2, 'partner_upload')", person, world.partnerA.id);
 });
 afterAll(() => world?.close());
 

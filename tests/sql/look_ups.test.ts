@@ -163,8 +163,8 @@ test("an account by the reference of its client", async () => {
 test("what no two tenants may have", async () => {
   for (const [call, index] of [
     ["private.reserve_ean('871687010000000008')", "connections_active_ean by ean_code"],
-    ["private.claim_serial_number('Alfen', 'X')", "chargers_active_serial by brand, serial_number"],
-    ["private.claim_ocpp_identity('X')", "chargers_active_ocpp_identity by ocpp_identity"],
+    ["private.reserve_serial_number('Alfen', 'X')", "chargers_active_serial by brand, serial_number"],
+    ["private.reserve_ocpp_identity('X')", "chargers_active_ocpp_identity by ocpp_identity"],
     ["private.draft_by_id(gen_random_uuid())", "drafts_id by id"],
   ] as const) {
     const { whole, asked } = await planOf(`select ${call}`);

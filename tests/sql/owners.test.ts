@@ -72,7 +72,7 @@ async function person(): Promise<Owner> {
     `test:${id}`,
     email,
   );
-  await admin.query("select private.claim_customer($1, $2, 'manual')", [id, partner.id]);
+  await admin.query("select private.reserve_customer($1, $2, 'manual')", [id, partner.id]);
   await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, id]);
   await admin.query(
     "insert into core.ended_attributions (partner_id, user_id, attached_month, last_month) values ($1, $2, '2026-01-01', '2026-02-01')",

@@ -45,7 +45,7 @@ async function live(partner: Partner) {
   await giveChargingIn(admin, registered.body.charger_id);
   const person = randomUUID();
   await admin.query("insert into auth.users (id, email) values ($1, $2)", [person, `${person}@example.nl`]);
-  await admin.query("select private.claim_customer($1, $2, 'manual')", [person, partner.id]);
+  await admin.query("select private.reserve_customer($1, $2, 'manual')", [person, partner.id]);
   await admin.query("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", [partner.id, person]);
   await admin.query(
     "insert into core.imports (partner_id, id, user_id, ciphertext, key_id, row_count) values ($1, gen_random_uuid(), $2, 'x', 'x', 1)",

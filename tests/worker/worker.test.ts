@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sqlKeys } from "#shared/auth/keys.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { thawClock } from "../harness/database.ts";
@@ -301,6 +302,23 @@ describe("§6 mail", () => {
     await world.freeze("2026-11-20T12:05:00Z");
     expect((await run()).mail.sent).toBe(1);
     expect(await outbox(id)).toMatchObject({ status: "sent", attempts: 2 });
+  });
+
+  test("attack: mail is dropped if its reader opted out by a newer link, made with another of OPT_OUT_KEYS", async () => {
+    const [reader, other] = ["gestopt@example.nl", "sanne@example.nl"];
+    const key = JSON.parse(sqlKeys(world.environment)).opt_out;
+    // the links have the hash under the key before; the newer link had it under the current key
+    const ids = [await enqueue(reader), await enqueue(other), await enqueue(reader)];
+    await world.row(
+      `update core.mail_outbox set content = content || '{"unsubscribe_url": "https://pages.example/unsubscribe/old"}'
+        where id = any ($1)`,
+      ids.slice(0, 2),
+    );
+    await world.row("select private.suppress(private.email_hash($1, $2))", reader, key);
+    expect((await run()).mail).toEqual({ sent: 2, failed: 0 });
+    expect(await outbox(ids[0] as string)).toMatchObject({ status: "dropped", attempts: 0 });
+    expect(await world.row("select content from core.mail_outbox where id = $1", ids[0])).toEqual({ content: {} });
+    expect(smtp.received.map(({ to }) => to[0]).sort()).toEqual([reader, other].sort());
   });
 
   test("without SMTP_URL mail waits, and the answer and the log say so; with nothing waiting all is well", async () => {

@@ -23,7 +23,7 @@ export interface paths {
          *
          *     `refresh_token`: `refresh_token` is required, a narrower `scope` is optional. Each refresh token has one successor. If a token is used again within 30 seconds, the call refuses it and changes nothing: an application with parallel requests keeps the response it got. If it is used again later, or is older than the last but one, every token of its family ends.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `token` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `token`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["token"];
         delete?: never;
@@ -65,7 +65,7 @@ export interface paths {
          * Allow an application to act for the signed-in person
          * @description The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, for ten minutes, for this client, `redirect_uri` and `code_challenge`. Errors are never answered by redirect. Applications use the page in the metadata's `authorization_endpoint`. That page signs the person in and calls this endpoint.
          *
-         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["authorize"];
         delete?: never;
@@ -87,7 +87,7 @@ export interface paths {
          * End an access token or a refresh token
          * @description RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of its family. An unknown or expired token, or a token of another client, gets the same response, because nothing is left to revoke. `token_type_hint` is accepted but not needed.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `token` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `token`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["revoke"];
         delete?: never;
@@ -105,7 +105,7 @@ export interface paths {
         };
         /**
          * List the accounts created through this API, newest first
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listAccounts"];
         put?: never;
@@ -113,7 +113,7 @@ export interface paths {
          * Create a concept account for one connection
          * @description The new account has no mandate and does not count yet. A repeat with the same `cpo_external_ref` returns the existing account with its current `mandate_status`. The repeat stores a new `iban` if it has one, and ignores the rest of the body. Every account needs an IBAN to become ERE-eligible, whatever its `payout_handler`. The call refuses an EAN that the EAN register knows at another address. If the EAN register does not respond or does not know the address, the EAN is `unverified` and the call succeeds.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["createAccount"];
         delete?: never;
@@ -135,7 +135,7 @@ export interface paths {
          * Correct the EAN or address of a connection
          * @description Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; if you send several, all must match it. We validate EAN and address together again. A real change revokes a signed mandate, so you must send `acknowledge_mandate_lapses: true`. Without it the call returns 409 `mandate_acknowledgement_required` and stores nothing. After the change, issue a new mandate link; months are `outside_mandate` until it is signed.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["updateConnection"];
         delete?: never;
@@ -157,7 +157,7 @@ export interface paths {
          * Issue a link to the page where the signatory signs the mandate
          * @description A newer link voids the older one. The link expires after 14 days, can be opened any number of times, and can be signed once. Issuing a link does not change `mandate_status`. Send the link to the signatory yourself, or let us mail it with `send_email: true`. A first mandate begins on 1 January of the year of signing. A mandate for 1 year that is signed in November or December lasts until the end of the next year. To renew a mandate, issue a link from 1 November of its last year on; the renewal begins on 1 January. Before 1 November, or if the next years are already signed for, the call returns 409 `mandate_already_signed`.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["issueMandateLink"];
         delete?: never;
@@ -177,7 +177,7 @@ export interface paths {
          * Download the signed mandate of a connection
          * @description A tagged PDF (PDF/UA-1) with the signed text, its SHA-256, who signed it and when. The text itself is attached. If there are several mandates, you get the one that covers today. If none does, you get the last one signed, which may have ended. The bytes never change; `Repr-Digest` (RFC 9530) has their SHA-256. In the first seconds after signing, the PDF is not ready: the call returns 503 with `Retry-After`.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readMandateDocument"];
         put?: never;
@@ -197,7 +197,7 @@ export interface paths {
         };
         /**
          * List your chargers and their names, newest first
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listClientChargers"];
         put?: never;
@@ -205,7 +205,7 @@ export interface paths {
          * Register a charger on an account
          * @description Binds the charger to an active connection of the account: the one in `connection_id`, or else the first one. Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them. The id wins if you send both. `serial_number` is the idempotency key. It is optional for the first charger and required from the second on. If the account has a charger with this serial number, the call returns that charger and ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means that we have not judged the evidence of its meter yet. By `external_ref` and the names in `evses`, charging sessions mean this charger; sessions that named it before are stored now.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["registerCharger"];
         delete?: never;
@@ -227,7 +227,7 @@ export interface paths {
          * Name a charger and its EVSEs, or correct its power
          * @description A field that you leave out stays; `null` and `[]` clear it. Without `charger_id`, `external_ref` says which charger it is, and stays. Parked charging sessions that use one of its names are stored: up to 1,000 now, others within minutes.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["updateCharger"];
         delete?: never;
@@ -249,7 +249,7 @@ export interface paths {
          * Remove a charger that no longer stands there
          * @description What it charged stays and counts. Sessions that began before now may still name it. Its names and serial number are free for another charger.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["removeCharger"];
         delete?: never;
@@ -269,7 +269,7 @@ export interface paths {
          * List charger models with a MID meter, by brand and model
          * @description If the MID meter depends on the order code, the family has a separate "(MID variant)" model. Choose it only if this charger has the meter.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listCatalogChargers"];
         put?: never;
@@ -291,7 +291,7 @@ export interface paths {
          * Resolve a BootNotification to a catalogue model
          * @description Uses the same resolver as the service's OCPP gateway. An unknown pair is a normal response: `resolved` is false, and `suggestions` lists the brand's MID models.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["resolveCatalogCharger"];
         put?: never;
@@ -315,7 +315,7 @@ export interface paths {
          * Deliver monthly kWh totals of one connection
          * @description A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. Months outside a signed mandate are stored and never count. A total stands above the charging sessions of its month; `from_sessions: true` hands the month back to them, and later sessions change it again.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["deliverMonths"];
         delete?: never;
@@ -335,7 +335,7 @@ export interface paths {
          * Read your charging sessions: first all that is stored, then what changes
          * @description Without `after` it begins with all sessions, newest first. Continue from `next_cursor` until `has_more` is false. Then the same cursor returns each session that changed since, as it is now. With a filter, a page may be empty and still have `has_more`. Changes are kept 90 days: after that the call returns 410; begin again without `after`.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listChargingSessions"];
         put?: never;
@@ -343,7 +343,7 @@ export interface paths {
          * Deliver charging sessions with meter readings
          * @description Up to 1,000 sessions, of any of your chargers. A session is known by charger and `session_id`: a repeat changes nothing, or corrects it. We keep what you sent as evidence for the verifier. Sessions become the month's total, unless you typed one with `POST /v1/sessions:batch`. What cannot be true is stored with `flags` and not counted. If we do not know the charger's name, the session is `parked`, and stored once you give the name to a charger. With `dry_run` nothing is stored.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["deliverChargingSessions"];
         delete?: never;
@@ -365,7 +365,7 @@ export interface paths {
          * Take charging sessions back
          * @description For sessions that you delivered by JSON or file. They stay stored with the flag `withdrawn` and leave every total; a parked session is deleted. A booked month keeps its total. Deliver the session again to undo it.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["withdrawChargingSessions"];
         delete?: never;
@@ -385,7 +385,7 @@ export interface paths {
          * List sessions that wait until you name their charger, newest first
          * @description Give a name to a charger with `POST /v1/chargers:update`, and its sessions are stored. After 400 days they are deleted.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listParkedSessions"];
         put?: never;
@@ -405,7 +405,7 @@ export interface paths {
         };
         /**
          * Read one charging session
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readChargingSession"];
         put?: never;
@@ -429,7 +429,7 @@ export interface paths {
          * Deliver a CSV or Excel file of months or sessions
          * @description The body is the file itself: CSV, or an Excel workbook (.xlsx), at most 4 MiB and 5,000 rows. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged by itself, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Your newest file once more changes nothing. We keep its hash and results, not the file.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["deliverUpload"];
         delete?: never;
@@ -449,7 +449,7 @@ export interface paths {
          * Read the results of an upload
          * @description As the upload answered them. Results are kept seven years.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readUpload"];
         put?: never;
@@ -469,7 +469,7 @@ export interface paths {
         };
         /**
          * Read ERE positions: eligibility, the four gates and every delivered month, one per account
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listErePositions"];
         put?: never;
@@ -491,7 +491,7 @@ export interface paths {
          * List what you were paid for each customer that you settle with yourself
          * @description For accounts with `payout_handler: via_cpo_invoicing`: one settlement per account and payment to you, newest payment first.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listSettlements"];
         put?: never;
@@ -513,7 +513,7 @@ export interface paths {
          * The same as CSV, for a spreadsheet
          * @description For accounts with `payout_handler: via_cpo_invoicing`: one settlement per account and payment to you, newest payment first. The column names are the field names. Has at most the 10,000 newest settlements.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["writeSettlements"];
         put?: never;
@@ -535,7 +535,7 @@ export interface paths {
          * Download a settlement, to give to the customer
          * @description A tagged PDF (PDF/UA-1) in the customer's language. It says that we paid you, for which months, how many kWh and ERE, the yield and the fee. Once the payment is made, the bytes never change (`Repr-Digest`, RFC 9530). In the first minutes the PDF is not ready: the call returns 503 with `Retry-After`.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readSettlement"];
         put?: never;
@@ -557,7 +557,7 @@ export interface paths {
          * Read what happened to this client's accounts, oldest first
          * @description Returns every event of the last 90 days once, in an order that never changes. Continue from the cursor of the last response, and you miss none. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. If an event after the cursor is already older than 90 days, the call returns 410 with `oldest_cursor`: read on from there. With a filter, a page may be empty and still have `has_more`. Your own requests are not events, because you have their responses; what follows from them is.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listEvents"];
         put?: never;
@@ -577,7 +577,7 @@ export interface paths {
         };
         /**
          * Read one event
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getEvent"];
         put?: never;
@@ -597,7 +597,7 @@ export interface paths {
         };
         /**
          * List the endpoints for the events of this client's log
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listClientWebhooks"];
         put?: never;
@@ -605,7 +605,7 @@ export interface paths {
          * Create an endpoint for the events of this client's log; the secret is shown once
          * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events of `GET /v1/events`, as long as the client has `cpo:accounts:read`. A client has at most ten endpoints.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["createClientWebhook"];
         delete?: never;
@@ -623,7 +623,7 @@ export interface paths {
         };
         /**
          * Read one endpoint
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readClientWebhook"];
         put?: never;
@@ -645,7 +645,7 @@ export interface paths {
          * List the attempts to deliver to an endpoint, newest first
          * @description Kept for 30 days, without bodies.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readClientWebhookAttempts"];
         put?: never;
@@ -669,7 +669,7 @@ export interface paths {
          * Change the address or the types of an endpoint
          * @description Omitted fields stay the same. Deliveries continue where they were: waiting events go to the new address, and its failures are counted from zero. The secret stays. Rotate it if the old receiver must not verify any more.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["updateClientWebhook"];
         delete?: never;
@@ -691,7 +691,7 @@ export interface paths {
          * Send a ping to an endpoint and return the result
          * @description A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["testClientWebhook"];
         delete?: never;
@@ -713,7 +713,7 @@ export interface paths {
          * Replace the secret of an endpoint; the new one is shown once
          * @description For 24 hours we sign everything with both secrets. With `now: true` the old secret ends at once. After two rotations, the two newest secrets sign.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["rotateClientWebhook"];
         delete?: never;
@@ -733,7 +733,7 @@ export interface paths {
         put?: never;
         /**
          * Enable an endpoint; sending continues where it stopped
-         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["enableClientWebhook"];
         delete?: never;
@@ -753,7 +753,7 @@ export interface paths {
         put?: never;
         /**
          * Pause an endpoint; no event is lost
-         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["disableClientWebhook"];
         delete?: never;
@@ -775,7 +775,7 @@ export interface paths {
          * Send events again, with their original ids
          * @description Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop repeated ids drop these too.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["replayClientWebhook"];
         delete?: never;
@@ -795,7 +795,7 @@ export interface paths {
         put?: never;
         /**
          * Delete an endpoint and its waiting events
-         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["revokeClientWebhook"];
         delete?: never;
@@ -815,7 +815,7 @@ export interface paths {
          * List every customer attributed to the partner, newest profile first
          * @description Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. A profile is as new as its attribution to the partner. If the response breaks off, it is not valid JSON: repeat the request.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listCustomers"];
         put?: never;
@@ -823,7 +823,7 @@ export interface paths {
          * Create claimable drafts of customers, one or many
          * @description The same as the import with `source: api`. Send `rows`, or the fields of one row next to `consent`. Each customer turns their draft into an account by opening its claim link.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["addCustomers"];
         delete?: never;
@@ -845,7 +845,7 @@ export interface paths {
          * Create claimable drafts from rows or CSV
          * @description Creates one draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row, separated by commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are looked up in the EAN register during the request, for at most eight seconds; the rest are looked up afterwards.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["importDrafts"];
         delete?: never;
@@ -865,7 +865,7 @@ export interface paths {
          * List the partner's drafts, newest first
          * @description With a user token, a claimed or active draft has no `naam`, `email`, `external_ref` and `claim_url`, and cannot be found by its reference. The draft is a customer by then, and here a person sees no more of a customer than in `GET /partner/customers`.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listDrafts"];
         put?: never;
@@ -889,7 +889,7 @@ export interface paths {
          * Withdraw a draft
          * @description Removes the draft: its claim link and any sign-in link stop working, reminders stop, and the e-mail address can be used again. If a claimed draft created a login, the login stays, but is no longer linked to the partner. The call refuses an active draft.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["withdrawDraft"];
         delete?: never;
@@ -911,7 +911,7 @@ export interface paths {
          * Create a single-use sign-in link that opens the claim of one draft
          * @description The link works once, for 300 seconds, and until a newer one is created. Send `draft_id` or `email`; if you send both, they must belong to one draft. If several drafts have the e-mail, the call takes the newest that can be claimed. An active draft gets a link only while its account is empty (no connection yet). Send the link to the customer yourself, or let us mail it with `send_email: true`.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["issueAuthLink"];
         delete?: never;
@@ -929,7 +929,7 @@ export interface paths {
         };
         /**
          * Show the partner: settings, import cap, the active API key
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getPartner"];
         put?: never;
@@ -951,7 +951,7 @@ export interface paths {
          * List the partner's payouts, newest quarter first
          * @description Your share in the fees by quarter of charging, from the first sale of its ERE on. It covers your own accounts, and the customers you brought from the month of attachment. `kwh` counts the months whose ERE are sold, as the register accepted them. `status` is `pending` until everything is paid, and `approved` while the unpaid part is on its way to your bank. It is `failed` if the last payment of any part failed, and `none_due` if the share is 0.00. `payout_id` never changes.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listPayouts"];
         put?: never;
@@ -973,7 +973,7 @@ export interface paths {
          * List the invoices written in the partner's name
          * @description Invoices for your share in the fees, by quarter of delivery, newest first. The service writes them for you (self-billing). A negative amount is a credit note for the invoice in `corrects`.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listInvoices"];
         put?: never;
@@ -995,7 +995,7 @@ export interface paths {
          * Download an invoice
          * @description A tagged PDF (PDF/UA-1) whose bytes never change (`Repr-Digest`, RFC 9530). In the first minutes the PDF is not ready: the call returns 503 with `Retry-After`.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readInvoice"];
         put?: never;
@@ -1017,7 +1017,7 @@ export interface paths {
          * Sum up customers, drafts, chargers, kWh and ERE
          * @description Customers count from the month they were attached. ERE counts months inside a mandate, at the published factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price; 0 until there is one. Up to 1,000 customers the figures are current. With more customers the figures are from `as_of`. If they are over a minute old, a request starts a recount, which takes about a second.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getDashboard"];
         put?: never;
@@ -1039,7 +1039,7 @@ export interface paths {
          * Read what happened to drafts, customers and payouts, oldest first
          * @description Returns every event of the last 90 days once, in an order that never changes. Continue from the cursor of the last response, and you miss none. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. If an event after the cursor is already older than 90 days, the call returns 410 with `oldest_cursor`: read on from there. With a filter, a page may be empty and still have `has_more`. About a customer it says no more than GET /partner/customers does to the same caller.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listPartnerEvents"];
         put?: never;
@@ -1059,7 +1059,7 @@ export interface paths {
         };
         /**
          * Read one event
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getPartnerEvent"];
         put?: never;
@@ -1083,7 +1083,7 @@ export interface paths {
          * Change the partner's company data
          * @description A field you send replaces the stored value, null clears it, and an omitted field stays.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["setPartnerCompany"];
         delete?: never;
@@ -1105,7 +1105,7 @@ export interface paths {
          * Change the IBAN the partner's share is paid to
          * @description We check the checksum. Everyone who manages the partner gets a mail, and we pay nothing to the new IBAN for 48 hours. Sending the stored IBAN again changes nothing. The IBAN is never returned.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["setPartnerPayoutIban"];
         delete?: never;
@@ -1127,7 +1127,7 @@ export interface paths {
          * Change how pages and mail to the partner's customers look
          * @description A field you send replaces the stored value, null clears it, and an omitted field stays.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["setPartnerBranding"];
         delete?: never;
@@ -1149,7 +1149,7 @@ export interface paths {
          * Invite people by e-mail address alone
          * @description Each address gets a draft without details and a mail with its claim link; the customer fills in the rest. Caps and errors are the same as for the import.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["invitePeople"];
         delete?: never;
@@ -1171,7 +1171,7 @@ export interface paths {
          * Create claimable drafts from an Excel or CSV file
          * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}. A file is told by its first bytes, not by its name. Of a workbook we read the first visible sheet; formulas count by their stored value.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["uploadDrafts"];
         delete?: never;
@@ -1193,7 +1193,7 @@ export interface paths {
          * Create the partner's API key; it is shown once
          * @description A partner has one active key. With `rotate: true` the current key stops working at once.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["mintPartnerApiKey"];
         delete?: never;
@@ -1213,7 +1213,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke the partner's API key at once
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["revokePartnerApiKey"];
         delete?: never;
@@ -1231,7 +1231,7 @@ export interface paths {
         };
         /**
          * List the endpoints for the events of the partner's log
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listWebhooks"];
         put?: never;
@@ -1239,7 +1239,7 @@ export interface paths {
          * Create an endpoint for the events of the partner's log; the secret is shown once
          * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events that `GET /partner/events` shows a person, so no registration. The partner has at most ten endpoints of its own.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -1257,7 +1257,7 @@ export interface paths {
         };
         /**
          * Read one endpoint
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readWebhook"];
         put?: never;
@@ -1279,7 +1279,7 @@ export interface paths {
          * List the attempts to deliver to an endpoint, newest first
          * @description Kept for 30 days, without bodies.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readWebhookAttempts"];
         put?: never;
@@ -1303,7 +1303,7 @@ export interface paths {
          * Change the address or the types of an endpoint
          * @description Omitted fields stay the same. Deliveries continue where they were: waiting events go to the new address, and its failures are counted from zero. The secret stays. Rotate it if the old receiver must not verify any more.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["updateWebhook"];
         delete?: never;
@@ -1325,7 +1325,7 @@ export interface paths {
          * Send a ping to an endpoint and return the result
          * @description A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -1347,7 +1347,7 @@ export interface paths {
          * Replace the secret of an endpoint; the new one is shown once
          * @description For 24 hours we sign everything with both secrets. With `now: true` the old secret ends at once. After two rotations, the two newest secrets sign.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["rotateWebhook"];
         delete?: never;
@@ -1367,7 +1367,7 @@ export interface paths {
         put?: never;
         /**
          * Enable an endpoint; sending continues where it stopped
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["enableWebhook"];
         delete?: never;
@@ -1387,7 +1387,7 @@ export interface paths {
         put?: never;
         /**
          * Pause an endpoint; no event is lost
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["disableWebhook"];
         delete?: never;
@@ -1409,7 +1409,7 @@ export interface paths {
          * Send events again, with their original ids
          * @description Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop repeated ids drop these too.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -1429,7 +1429,7 @@ export interface paths {
         put?: never;
         /**
          * Delete an endpoint and its waiting events
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["revokeWebhook"];
         delete?: never;
@@ -1451,7 +1451,7 @@ export interface paths {
          * Act as the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit
          * @description `id` is the draft's id or your external_ref. This call runs the same functions as the claim pages. It proves the address with the mailed code, confirms each page and signs the mandate. Details that you did not upload get test values. The call is safe to repeat: a step that is done says so. An error names the step that failed; earlier steps stay done. The draft ends in `conflict` if its EAN is in use, or if the login belongs to another partner. Then the call returns 409 `draft_not_claimable`: withdraw the draft and create it again. EAN test values are 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, 54 in use, 61 register timeout. Any other EAN is matched. The call never uses a login that was not created by one of your claims.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["claimSandboxDraft"];
         delete?: never;
@@ -1473,7 +1473,7 @@ export interface paths {
          * Connect a virtual charger to a customer, and collect what it charged
          * @description `id` is a customer_ref or an account id. The charger has sessions_per_week sessions a week, from `since` until now, and they never change. They go through the same pipeline as real sessions. The same profile again returns the same charger; another profile adds a charger, up to ten.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["connectVirtualCharger"];
         delete?: never;
@@ -1495,7 +1495,7 @@ export interface paths {
          * Collect a customer's sessions now instead of within 15 minutes
          * @description Collects from every virtual charger of the customer. A repeat creates nothing twice.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["syncCustomer"];
         delete?: never;
@@ -1517,7 +1517,7 @@ export interface paths {
          * Decide a submitted registration now instead of after 2 minutes
          * @description `id` is a customer_ref or an account id, also of an account created through the CPO API. You choose the outcome, so that you can rehearse each. `closed_gates` lists the gates that keep the account from being ERE-eligible. The real review, and the automatic one after 2 minutes, approves only with a mandate, a validated EAN and a MID charger. A registration is decided once. If it is not submitted or already decided, the call returns `nothing_to_review`.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["reviewCustomer"];
         delete?: never;
@@ -1539,7 +1539,7 @@ export interface paths {
          * Book, credit, sell and pay a quarter of your own customers now
          * @description Does at once what the operator does after a quarter, with the same functions. It covers your CPO accounts and the customers you uploaded or invited. Every month that can be booked is booked. The register credits all of it, and it is sold at `price_per_ere`. Then everyone with an IBAN is paid, including you (`POST /partner/payout-iban`; before that `GET /v1/settlements` is empty). The sandbox skips the bank, the 48 hours that a new IBAN waits, and the minimum amount. For the running quarter it settles the months that are over; in January, when no month of the year is over, also January. A year without a published factor uses the factor of the year before. The figures of the year are published to you. One call settles at most 1000 accounts: repeat it until `accounts_left` is 0. The call is safe to repeat. The response has everything settled of the quarter so far; settled months keep their price. `booking_id` is the newest booking, of your CPO accounts if one has them. `reset` undoes the settlement.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["settleSandboxQuarter"];
         delete?: never;
@@ -1561,7 +1561,7 @@ export interface paths {
          * Create one customer in each of six states
          * @description eligible: all gates are open and the registration is approved; rejected: it is rejected; no_mandate: the customer ended the mandate; ean_unverified: the EAN register did not respond; no_mid_charger: the charger has no MID meter; no_iban: there is no IBAN to pay to. Each customer is claimed, signed and submitted like any other, with external_ref FIXTURE-<STATE>. Registrations that are not decided here are reviewed after 2 minutes. A repeat replaces the customer of that state. If one state fails, its row says so, and the others are created.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["createSandboxFixtures"];
         delete?: never;
@@ -1581,7 +1581,7 @@ export interface paths {
          * Read the mail that the sandbox stored instead of sending, newest first
          * @description Every mail written on the partner's behalf, including mandates of its CPO accounts and the sign-in codes of its customers. A code or link is shown only if nobody else uses its address. So no other tenant may have an account, signature, customer, manager or open invitation with it. And every login with it must have been created for the partner. Kept for 90 days.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listCapturedMail"];
         put?: never;
@@ -1603,7 +1603,7 @@ export interface paths {
          * Read what was sent to the endpoints of the partner and of its clients, newest first
          * @description The real attempts: the sandbox sends webhooks as production does. Kept for 30 days, without bodies.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listWebhookAttempts"];
         put?: never;
@@ -1627,7 +1627,7 @@ export interface paths {
          * Delete every customer attributed to the partner and every draft it uploaded
          * @description One transaction deletes drafts, the accounts that customers made from them, and their chargers, sessions, mail, logins and opt-outs. Their e-mail addresses and the import cap are free again. People who came with a login of their own (through an application) keep it, but are no longer the partner's customers. Settlements are undone. The API key, settings, and accounts of the CPO API with their months stay.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["resetSandbox"];
         delete?: never;
@@ -1645,7 +1645,7 @@ export interface paths {
         };
         /**
          * List your chargers, with the current session at each
-         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listChargers"];
         put?: never;
@@ -1653,7 +1653,7 @@ export interface paths {
          * Register an OCPP charger of yours
          * @description Returns the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP Basic). The password is shown only once. The charger is bound to your connection, if you have one. We determine whether it has a MID meter when it reports its make and model.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["registerOwnCharger"];
         delete?: never;
@@ -1675,7 +1675,7 @@ export interface paths {
          * Give a charger of yours a new OCPP password
          * @description For a charger whose password was lost or seen by others. The old password ends at once. A charger that is connected with it is disconnected within two minutes. Its charging sessions stay.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["renewOcppCredentials"];
         delete?: never;
@@ -1695,7 +1695,7 @@ export interface paths {
          * List your charging sessions, newest first
          * @description `from` (inclusive) and `to` (exclusive) are compared with `started_at`; a date alone means midnight in the Netherlands. If the charger is not yours, the list is empty.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listSessions"];
         put?: never;
@@ -1717,7 +1717,7 @@ export interface paths {
          * Read your energy per month and in total
          * @description Completed sessions of all your chargers, newest month first. A session belongs to the month in which it started, by Dutch time, and is never split. So `GET /sessions` from the first of a month to the first of the next adds up to that month. A session that cannot be true appears there with `flags`, and is not counted here. `ere_credits` counts sessions of MID chargers on a connection under your mandate, for delivery years 2026 and later. Once a month is booked, it has the booked ERE.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getEnergy"];
         put?: never;
@@ -1739,7 +1739,7 @@ export interface paths {
          * Read your ERE of this year: reserved, sold, forecast, by quarter
          * @description The current calendar year in the Netherlands and its quarters so far. `kwh` is the energy that counts toward ERE: metered by a MID charger, on a connection under your mandate. Once the register has credited a month, it is the kWh that the register accepted. `ere_credits` is the ERE of those kWh. `reserved_ere` is the ERE that the register has credited and that are not sold yet. `forecast_ere` covers the whole year: the ERE so far, plus your own monthly average for the rest of this month and each later month. The average is over the complete months before this one, since the first that counted, at most twelve. A quarter is `open` while it lasts and `closed` after it. It is `sold` once any of it is sold, and `paid` once we have paid you for everything sold. `revenue_eur` is your part of the sales, after the fee; `price_per_ere` is the price before the fee.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getErePosition"];
         put?: never;
@@ -1759,7 +1759,7 @@ export interface paths {
         };
         /**
          * Read your e-mail address and name
-         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["getProfile"];
         put?: never;
@@ -1781,7 +1781,7 @@ export interface paths {
          * List your personal API tokens, newest first
          * @description Requires the session of a signed-in person. The tokens themselves are never shown again.
          *
-         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["listTokens"];
         put?: never;
@@ -1789,7 +1789,7 @@ export interface paths {
          * Create a personal API token
          * @description Only this response shows the token.
          *
-         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1810,7 +1810,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a personal API token; it stops working at once
-         * @description Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user` and refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
          */
         delete: operations["revokeToken"];
         options?: never;

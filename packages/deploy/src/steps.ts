@@ -44,7 +44,7 @@ export type Walk = {
 };
 
 /** What a step did, and how that is taken back; `undo` is absent where nothing was changed. */
-export type Done = { did: string; undo?: string };
+type Done = { did: string; undo?: string };
 
 type Step = { title: string; run(walk: Walk): Promise<Done> };
 

@@ -16,7 +16,7 @@ export type Admitted = { ok: true; charger_id: string; generation: number } | { 
 export type Connected = { charger_id: string; generation: number };
 
 /** The function did not answer in time, or not with success. The message must stay with the charger. */
-export class Unavailable extends Error {}
+class Unavailable extends Error {}
 /** Another connection of the charger is newer. */
 export class Superseded extends Error {}
 

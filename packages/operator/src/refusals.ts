@@ -193,8 +193,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mail_sent: ({ mail }) =>
     `The mail ${mail} was sent, and its text was wiped then; it can only be mailed again as a new mail.`,
   mail_dropped: ({ mail }) =>
-    `The mail ${mail} was not written: its address reached its daily limit. Its reader can ask for it again the ` +
-    "next day.",
+    `The mail ${mail} was not sent: its address reached its daily limit, or its reader opted out. After a limit its ` +
+    "reader can ask for it again the next day.",
   mail_captured: ({ mail }) => `The mail ${mail} was captured: the sandbox sends no mail.`,
   mail_outdated: ({ mail }) =>
     `The mail ${mail} is about something already done, or has a code or link that expired or was replaced; its ` +

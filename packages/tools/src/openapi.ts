@@ -212,7 +212,7 @@ function limitOf(endpoint: Endpoint) {
   const bucket = bucketOf(endpoint);
   if (!bucket) return null;
   const { quota, window_seconds } = RATE_LIMITS[bucket];
-  const sentence = `Limit: ${quota} requests in ${window_seconds} seconds ${COUNTED_BY[endpoint.caller.kind]}, counted with all of \`${bucket}\` and refilled continuously; then 429 with \`Retry-After\`.`;
+  const sentence = `Limit: ${quota} requests in ${window_seconds} seconds ${COUNTED_BY[endpoint.caller.kind]}, counted with all of \`${bucket}\`. Refilled continuously; then 429 with \`Retry-After\`.`;
   return { published: { bucket, quota, window_seconds }, sentence };
 }
 

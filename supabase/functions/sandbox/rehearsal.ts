@@ -58,7 +58,7 @@ export type Wishes = {
   profile: ChargerProfile;
 };
 
-export type StepResult = "done" | "already_done" | "skipped";
+type StepResult = "done" | "already_done" | "skipped";
 type Sync = { ok: boolean; sessions_created: number; error: string | null };
 type Draft = {
   draft_id: string;

@@ -14,12 +14,20 @@ export async function recountDashboards(
   const result = { recounted: 0, failed: 0 };
   try {
     while (Date.now() < deadline) {
-      const { partner_id } = JSON.parse(await call("recount_dashboard")) as { partner_id: string | null };
+      const { partner_id, error } = JSON.parse(await call("recount_dashboard")) as {
+        partner_id: string | null;
+        error: string | null;
+      };
       if (!partner_id) break;
-      result.recounted += 1;
+      if (error) {
+        result.failed += 1;
+        log({ level: "error", event: "dashboard_recount_failed", request_id, partner_id, sqlstate: error });
+      } else {
+        result.recounted += 1;
+      }
     }
   } catch (error) {
-    result.failed = 1;
+    result.failed += 1;
     log({ level: "error", event: "dashboard_recount_failed", request_id, ...describeCause(error) });
   }
   return result;

@@ -1,4 +1,5 @@
 import type { Transporter } from "nodemailer";
+import { sqlKeys } from "#shared/auth/keys.ts";
 import type { Written } from "#shared/domain/mail/layout.ts";
 import { type StoredMail, writeMail } from "#shared/domain/mail/mail.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
@@ -72,7 +73,7 @@ export async function deliverMail(
       if (failure) log({ level: "warn", event: "mail_failed", request_id, mail_id: id, reason: failure.failure });
     };
     while (!serverDown && Date.now() < deadline - RESERVE_MS) {
-      const leased = JSON.parse(await call("lease_mail", { size: BATCH })) as LeasedMail[];
+      const leased = JSON.parse(await call("lease_mail", { size: BATCH, key: sqlKeys(environment) })) as LeasedMail[];
       if (leased.length === 0) break;
       await workThrough(leased, CONNECTIONS, deliver);
     }

@@ -96,7 +96,7 @@ export const run = endpoint(
           recounted: z.int().meta({ description: "Dashboards of partners with more than 1,000 customers" }),
           failed: z
             .int()
-            .meta({ description: "Dashboards where we failed, with the cause in the log; retried in the next run" }),
+            .meta({ description: "Dashboards where we failed, with the cause in the log; retried after ten minutes" }),
         }),
       })
       .meta({ id: "WorkerRun" }),

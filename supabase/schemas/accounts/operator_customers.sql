@@ -120,11 +120,14 @@ end $$;
 comment on function ops.customer_find(jsonb) is
   'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. Matches the beginning of each word of name, e-mail address or reference. Also matches an id, EAN, telephone number, payment reference, or postal code with house number. Exact matches come first, then by name. Needs three letters or digits. Leaves an audit row for each customer.';
 
--- Everything the operator needs about an account. Months are summed by year and status.
-create function private.account_story(account core.accounts) returns json
-language sql stable
+create function ops.account_show(input jsonb) returns json
+language plpgsql security definer
 as $$
-  select json_build_object(
+declare
+  account constant core.accounts := private.account_meant(input);
+begin
+  perform private.audit('account.shown', account.id);
+  return json_build_object(
     'account', json_build_object(
       'account_id', account.id, 'partner_slug', (select p.slug from core.partners p where p.id = account.partner_id),
       'cpo_external_ref', account.cpo_external_ref, 'access_channel', account.access_channel, 'type', account.type,
@@ -150,17 +153,7 @@ as $$
                          from core.connections c join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
                         where c.partner_id = account.partner_id and c.account_id = account.id group by 1, 2) g),
     'told', (select coalesce(json_agg(json_build_object('kind', n.kind, 'created_at', private.iso(n.created_at), 'waits', n.due_at is not null) order by n.created_at, n.id), '[]')
-               from core.notices n where n.partner_id = account.partner_id and n.account_id = account.id))
-$$;
-
-create function ops.account_show(input jsonb) returns json
-language plpgsql security definer
-as $$
-declare
-  account constant core.accounts := private.account_meant(input);
-begin
-  perform private.audit('account.shown', account.id);
-  return private.account_story(account);
+               from core.notices n where n.partner_id = account.partner_id and n.account_id = account.id));
 end $$;
 comment on function ops.account_show(jsonb) is
-  'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, told}. Leaves an audit row.';
+  'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, told}, months summed by year and status. Leaves an audit row.';

@@ -1,46 +1,5 @@
 -- POST /v1/connections:update.
 
--- Gives a connection another EAN or address, {ean_code, postal_code, house_number, house_number_addition, street, city}, with the outcome
--- of its check. The registration starts again, and open mandate links become void.
-create function private.correct_connection(connection core.connections, wanted jsonb, outcome text) returns void
-language plpgsql
-as $$
-declare
-  ean constant text := wanted ->> 'ean_code';
-begin
-  update core.connections c
-     set ean_code = ean,
-         ean_exclusive = not private.is_test_ean(ean),
-         location_id = private.location_for(wanted),
-         ean_validation_status = case outcome when 'matched' then 'matched' else 'unverified' end,
-         ean_checked_at = private.now(),
-         registration_status = 'concept',
-         submitted_at = null
-   where c.partner_id = connection.partner_id and c.id = connection.id;
-  perform private.void_mandate_links(connection.id);
-  perform private.drop_unused_location(connection.location_id);
-end $$;
-
-create function private.connection_update_answer(connection_id uuid, changed boolean, mandate_revoked boolean) returns json
-language plpgsql stable
-as $$
-begin
-  return (
-    select json_build_object(
-      'ok', true,
-      'changed', changed,
-      'connection_id', c.id,
-      'account_id', c.account_id,
-      'ean_code', c.ean_code,
-      'ean_validation_status', c.ean_validation_status,
-      'registration_status', c.registration_status,
-      'mandate_status', m.mandate_status,
-      'mandate_revoked', mandate_revoked)
-    from core.connections c
-    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
-    where c.partner_id = private.partner_id() and c.id = connection_update_answer.connection_id);
-end $$;
-
 create function api.update_connection(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -97,14 +56,41 @@ begin
       return private.refusal('mandate_acknowledgement_required');
     end if;
 
-    perform private.correct_connection(connection, wanted || jsonb_strip_nulls(jsonb_build_object(
-      'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city))), checked.outcome);
-    perform private.lapse_mandates(connection.id);
+    wanted := wanted || jsonb_strip_nulls(jsonb_build_object(
+      'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)));
+    -- the registration starts again
+    update core.connections c
+       set ean_code = ean,
+           ean_exclusive = not private.is_test_ean(ean),
+           location_id = private.location_for(wanted),
+           ean_validation_status = case checked.outcome when 'matched' then 'matched' else 'unverified' end,
+           ean_checked_at = private.now(),
+           registration_status = 'concept',
+           submitted_at = null
+     where c.partner_id = connection.partner_id and c.id = connection.id;
+    perform private.void_mandate_links(connection.id), private.drop_unused_location(connection.location_id);
+    -- earlier signatures no longer cover its open months
+    update core.mandates m set lapsed_at = private.now()
+     where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.covered_until is not null;
+    perform private.judge_months(connection.id) where found;
     perform private.end_mandate(connection.id, 'revoked', 'connection_updated') where signed;
     perform private.audit('connection.updated', connection.id, jsonb_build_object('mandate_revoked', signed));
     changed := true;
   end if;
-  return private.connection_update_answer(connection.id, changed, changed and signed);
+  return (
+    select json_build_object(
+      'ok', true,
+      'changed', changed,
+      'connection_id', c.id,
+      'account_id', c.account_id,
+      'ean_code', c.ean_code,
+      'ean_validation_status', c.ean_validation_status,
+      'registration_status', c.registration_status,
+      'mandate_status', m.mandate_status,
+      'mandate_revoked', changed and signed)
+    from core.connections c
+    join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+    where c.partner_id = connection.partner_id and c.id = connection.id);
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
   'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register if it needs the answer and has none. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';

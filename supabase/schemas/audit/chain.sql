@@ -7,19 +7,6 @@ create function private.seal_hash(day date, heads jsonb, before bytea) returns b
 language sql immutable
 as $$ select sha256(coalesce(before, '') || convert_to(jsonb_build_array(day::text, heads)::text, 'UTF8')) $$;
 
-create function private.open_chains() returns void
-language sql
-as $$
-  insert into core.audit_chains (partner_id, log, hash, checkpoint_hash)
-  select p.id, l.log, g.hash, g.hash
-    from core.partners p
-   cross join (values ('audit'), ('ledger')) l (log)
-   -- a chain begins with whose it is
-   cross join lateral (select sha256(convert_to(l.log || ' of ' || p.id, 'UTF8')) as hash) g
-   where not exists (select from core.audit_chains c where c.partner_id = p.id and c.log = l.log)
-  on conflict on constraint audit_chains_pkey do nothing
-$$;
-
 -- Adds links for committed rows of a log, at most size, and returns how many. Skips a chain that another job holds.
 create function private.chain_rows(partner uuid, of_log text, size int) returns int
 language plpgsql
@@ -119,7 +106,14 @@ declare
   due     record;
   chained int := 0;
 begin
-  perform private.open_chains();
+  insert into core.audit_chains (partner_id, log, hash, checkpoint_hash)
+  select p.id, l.log, g.hash, g.hash
+    from core.partners p
+   cross join (values ('audit'), ('ledger')) l (log)
+   -- a chain begins with whose it is
+   cross join lateral (select sha256(convert_to(l.log || ' of ' || p.id, 'UTF8')) as hash) g
+   where not exists (select from core.audit_chains c where c.partner_id = p.id and c.log = l.log)
+  on conflict on constraint audit_chains_pkey do nothing;
   begin
     perform private.seal_chains();
   exception when lock_not_available then

@@ -53,34 +53,6 @@ begin
   return credited;
 end $$;
 
--- Credits the rows that wait, leaves credited rows alone, and returns how many it credited. No accepted kWh is a rejection. If fewer than
--- submitted are accepted, the rest is written off.
-create function private.credit_rows(booking core.bookings, lines private.credit_line[]) returns int
-language plpgsql
-as $$
-declare
-  credited private.credited_row[];
-begin
-  -- a rejected month is open for a new delivery
-  perform private.lock_connections(booking.partner_id, array(
-    select r.connection_id from unnest(lines) l
-      cross join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id and r.id = l.row_id offset 0) r
-     where l.accepted_kwh = 0));
-  credited := private.write_credits(booking.partner_id, lines);
-  perform private.post(booking.partner_id, array(
-    select row('credit:' || c.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, booking.id, p.credit_kind, p.credit_owner)::private.posting
-      from unnest(credited) c
-      cross join lateral (values
-        ('registered', 'kWh', c.accepted_kwh, 'submitted', 'registered', booking.id),
-        ('written_off', 'kWh', case when c.accepted_kwh > 0 then c.kwh - c.accepted_kwh else 0 end, 'submitted', 'written_off', booking.id),
-        ('rejected', 'kWh', case when c.accepted_kwh > 0 then 0 else c.kwh end, 'submitted', 'delivered', c.account_id),
-        ('ere', 'ERE', c.ere, 'register', 'unsold', booking.id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner)));
-  perform private.release_charging_sessions(array_agg(c.connection_id), array_agg(c.period)) from unnest(credited) c where c.accepted_kwh = 0;
-  perform private.emit_months(booking.partner_id, 'account.months_registered', array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0)),
-          private.emit_months(booking.partner_id, 'account.months_rejected', array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
-  return cardinality(credited);
-end $$;
-
 -- If the register granted another total than the rows add up to, the difference has its own ledger account. So the ledger has what the
 -- register granted.
 create function private.settle_difference(booking core.bookings) returns void
@@ -102,14 +74,32 @@ begin
   end if;
 end $$;
 
--- Credits rows of a locked booking, and stores the total that the register granted, if given. Returns how many rows.
+-- Credits the rows of a locked booking that wait, leaves credited rows alone, and stores the total that the register granted, if given.
+-- Returns how many rows. No accepted kWh is a rejection. If fewer than submitted are accepted, the rest is written off.
 create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
 language plpgsql
 as $$
 declare
-  credited constant int := private.credit_rows(booking, lines);
+  credited private.credited_row[];
   sold     constant numeric := private.balance(booking.partner_id, 'ERE', 'sold', booking.id);
 begin
+  -- a rejected month is open for a new delivery
+  perform private.lock_connections(booking.partner_id, array(
+    select r.connection_id from unnest(lines) l
+      cross join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id and r.id = l.row_id offset 0) r
+     where l.accepted_kwh = 0));
+  credited := private.write_credits(booking.partner_id, lines);
+  perform private.post(booking.partner_id, array(
+    select row('credit:' || c.credit_id || ':' || p.what, p.unit, p.amount, p.debit_kind, booking.id, p.credit_kind, p.credit_owner)::private.posting
+      from unnest(credited) c
+      cross join lateral (values
+        ('registered', 'kWh', c.accepted_kwh, 'submitted', 'registered', booking.id),
+        ('written_off', 'kWh', case when c.accepted_kwh > 0 then c.kwh - c.accepted_kwh else 0 end, 'submitted', 'written_off', booking.id),
+        ('rejected', 'kWh', case when c.accepted_kwh > 0 then 0 else c.kwh end, 'submitted', 'delivered', c.account_id),
+        ('ere', 'ERE', c.ere, 'register', 'unsold', booking.id)) p (what, unit, amount, debit_kind, credit_kind, credit_owner)));
+  perform private.release_charging_sessions(array_agg(c.connection_id), array_agg(c.period)) from unnest(credited) c where c.accepted_kwh = 0;
+  perform private.emit_months(booking.partner_id, 'account.months_registered', array(select c.row_id from unnest(credited) c where c.accepted_kwh > 0)),
+          private.emit_months(booking.partner_id, 'account.months_rejected', array(select c.row_id from unnest(credited) c where c.accepted_kwh = 0));
   if granted < sold then
     perform private.refuse('granted_below_sold', json_build_object('granted_ere', granted, 'sold_ere', sold));
   elsif granted is distinct from booking.granted_ere and granted is not null then
@@ -118,11 +108,11 @@ begin
     booking.granted_ere := granted;
   end if;
   perform private.settle_difference(booking);
-  if credited > 0 then
+  if cardinality(credited) > 0 then
     perform private.sum_booking(booking.partner_id, booking.id);
-    perform private.audit('booking.credited', booking.id, jsonb_build_object('rows', credited));
+    perform private.audit('booking.credited', booking.id, jsonb_build_object('rows', cardinality(credited)));
   end if;
-  return credited;
+  return cardinality(credited);
 end $$;
 
 -- Takes back what the register granted or rejected for a row, whose booking is locked. The row can be credited again. False: the row has no

@@ -1,13 +1,5 @@
 -- Which months a booking of a quarter would take in, why it leaves the rest out, and what looks implausible.
 
--- The three months of a quarter, and the hours of each in the Netherlands.
-create function private.months_of(quarter date) returns table (period date, hours numeric)
-language sql immutable
-as $$
-  select m::date, extract(epoch from (m + interval '1 month') at time zone 'Europe/Amsterdam' - m at time zone 'Europe/Amsterdam') / 3600
-    from generate_series(quarter::timestamp, quarter + interval '2 months', interval '1 month') m
-$$;
-
 -- Whether the kWh of an EAN in a month are in a booking of any tenant. Only definers call it, because it looks across tenants.
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable
@@ -104,7 +96,9 @@ begin
             max(case h.status when 'active' then 'infinity' else h.removed_at end) filter (where h.mid_eligible) as mid_until
        from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
    cross join lateral unnest(q.months) m
-    join private.months_of(quarter) l on l.period = m.period
+   cross join lateral (
+     select extract(epoch from (m.period + interval '1 month') at time zone 'Europe/Amsterdam'
+                             - m.period::timestamp at time zone 'Europe/Amsterdam') / 3600 as hours) l
    cross join lateral (
      select avg(p.total_kwh) as average,
             count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats

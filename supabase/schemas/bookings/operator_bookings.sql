@@ -147,11 +147,28 @@ language plpgsql security definer
 as $$
 declare
   reason  constant text := case when input ->> 'reason' is not null then private.operator_reason(input ->> 'reason') end;
-  booking constant core.bookings := private.booking_named(input);
-  changed boolean;
+  booking core.bookings := private.booking_named(input);
+  tenant  constant uuid := booking.partner_id;
+  taken   core.booking_rows[];
 begin
-  changed := private.withdraw_booking(booking.partner_id, booking.id, reason);
-  return private.booking_answer(booking, changed);
+  booking := private.lock_booking(tenant, booking.id);
+  if booking.status = 'withdrawn' then
+    return private.booking_answer(booking, false);
+  elsif exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id and r.status in ('registered', 'rejected')) then
+    perform private.refuse('booking_credited', json_build_object('booking', booking.id));
+  elsif booking.exported_at is not null and reason is null then
+    perform private.refuse('booking_exported', json_build_object('booking', booking.id, 'exported_at', private.iso(booking.exported_at)));
+  end if;
+  taken := array(select r from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id);
+  perform private.lock_connections(tenant, array(select r.connection_id from unnest(taken) r));
+  update core.booking_rows r set status = 'withdrawn' where r.partner_id = tenant and r.booking_id = booking.id;
+  perform private.reverse_postings(tenant, array(select 'row:' || r.id || ':submitted' from unnest(taken) r));
+  perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
+  update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  perform private.sum_booking(tenant, booking.id);
+  perform private.audit('booking.withdrawn', booking.id, jsonb_strip_nulls(jsonb_build_object('rows', cardinality(taken), 'reason', reason)));
+  perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
+  return private.booking_answer(booking, true);
 end $$;
 comment on function ops.booking_withdraw(jsonb) is
   'Withdraws a booking before the register credited or rejected anything: {booking, partner?, reason?} to {changed, booking}. Its months open again. An exported booking needs a reason.';

@@ -1,41 +1,29 @@
 -- The operator previews what a booking would take in.
 
--- What bookings of a quarter would take in now, and why they leave the rest out. Also sessions that came after their month was locked,
--- which are in no booking, and those withdrawn since, which are in one. kWh; ERE exact.
-create function private.preview_quarter(quarter date, partner uuid)
-returns table (slug text, taken boolean, reason text, flags text[], account_id uuid, connection_id uuid, ean_code text, period date,
-               kwh numeric, session_count int, source text, ere numeric)
-language plpgsql stable
-as $$
-begin
-  return query
-  select p.slug, j.reason is null, j.reason, j.flags, j.account_id, j.connection_id, j.ean_code, j.period, j.kwh, j.session_count,
-         case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.kwh * j.ere_per_kwh
-    from core.partners p
-    cross join lateral private.judge_quarter(p.id, quarter) j
-   where preview_quarter.partner is null or p.id = preview_quarter.partner
-  union all
-  -- charged, corrected or withdrawn after the month was booked
-  select p.slug, false, w.reason, '{}', c.account_id, c.id, c.ean_code, s.month, sum(s.wh) / 1000.0, count(*)::int, 'own_sessions', null
-    from core.charging_sessions s
-    join core.partners p on p.id = s.partner_id
-    join core.connections c on c.partner_id = s.partner_id and c.id = s.connection_id
-   cross join lateral (select case when 'withdrawn' = any (s.flags) then 'withdrawn_after_lock' else 'arrived_after_lock' end as reason) w
-   where s.month >= quarter and s.month < (quarter + interval '3 months')::date and 'after_lock' = any (s.flags)
-     and (preview_quarter.partner is null or p.id = preview_quarter.partner)
-   group by p.slug, w.reason, c.account_id, c.id, c.ean_code, s.month;
-end $$;
-
 create function ops.booking_preview(input jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
   quarter constant date := private.read_quarter(input ->> 'quarter');
-  partner constant uuid := private.chosen_partner(input);
+  chosen  constant uuid := private.chosen_partner(input);
 begin
   return (
     with month as materialized (
-      select * from private.preview_quarter(quarter, partner)
+      select p.slug, j.reason is null as taken, j.reason, j.flags, j.account_id, j.connection_id, j.ean_code, j.period, j.kwh, j.session_count,
+             case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end as source, j.kwh * j.ere_per_kwh as ere
+        from core.partners p
+        cross join lateral private.judge_quarter(p.id, quarter) j
+       where chosen is null or p.id = chosen
+      union all
+      -- sessions that came after their month was locked, which are in no booking, and those withdrawn since, which are in one
+      select p.slug, false, w.reason, '{}', c.account_id, c.id, c.ean_code, s.month, sum(s.wh) / 1000.0, count(*)::int, 'own_sessions', null::numeric
+        from core.charging_sessions s
+        join core.partners p on p.id = s.partner_id
+        join core.connections c on c.partner_id = s.partner_id and c.id = s.connection_id
+       cross join lateral (select case when 'withdrawn' = any (s.flags) then 'withdrawn_after_lock' else 'arrived_after_lock' end as reason) w
+       where s.month >= quarter and s.month < (quarter + interval '3 months')::date and 'after_lock' = any (s.flags)
+         and (chosen is null or p.id = chosen)
+       group by p.slug, w.reason, c.account_id, c.id, c.ean_code, s.month
     ), flagged as (
       select m.* from month m where m.taken and m.flags <> '{}' order by cardinality(m.flags) desc, m.kwh desc, m.ean_code, m.period
     )

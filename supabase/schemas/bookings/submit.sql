@@ -142,31 +142,3 @@ begin
    where d.partner_id = tenant and d.connection_id = m.connection_id and d.period = m.month and d.locked;
   perform private.release_charging_sessions(connections, months);
 end $$;
-
--- Withdraws a booking before anything of it was credited: its months can be delivered and booked again. An exported booking needs a reason,
--- because the register may have its file. False: it was withdrawn already.
-create function private.withdraw_booking(tenant uuid, booking_id uuid, reason text) returns boolean
-language plpgsql
-as $$
-declare
-  booking constant core.bookings := private.lock_booking(tenant, booking_id);
-  taken   core.booking_rows[];
-begin
-  if booking.status = 'withdrawn' then
-    return false;
-  elsif exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id and r.status in ('registered', 'rejected')) then
-    perform private.refuse('booking_credited', json_build_object('booking', booking.id));
-  elsif booking.exported_at is not null and reason is null then
-    perform private.refuse('booking_exported', json_build_object('booking', booking.id, 'exported_at', private.iso(booking.exported_at)));
-  end if;
-  taken := array(select r from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id);
-  perform private.lock_connections(tenant, array(select r.connection_id from unnest(taken) r));
-  update core.booking_rows r set status = 'withdrawn' where r.partner_id = tenant and r.booking_id = booking.id;
-  perform private.reverse_postings(tenant, array(select 'row:' || r.id || ':submitted' from unnest(taken) r));
-  perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
-  update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
-  perform private.sum_booking(tenant, booking.id);
-  perform private.audit('booking.withdrawn', booking.id, jsonb_strip_nulls(jsonb_build_object('rows', cardinality(taken), 'reason', reason)));
-  perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
-  return true;
-end $$;

@@ -8,11 +8,6 @@ as $$
     (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
 $$;
 
--- Heard of in the last 15 minutes: OCPP chargers send a heartbeat at least that often.
-create function private.is_online(charger core.chargers) returns boolean
-language sql stable
-as $$ select coalesce(charger.last_seen_at > private.now() - interval '15 minutes', false) $$;
-
 create function private.charger_by_identity(identity text) returns core.chargers
 language sql stable security definer
 as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
@@ -28,7 +23,7 @@ end $$;
 comment on function private.charger_taken(text, text) is
   'Whether a charger is active on some account. Definer, because it looks across tenants; the answer names none.';
 
-create function private.claim_serial_number(brand text, serial_number text) returns boolean
+create function private.reserve_serial_number(brand text, serial_number text) returns boolean
 language plpgsql
 as $$
 begin
@@ -38,17 +33,17 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('charger ' || brand || ' ' || serial_number, 0));
   return not private.charger_taken(brand, serial_number);
 end $$;
-comment on function private.claim_serial_number(text, text) is
+comment on function private.reserve_serial_number(text, text) is
   'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers wait. Call this before storing an active charger.';
 
-create function private.claim_ocpp_identity(identity text) returns boolean
+create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql
 as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended('ocpp_identity ' || identity, 0));
   return (private.charger_by_identity(identity)).id is null;
 end $$;
-comment on function private.claim_ocpp_identity(text) is
+comment on function private.reserve_ocpp_identity(text) is
   'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
 
 -- Until the transaction ends nobody else adds a charger for this person, or without person, to this CPO client's account. Called before any
@@ -111,7 +106,7 @@ begin
   select * into model from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid;
   if not found then
     return null;
-  elsif not private.claim_serial_number(model.brand, chosen ->> 'serial_number') then
+  elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)

@@ -52,9 +52,9 @@ comment on column core.chargers.removed_at is
   'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway checks it.';
--- serves: charger_claimed; unique across tenants on purpose, taken by private.claim_serial_number
+-- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
--- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.claim_ocpp_identity
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.reserve_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
 create index chargers_account on core.chargers (partner_id, account_id);

@@ -195,7 +195,7 @@ begin
 end $$;
 
 -- Notes when a charger was last heard of. Notes its meter reading too, at the end of a charge or during one.
-create function private.see_chargers(items private.charging_session_item[]) returns void
+create function private.note_chargers(items private.charging_session_item[]) returns void
 language sql
 as $$
   update core.chargers h
@@ -237,7 +237,7 @@ begin
     order by c.id for no key update;
   changes := private.store_charging_sessions(items);
   perform private.total_charging_sessions(private.judge_charging_sessions(changes));
-  perform private.see_chargers(items);
+  perform private.note_chargers(items);
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
              'place', i.place,

@@ -182,7 +182,11 @@ begin
            'registration_status', c.registration_status,
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
-           'payouts', private.statements_of(a.id),
+           -- those that have a statement
+           'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+                                                                    'amount_eur', l.amount) order by l.arrival desc), '[]')
+                         from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
+                                where d.partner_id = a.partner_id and d.account_id = a.id order by l.arrival desc limit 100) l),
            'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
                                                                      'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
                           from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))

@@ -1,14 +1,5 @@
 -- Signing: the draft becomes an account in the service's own tenant.
 
--- Attributes the person of a draft to its partner; false when another partner has them.
-create function private.attribute_claimant(draft core.drafts) returns boolean
-language plpgsql
-as $$
-begin
-  return private.claim_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end,
-                                draft.external_ref) is not null;
-end $$;
-
 -- What a signed claim becomes, in the house: account, signatory, connection, mandate, and a charger if one was chosen. The caller has
 -- reserved the EAN. A serial number that is taken is refused.
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
@@ -117,7 +108,8 @@ begin
   end if;
 
   -- first, so that the partner is told what becomes of its customer
-  if not private.attribute_claimant(draft) then
+  if private.reserve_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end,
+                            draft.external_ref) is null then
     raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
   end if;
   account := private.open_account(draft, facts, request);

@@ -1,23 +1,32 @@
 -- The steps of a claim; each keeps what the customer confirmed.
 
--- Keeps the answers of a step: {step, answers, ean_register, iban, later, proved_by} to {open_step}, the next one.
-create function private.save_step(draft core.drafts, request jsonb) returns json
-language plpgsql
+create function api.save_claim(caller jsonb, request jsonb) returns json
+language plpgsql security definer
 as $$
 declare
-  step     constant text  := request ->> 'step';
-  typed    constant jsonb := request -> 'answers';
-  before   constant jsonb := private.claim_answers(draft);
-  kept     jsonb := draft.progress;
-  answers  jsonb := coalesce(kept -> 'answers', '{}') || typed;
-  points   jsonb;
-  moved    boolean;
-  checked  record;
+  step    constant text  := request ->> 'step';
+  typed   constant jsonb := request -> 'answers';
+  draft   core.drafts;
+  before  jsonb;
+  kept    jsonb;
+  answers jsonb;
+  points  jsonb;
+  moved   boolean;
+  checked record;
 begin
+  perform private.act_as(caller, 'anyone', 'sandbox');
+  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
+  -- judged on the locked row: a code may have been proved since the page was opened
+  perform private.refuse_if('claim_not_open', draft.status is distinct from 'claimed' or request ->> 'proved_by' = 'link' and private.ends_links(draft));
+  before := private.claim_answers(draft);
+  kept := draft.progress;
+  answers := coalesce(kept -> 'answers', '{}') || typed;
   case step
     when 'address' then
       moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
-      points := private.candidates_at(typed, request -> 'ean_register');
+      points := case when request #>> '{ean_register,source}' = 'table'
+        then private.points_in_table(typed ->> 'postal_code', (typed ->> 'house_number')::int, typed ->> 'house_number_addition')
+        else coalesce(request #> '{ean_register,points}', '[]') end;
       if points = '[]' and not moved then
         points := draft.ean_candidates;  -- the EAN register gives no answer now, but gave one when the draft was made
       end if;
@@ -48,19 +57,6 @@ begin
    where d.partner_id = draft.partner_id and d.id = draft.id
   returning * into draft;
   return json_build_object('open_step', private.claim_open_step(private.draft_for(draft, request ->> 'proved_by')));
-end $$;
-
-create function api.save_claim(caller jsonb, request jsonb) returns json
-language plpgsql security definer
-as $$
-declare
-  draft core.drafts;
-begin
-  perform private.act_as(caller, 'anyone', 'sandbox');
-  draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  -- judged on the locked row: a code may have been proved since the page was opened
-  perform private.refuse_if('claim_not_open', draft.status is distinct from 'claimed' or request ->> 'proved_by' = 'link' and private.ends_links(draft));
-  return private.save_step(draft, request);
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
   'Keeps a step of a claim with a proven address: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';

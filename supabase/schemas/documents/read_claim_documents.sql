@@ -1,17 +1,5 @@
 -- The documents of a claim, for the browser that proved the address.
 
--- The payouts of an account that have a statement, newest first: [{line_id, paid_on, amount_eur}].
-create function private.statements_of(account uuid) returns json
-language sql stable
-as $$
-  select coalesce(json_agg(json_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date, 'amount_eur', l.amount)
-                           order by l.arrival desc), '[]')
-    from (select l.* from core.documents d
-            join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
-           where d.partner_id = private.partner_id() and d.account_id = account
-           order by l.arrival desc limit 100) l
-$$;
-
 -- Makes the browser that proved the address of a claim act for its person. Its page counts the visit.
 create function private.enter_signed_claim(caller jsonb, request jsonb) returns core.drafts
 language plpgsql

@@ -23,15 +23,6 @@ begin
     select d from core.documents d where d.partner_id = private.partner_id() and d.mandate_id = mandate), name);
 end $$;
 
--- The mandate of a connection to show: the one that covers today, else the one signed last. Null if nobody signed.
-create function private.signed_mandate(connection uuid) returns uuid
-language sql stable
-as $$
-  select m.id from core.mandates m
-   where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
-   order by m.status = 'signed' and private.today() between m.valid_from and m.valid_until desc, m.created_at desc limit 1
-$$;
-
 create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
@@ -42,7 +33,11 @@ begin
   select c.id into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (request ->> 'connection_id')::uuid;
   perform private.refuse_if('connection_not_found', connection is null);
-  return private.mandate_document(private.signed_mandate(connection));
+  -- the mandate that covers today, else the one signed last
+  return private.mandate_document((
+    select m.id from core.mandates m
+     where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
+     order by m.status = 'signed' and private.today() between m.valid_from and m.valid_until desc, m.created_at desc limit 1));
 end $$;
 comment on function api.read_connection_mandate(jsonb, jsonb) is
   'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';

@@ -1,31 +1,11 @@
 -- The operator on drafts: list.
 
--- The newest drafts, of one partner and one status if given.
-create function private.newest_drafts(tenant uuid, wanted text, size int) returns setof core.drafts
-language plpgsql stable
-as $$
-begin
-  return query
-    select d.* from (
-      -- status by status, each of which an index has newest first
-      select l.* from unnest(case when wanted is null then array['invited', 'claimed', 'expired', 'conflict', 'active'] else array[wanted] end) as s (status)
-        cross join lateral (
-          select d.* from core.drafts d
-           where d.status = s.status and (tenant is null or d.partner_id = tenant)
-             and (wanted is null or d.status <> 'invited' or d.expires_at > private.now())
-           order by d.created_at desc, d.id desc limit size) l
-      union all
-      -- expired, and not written down by the job yet
-      (select d.* from core.drafts d
-        where wanted = 'expired' and d.status = 'invited' and d.expires_at <= private.now() and (tenant is null or d.partner_id = tenant)
-        order by d.created_at desc, d.id desc limit size)) d
-    order by d.created_at desc, d.id desc limit size;
-end $$;
-
 create function ops.draft_list(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
+  chosen constant text := input ->> 'status';
+  most   constant int  := coalesce((input ->> 'limit')::int, 20);
   tenant uuid;
   found  json;
 begin
@@ -40,7 +20,21 @@ begin
              'open_step', case when d.status = 'claimed' then private.claim_open_step(d) end, 'reminders_sent', d.reminders_sent,
              'created_at', private.iso(d.created_at), 'claimed_at', private.iso(d.claimed_at), 'expires_at', private.iso(d.expires_at))
              order by d.created_at desc, d.id desc), '[]')
-      from private.newest_drafts(tenant, input ->> 'status', coalesce((input ->> 'limit')::int, 20)) d
+      from (
+        select d.* from (
+          -- status by status, each of which an index has newest first
+          select l.* from unnest(case when chosen is null then array['invited', 'claimed', 'expired', 'conflict', 'active'] else array[chosen] end) as s (status)
+            cross join lateral (
+              select d.* from core.drafts d
+               where d.status = s.status and (tenant is null or d.partner_id = tenant)
+                 and (chosen is null or d.status <> 'invited' or d.expires_at > private.now())
+               order by d.created_at desc, d.id desc limit most) l
+          union all
+          -- expired, and not written down by the job yet
+          (select d.* from core.drafts d
+            where chosen = 'expired' and d.status = 'invited' and d.expires_at <= private.now() and (tenant is null or d.partner_id = tenant)
+            order by d.created_at desc, d.id desc limit most)) d
+        order by d.created_at desc, d.id desc limit most) d
       join core.partners p on p.id = d.partner_id);
   if json_array_length(found) > 0 then
     perform private.audit('drafts.listed', tenant, jsonb_build_object('drafts', json_array_length(found)));

@@ -5,11 +5,6 @@ language sql security definer
 as $$ insert into core.suppressions (email_hash) values (suppress.email_hash) on conflict do nothing $$;
 comment on function private.suppress(bytea) is 'Puts an address on the opt-out list. Definer, because no tenant owns the list or may read it.';
 
--- Whether an address opted out of mail. Only definers call it, because no tenant may read the list.
-create function private.is_suppressed(email_hash bytea) returns boolean
-language plpgsql stable
-as $$ begin return exists (select from core.suppressions s where s.email_hash = is_suppressed.email_hash); end $$;
-
 -- The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with. With a tenant also those of a
 -- customer of that partner who ended the account.
 create function private.email_hashes(email text, key text, tenant uuid default null) returns bytea[]
@@ -27,20 +22,6 @@ begin
   end loop;
   return hashes;
 end $$;
-
--- Keeps the partners that brought a person from inviting the address again, once the person ended the account. Kept as opt-outs are, for
--- these partners alone. Only definers call it, because no tenant owns the list.
-create function private.end_customer(person uuid, address text, key text) returns void
-language sql
-as $$
-  insert into core.suppressions (email_hash)
-  select private.claim_mac('ended:' || p.id || ':' || lower(address), (private.keys_for('opt_out', key))[1])
-    from (select a.partner_id from core.attributions a where a.user_id = person
-          union select a.partner_id from core.ended_attributions a where a.user_id = person
-          union select d.partner_id from core.drafts d where d.user_id = person) p (id)
-   where key is not null
-  on conflict do nothing
-$$;
 
 create function private.opted_out(email text, key text, tenant uuid default null) returns boolean
 language plpgsql stable security definer

@@ -18,17 +18,6 @@ begin
        and p.house_number_addition is not distinct from addition);
 end $$;
 
--- The metering points the EAN register knows at an address, to choose from.
-create function private.candidates_at(answers jsonb, ean_register jsonb) returns jsonb
-language plpgsql stable
-as $$
-begin
-  if ean_register ->> 'source' = 'table' then
-    return private.points_in_table(answers ->> 'postal_code', (answers ->> 'house_number')::int, answers ->> 'house_number_addition');
-  end if;
-  return coalesce(ean_register -> 'points', '[]');
-end $$;
-
 -- Judges an EAN by the EAN register's answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.
 create function private.check_ean(
   ean text, postal_code text, house_number int, addition text, ean_register jsonb,

@@ -47,20 +47,6 @@ begin
      group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
 end $$;
 
--- When a year's figures are published, writes the events of its earlier sales. Only definers call it, as private.emit_sale.
-create function private.emit_published(tenant uuid, year int) returns void
-language plpgsql
-as $$
-begin
-  perform private.emit_all(tenant, 'ere.sold', array(
-    select row(a.account_id, null, jsonb_build_object('delivery_year', year))::private.occurrence
-      from core.allocations a
-      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
-      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
-     where a.partner_id = tenant and a.reversal_id is null and extract(year from r.period) = year
-     group by a.account_id order by a.account_id));
-end $$;
-
 -- Tells these partners what is new of their payouts. Called after any change to one. Only definers call it, as private.partner_payouts.
 create function private.tell_payouts(partners uuid[]) returns void
 language plpgsql

@@ -1,26 +1,20 @@
 -- Delivery: one worker at a time leases an endpoint, sends what is next, and stores the results.
 
--- Whether an enabled endpoint may have something to send now.
+-- Whether an enabled endpoint may have something to send now, and the owner of its log may read it.
 create function private.webhook_is_due(endpoint core.webhook_endpoints) returns boolean
 language plpgsql stable
 as $$
 begin
-  return exists (select from core.webhook_retries r
-                  where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at = '-infinity')
-    or case when endpoint.failures >= 5 then endpoint.probe_at <= private.now()
-            else exists (select from core.webhook_retries r
-                          where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now())
-              or exists (select from core.events e where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence is null)
-              or exists (select from core.events e
-                          where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to) end;
-end $$;
-
--- Whether the owner of the log may read it: what GET /v1/events refuses is not sent either.
-create function private.may_be_told(endpoint core.webhook_endpoints) returns boolean
-language plpgsql stable
-as $$
-begin
-  return exists (select from core.partners p where p.id = endpoint.partner_id and p.is_active)
+  return (exists (select from core.webhook_retries r
+                   where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at = '-infinity')
+      or case when endpoint.failures >= 5 then endpoint.probe_at <= private.now()
+              else exists (select from core.webhook_retries r
+                            where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now())
+                or exists (select from core.events e where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence is null)
+                or exists (select from core.events e
+                            where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to) end)
+     -- what GET /v1/events refuses is not sent either
+     and exists (select from core.partners p where p.id = endpoint.partner_id and p.is_active)
      and (endpoint.owner_id = endpoint.partner_id
           or exists (select from core.oauth_clients c
                       where c.partner_id = endpoint.partner_id and c.id = endpoint.owner_id and c.disabled_at is null and 'cpo:accounts:read' = any (c.scopes)));
@@ -78,7 +72,6 @@ begin
        where (e.partner_id, e.id) in (
          select w.partner_id, w.id from core.webhook_endpoints w
           where w.status = 'enabled' and (w.lease_until is null or w.lease_until <= private.now()) and private.webhook_is_due(w)
-            and private.may_be_told(w)
           order by w.lease_until nulls first limit size for update skip locked)
       returning e.*)
     -- two workers that number the same logs do so in one order
@@ -139,13 +132,6 @@ as $$
          * (0.9 + random() * 0.2)
 $$;
 
--- The delay before an endpoint is tried again, after five or more failures in a row.
-create function private.probe_delay(failures int) returns interval
-language sql volatile
-as $$
-  select coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[failures - 4], '10 minutes') * (0.9 + random() * 0.2)
-$$;
-
 -- Applies the result of one attempt, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}, and returns the
 -- changed endpoint.
 create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
@@ -178,7 +164,8 @@ begin
                                    else coalesce(endpoint.failing_since, private.now()) end;
     endpoint.last_error := left(coalesce(result ->> 'error', 'http_' || (result ->> 'status')), 200);
     if endpoint.failures >= 5 then
-      endpoint.probe_at := private.now() + coalesce(retry_in, private.probe_delay(endpoint.failures));
+      endpoint.probe_at := private.now() + coalesce(retry_in, (0.9 + random() * 0.2)
+        * coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[endpoint.failures - 4], '10 minutes'));
     end if;
     if result ->> 'type' = 'ping' then
       delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;

@@ -11,19 +11,7 @@ begin
   end if;
 end $$;
 
--- An endpoint of the caller's own log, its row locked.
-create function private.own_webhook(named text) returns core.webhook_endpoints
-language plpgsql
-as $$
-declare
-  endpoint core.webhook_endpoints;
-begin
-  endpoint := private.webhook_named(named);
-  perform private.refuse_if('webhook_not_found', endpoint.owner_id <> private.log_owner());
-  return endpoint;
-end $$;
-
--- private.own_webhook without a lock, for reading.
+-- An endpoint of the caller's own log, for reading.
 create function private.shown_webhook(named text) returns core.webhook_endpoints
 language plpgsql stable
 as $$
@@ -35,6 +23,11 @@ begin
   perform private.refuse_if('webhook_not_found', not found);
   return endpoint;
 end $$;
+
+-- private.shown_webhook, its row locked.
+create function private.own_webhook(named text) returns core.webhook_endpoints
+language sql
+as $$ select private.webhook_named((private.shown_webhook(named)).id::text) $$;
 
 -- The endpoints of the caller's own log, oldest first.
 create function private.own_webhooks() returns json
@@ -85,11 +78,43 @@ comment on function api.read_webhook_attempts(jsonb, jsonb) is
 create function api.update_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
+declare
+  endpoint core.webhook_endpoints;
+  before   core.webhook_endpoints;
 begin
   perform private.act_on_webhooks(caller), private.require_recent_sign_in();
-  return private.webhook_json(private.update_webhook(private.own_webhook(input ->> 'webhook_id'), input));
+  before := private.own_webhook(input ->> 'webhook_id');
+  endpoint := before;
+  endpoint.url := coalesce(input ->> 'url', endpoint.url);
+  if input ? 'types' then
+    endpoint.types := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
+  end if;
+  if endpoint = before then
+    return private.webhook_json(before);
+  end if;
+  if endpoint.url <> before.url then
+    -- what an application redirects is no more than what it may read
+    endpoint.pseudonymous := endpoint.pseudonymous or not private.is_partner_itself();
+    -- another receiver is tried at once, and whoever is sending to the one before says nothing of it any more
+    endpoint.failures := 0;
+    endpoint.failing_since := null;
+    endpoint.last_error := null;
+    endpoint.warnings := 0;
+    endpoint.probe_at := null;
+    endpoint.lease_id := null;
+    endpoint.lease_until := null;
+  end if;
+  update core.webhook_endpoints e
+     set (url, types, pseudonymous, failures, failing_since, last_error, warnings, probe_at, lease_id, lease_until)
+       = (endpoint.url, endpoint.types, endpoint.pseudonymous, endpoint.failures, endpoint.failing_since, endpoint.last_error, endpoint.warnings,
+          endpoint.probe_at, endpoint.lease_id, endpoint.lease_until)
+   where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
+  perform private.audit('webhook.updated', endpoint.id, jsonb_build_object('changed', to_jsonb(array_remove(array[
+    case when endpoint.url <> before.url then 'url' end, case when endpoint.types is distinct from before.types then 'types' end], null))));
+  return private.webhook_json(endpoint);
 end $$;
-comment on function api.update_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint.';
+comment on function api.update_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint. types null is all. Its position stays, and what waits goes to the new address.';
 
 create function api.create_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer

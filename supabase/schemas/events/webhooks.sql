@@ -78,42 +78,6 @@ begin
   return endpoint;
 end $$;
 
--- Changes address or types, {url?, types?}: types null is all. It goes on from its position, and what waits goes to the new address.
-create function private.update_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
-language plpgsql
-as $$
-declare
-  before constant core.webhook_endpoints := endpoint;
-begin
-  endpoint.url := coalesce(input ->> 'url', endpoint.url);
-  if input ? 'types' then
-    endpoint.types := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
-  end if;
-  if endpoint = before then
-    return before;
-  end if;
-  if endpoint.url <> before.url then
-    -- what an application redirects is no more than what it may read
-    endpoint.pseudonymous := endpoint.pseudonymous or not private.is_partner_itself();
-    -- another receiver is tried at once, and whoever is sending to the one before says nothing of it any more
-    endpoint.failures := 0;
-    endpoint.failing_since := null;
-    endpoint.last_error := null;
-    endpoint.warnings := 0;
-    endpoint.probe_at := null;
-    endpoint.lease_id := null;
-    endpoint.lease_until := null;
-  end if;
-  update core.webhook_endpoints e
-     set (url, types, pseudonymous, failures, failing_since, last_error, warnings, probe_at, lease_id, lease_until)
-       = (endpoint.url, endpoint.types, endpoint.pseudonymous, endpoint.failures, endpoint.failing_since, endpoint.last_error, endpoint.warnings,
-          endpoint.probe_at, endpoint.lease_id, endpoint.lease_until)
-   where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
-  perform private.audit('webhook.updated', endpoint.id, jsonb_build_object('changed', to_jsonb(array_remove(array[
-    case when endpoint.url <> before.url then 'url' end, case when endpoint.types is distinct from before.types then 'types' end], null))));
-  return endpoint;
-end $$;
-
 -- Replaces the secret, {secret, secret_id, now}. Both sign for 24 hours, or with now only the new one.
 create function private.rotate_webhook(endpoint core.webhook_endpoints, input jsonb) returns core.webhook_endpoints
 language plpgsql

@@ -49,6 +49,14 @@ begin
   if not found then
     return false;
   end if;
-  perform private.price_figures(tenant, year), private.emit_published(tenant, year);
+  perform private.price_figures(tenant, year);
+  -- the events of its earlier sales
+  perform private.emit_all(tenant, 'ere.sold', array(
+    select row(a.account_id, null, jsonb_build_object('delivery_year', year))::private.occurrence
+      from core.allocations a
+      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+     where a.partner_id = tenant and a.reversal_id is null and extract(year from r.period) = year
+     group by a.account_id order by a.account_id));
   return true;
 end $$;

@@ -110,16 +110,11 @@ create function private.signatory() returns text
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.signatory', true), ''); end $$;
 
--- When the person of a session signed in.
-create function private.session_began() returns timestamptz
-language plpgsql stable
-as $$ begin return nullif(current_setting('app.signed_in_at', true), '')::timestamptz; end $$;
-
 -- Whether the person of a session signed in within the last 15 minutes. Somebody who finds an open browser cannot redirect money or take a
 -- key. Always true for a token, which its scopes limit.
 create function private.signed_in_recently() returns boolean
 language plpgsql stable
-as $$ begin return coalesce(private.session_began() >= private.now() - interval '15 minutes', true); end $$;
+as $$ begin return coalesce(nullif(current_setting('app.signed_in_at', true), '')::timestamptz >= private.now() - interval '15 minutes', true); end $$;
 
 -- Refuses with recent_sign_in_required unless private.signed_in_recently.
 create function private.require_recent_sign_in() returns void

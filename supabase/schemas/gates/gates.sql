@@ -13,18 +13,6 @@ begin
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
 
--- Whether a mandate covers kWh of a connection, of a month with a MID charger, that no booking has yet.
-create function private.months_wait(connection core.connections) returns boolean
-language plpgsql stable
-as $$
-begin
-  return exists (
-    select from core.counted_months m
-      join core.chargers h on h.partner_id = m.partner_id and h.connection_id = m.connection_id and h.mid_eligible
-       and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam')
-     where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0);
-end $$;
-
 -- The closed gates that prevent approval of a registration: one may have closed since it was submitted. A missing IBAN prevents nothing.
 -- Nor do an ended mandate or a removed charger, while covered months wait.
 create function private.grounds_to_reject(connection core.connections) returns text[]
@@ -34,7 +22,11 @@ declare
   closed constant text[] := array_remove(private.closed_gates(connection), 'iban_present');
 begin
   -- who stopped has no mandate and maybe no charger any more; what was delivered while they had both still counts
-  if 'mandate_signed' = any (closed) and private.months_wait(connection) then
+  if 'mandate_signed' = any (closed) and exists (
+    select from core.counted_months m
+      join core.chargers h on h.partner_id = m.partner_id and h.connection_id = m.connection_id and h.mid_eligible
+       and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam')
+     where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0) then
     return array_remove(array_remove(closed, 'mandate_signed'), 'mid_charger_registered');
   end if;
   return closed;

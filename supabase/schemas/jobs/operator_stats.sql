@@ -27,24 +27,6 @@ begin
     select sum(greatest(c.reltuples, 0))::bigint from pg_partition_tree(kind) t join pg_class c on c.oid = t.relid where t.isleaf)));
 end $$;
 
--- The sales of each year of delivery, less what was taken back.
-create function private.sold_by_year() returns json
-language sql stable
-as $$
-  select coalesce(json_agg(json_build_object('delivery_year', y.year, 'sales', y.sales, 'ere', y.ere, 'gross_eur', y.gross) order by y.year), '[]')
-    from (
-      select extract(year from b.quarter)::int as year, count(*) as sales,
-             sum(s.ere) - coalesce(sum(v.ere), 0) as ere, sum(s.gross) - coalesce(sum(v.gross), 0) as gross
-        from core.sales s
-        join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
-        left join lateral (
-          select sum(a.ere) as ere, sum(a.gross) as gross
-            from core.allocations a
-           where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is not null
-             and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
-       group by 1) y
-$$;
-
 create function ops.stats(input jsonb) returns json
 language sql stable security definer
 as $$
@@ -75,7 +57,19 @@ as $$
       private.held('chargers', 'core.chargers'), private.held('charging sessions', 'core.charging_sessions'),
       private.held('months', 'core.delivered_months'), private.held('booked months', 'core.booking_rows'),
       private.held('ledger entries', 'core.ledger_entries'), private.held('audit rows', 'core.audit_log')),
-    'sold', private.sold_by_year())
+    'sold', (
+      select coalesce(json_agg(json_build_object('delivery_year', y.year, 'sales', y.sales, 'ere', y.ere, 'gross_eur', y.gross) order by y.year), '[]')
+        from (
+          select extract(year from b.quarter)::int as year, count(*) as sales,
+                 sum(s.ere) - coalesce(sum(v.ere), 0) as ere, sum(s.gross) - coalesce(sum(v.gross), 0) as gross
+            from core.sales s
+            join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
+            left join lateral (
+              select sum(a.ere) as ere, sum(a.gross) as gross
+                from core.allocations a
+               where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is not null
+                 and exists (select from core.sale_reversals r where r.partner_id = s.partner_id and r.sale_id = s.id)) v on true
+           group by 1) y))
 $$;
 comment on function ops.stats(jsonb) is
   'What waits for somebody or a job, how much there is, and what was sold by year of delivery: {} to {at, waits, holds, sold}. No personal data. Counts above ten thousand are not exact.';

@@ -44,7 +44,7 @@ as $$
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
 comment on function ops.mail_list(jsonb) is
-  'Mail, newest first, without its content: {to?, partner?, failed?, limit?} to {mails}. It waits, was sent, was captured or was dropped by a limit of its address.';
+  'Mail, newest first, without its content: {to?, partner?, failed?, limit?} to {mails}. It waits, was sent, was captured or was dropped: by a limit of its address, or because its reader opted out.';
 
 create function ops.mail_show(input jsonb) returns json
 language plpgsql security definer
@@ -126,8 +126,9 @@ begin
   perform private.act_for_partner(mail.partner_id);
   if mail.template in ('claim', 'reminder', 'sign_in', 'mandate_link') and not partner.is_active then
     perform private.refuse('mail_of_inactive_partner', json_build_object('mail', mail.id, 'partner', partner.slug));
-  -- its reader opted out of mail of this kind: the unsubscribe link has the hash of the address
-  elsif private.is_suppressed(decode((regexp_match(mail.content ->> 'unsubscribe_url', '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')) then
+  -- its reader opted out by its unsubscribe link, which has the hash of the address; who did by a newer one is found when it is sent
+  elsif exists (select from core.suppressions s
+                 where s.email_hash = decode((regexp_match(mail.content ->> 'unsubscribe_url', '/([0-9a-f]{64})-[^/]*$'))[1], 'hex')) then
     perform private.refuse('mail_unwanted', json_build_object('mail', mail.id));
   elsif private.still_opens(mail) is not true then
     perform private.refuse('mail_outdated', json_build_object('mail', mail.id));

@@ -47,10 +47,10 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  return private.lease_mail((batch ->> 'size')::int);
+  return private.lease_mail((batch ->> 'size')::int, batch ->> 'key');
 end $$;
 comment on function api.lease_mail(jsonb, jsonb) is
-  'The next mails to send: {size} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again.';
+  'The next mails to send: {size, key} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again. Mail that its reader opted out of since is dropped.';
 grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
@@ -64,25 +64,29 @@ comment on function api.claim_mail(jsonb, jsonb) is
   'What the worker of 0.9.0 asks for until it is replaced: no mail, because it does not know how to write one. To be deleted with release 1.0.0.';
 grant execute on function api.claim_mail(jsonb, jsonb) to edge_slow;
 
-create function private.lease_mail(size int) returns json
+create function private.lease_mail(size int, key text) returns json
 language sql security definer
 as $$
-  with leased as (
-    update core.mail_outbox m
-       set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
-     where (m.partner_id, m.id) in (
-       select q.partner_id, q.id from core.mail_outbox q
-        where q.status = 'queued' and q.next_attempt_at <= private.now()
-          -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
-          and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link', 'manager_invitation')
-               or q.partner_id in (select p.id from core.partners p where p.is_active))
-        order by q.next_attempt_at limit size for update skip locked)
+  with due as materialized (
+    select q.partner_id, q.id, key is not null and q.content ->> 'unsubscribe_url' is not null and private.opted_out(q.recipient, key) as unwanted
+      from core.mail_outbox q
+     where q.status = 'queued' and q.next_attempt_at <= private.now()
+       -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told
+       and (q.template not in ('claim', 'reminder', 'sign_in', 'mandate_link', 'manager_invitation')
+            or q.partner_id in (select p.id from core.partners p where p.is_active))
+     order by q.next_attempt_at limit size for update skip locked
+  ), dropped as (
+    update core.mail_outbox m set status = 'dropped', done_at = private.now(), content = '{}'
+      from due d where d.unwanted and m.partner_id = d.partner_id and m.id = d.id
+  ), leased as (
+    update core.mail_outbox m set attempts = m.attempts + 1, next_attempt_at = private.now() + interval '5 minutes'
+      from due d where not d.unwanted and m.partner_id = d.partner_id and m.id = d.id
     returning m.*)
   select coalesce(json_agg(json_build_object('partner_id', partner_id, 'id', id, 'recipient', recipient,
                                              'template', template, 'locale', locale, 'content', content) order by created_at), '[]')
     from leased
 $$;
-comment on function private.lease_mail(int) is 'Definer: the worker sends the mail of every tenant.';
+comment on function private.lease_mail(int, text) is 'Definer: the worker sends the mail of every tenant.';
 
 create function private.count_waiting_mail() returns json
 language sql stable security definer

@@ -37,7 +37,7 @@ create table core.mail_outbox (
 comment on table core.mail_outbox is
   'Every mail, once for each cause. The sandbox captures it and never sends it. Its content has personal data, codes and live links: it is deleted once sent, the row after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day. Never sent; its content is not stored.';
+  'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day, or its reader opted out since. Never sent; its content is not stored.';
 comment on column core.mail_outbox.content is
   'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale; a mail of 0.9.0 has it here. unsubscribe_url also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null for a partner, a link or a job.';

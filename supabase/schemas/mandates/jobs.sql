@@ -1,21 +1,6 @@
 -- The scheduled work on mandates: warnings before they end, their end, and what is missing after a signature. Each first locks the accounts
 -- it tells something, because a reset locks accounts first. It leaves accounts that are locked to the next run.
 
--- Writes the events of connections whose mandate has run out.
-create function private.emit_ended(tenant uuid, ended uuid[]) returns void
-language plpgsql
-as $$
-begin
-  perform private.emit_all(tenant, 'mandate.expired', array(
-    select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id, 'mandate_status', 'expired'))::private.occurrence
-      from core.connection_mandates c
-     -- of one that was renewed the next years have begun
-     where c.partner_id = tenant and c.connection_id = any (ended) and c.status = 'active' and c.mandate_status = 'expired'
-     order by c.connection_id));
-  perform private.note_eligibility(tenant, array(
-    select distinct c.account_id from core.connections c where c.partner_id = tenant and c.id = any (ended)));
-end $$;
-
 create function private.expire_mandates() returns bigint
 language plpgsql security definer
 as $$
@@ -48,7 +33,16 @@ begin
   )
   select array_agg(e.mandate) into expired from ended e;
   for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
-    perform private.emit_ended(tenant, array(select m.connection_id from unnest(expired) m where m.partner_id = tenant));
+    perform private.emit_all(tenant, 'mandate.expired', array(
+      select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id, 'mandate_status', 'expired'))::private.occurrence
+        from core.connection_mandates c
+       -- of one that was renewed the next years have begun
+       where c.partner_id = tenant and c.connection_id in (select m.connection_id from unnest(expired) m where m.partner_id = tenant)
+         and c.status = 'active' and c.mandate_status = 'expired'
+       order by c.connection_id));
+    perform private.note_eligibility(tenant, array(
+      select distinct c.account_id from core.connections c
+       where c.partner_id = tenant and c.id in (select m.connection_id from unnest(expired) m where m.partner_id = tenant)));
   end loop;
   return coalesce(cardinality(expired), 0);
 end $$;

@@ -90,16 +90,6 @@ begin
      from core.connections c where c.partner_id = private.partner_id() and c.id = connection;
 end $$;
 
--- Called when EAN or address of a connection change: earlier signatures no longer cover its open months.
-create function private.lapse_mandates(connection uuid) returns void
-language plpgsql
-as $$
-begin
-  update core.mandates m set lapsed_at = private.now()
-   where m.partner_id = private.partner_id() and m.connection_id = connection and m.covered_until is not null;
-  perform private.judge_months(connection) where found;
-end $$;
-
 create function private.void_mandate_links(connection uuid) returns void
 language sql
 as $$

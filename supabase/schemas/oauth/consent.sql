@@ -37,7 +37,7 @@ begin
   -- the first consent, and only that, may attribute (specification section 4.5)
   elsif client.partner_id is not null
         and (private.user_profile(person)).created_at >= private.now() - interval '7 days'
-        and private.claim_customer(person, client.partner_id, 'oauth_consent') = 'new' then
+        and private.reserve_customer(person, client.partner_id, 'oauth_consent') = 'new' then
     perform private.audit('user.attributed', person, jsonb_build_object('source', 'oauth_consent', 'to', client.partner_id));
   end if;
 

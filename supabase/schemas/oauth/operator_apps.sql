@@ -37,13 +37,14 @@ as $$
   from core.oauth_clients c where c.id = app
 $$;
 
--- One to ten redirect URIs, each once.
-create function private.read_redirect_uris(uris jsonb) returns text[]
-language plpgsql immutable
+create function ops.app_create(input jsonb) returns json
+language plpgsql security definer
 as $$
 declare
-  wanted constant text[] := array(select distinct jsonb_array_elements_text(uris));
+  wanted constant text[] := array(select distinct jsonb_array_elements_text(input -> 'redirect_uris'));
+  app    uuid;
 begin
+  perform private.act_as_operator(input);
   -- compared letter for letter later on, so what is registered must be plain: https, or http on the machine itself; ASCII; no
   -- credentials, no fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1)
   if cardinality(wanted) not between 1 and 10 or exists (
@@ -52,16 +53,6 @@ begin
         or uri !~ '^(https://[^/?@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?)([/?].*)?$') then
     perform private.refuse('invalid_redirect_uris');
   end if;
-  return wanted;
-end $$;
-
-create function ops.app_create(input jsonb) returns json
-language plpgsql security definer
-as $$
-declare
-  app uuid;
-begin
-  perform private.act_as_operator(input);
   insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
   values (input ->> 'client_id',
           case when input ->> 'partner' is not null then (private.business_named(input)).id end,
@@ -70,7 +61,7 @@ begin
           decode(input ->> 'secret_hash', 'hex'),
           '{authorization_code,refresh_token}',
           private.read_scopes(input -> 'scopes', 'user'),
-          private.read_redirect_uris(input -> 'redirect_uris'))
+          wanted)
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning id into app;
   perform private.refuse_if('client_id_taken', app is null, json_build_object('client_id', input ->> 'client_id'));

@@ -1,21 +1,6 @@
 -- Browsers that are signed in to somebody's own pages. With a login the browser outlasts a session JWT, but not the session it came of. A
 -- signatory of a CPO's customer has no login: the browser has the address that a mailed code proved.
 
--- Admits a browser that proved the address of a signatory, as long as it is one. Belongs to no tenant: row-level security shows it nothing.
-create function private.admit_signatory(shown core.page_sessions, demand jsonb) returns jsonb
-language plpgsql
-as $$
-begin
-  if not private.signs(shown.signatory) then
-    perform private.refuse_admission('missing_or_invalid_token');
-  elsif demand ->> 'kind' is distinct from 'session' then
-    perform private.refuse_admission('wrong_kind');
-  end if;
-  return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'signatory', 'signatory', shown.signatory, 'signed_in_at', shown.created_at),
-    'subject', 'signatory:' || encode(sha256(convert_to(shown.signatory, 'UTF8')), 'hex'));
-end $$;
-
 -- Admits a browser in which a person is signed in to their pages: {token_hash}. It is as good as its session of Supabase Auth. For pages of
 -- a partner, the person acts for the partner that they manage. Only definers call it, as all of admission.
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
@@ -30,7 +15,15 @@ begin
    where s.token_hash = decode(credential ->> 'token_hash', 'hex') and s.expires_at > private.now();
   if demand ->> 'kind' is distinct from 'partner' then
     if shown.user_id is null and shown.signatory is not null then
-      return private.admit_signatory(shown, demand);
+      -- as long as they sign for an account; of no tenant, so that row-level security shows them nothing
+      if not private.signs(shown.signatory) then
+        perform private.refuse_admission('missing_or_invalid_token');
+      elsif demand ->> 'kind' is distinct from 'session' then
+        perform private.refuse_admission('wrong_kind');
+      end if;
+      return jsonb_build_object(
+        'caller', jsonb_build_object('kind', 'signatory', 'signatory', shown.signatory, 'signed_in_at', shown.created_at),
+        'subject', 'signatory:' || encode(sha256(convert_to(shown.signatory, 'UTF8')), 'hex'));
     end if;
     return jsonb_set(private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand), '{caller,signatory}',
                      coalesce(to_jsonb(shown.signatory), 'null'));

@@ -69,7 +69,6 @@ create table core.oauth_consents (
   user_id      uuid        not null,
   client_id    uuid        not null,
   scopes       text[]      not null,
-  first_at     timestamptz not null default private.now(),
   last_at      timestamptz not null default private.now(),
   withdrawn_at timestamptz,
   constraint oauth_consents_pkey primary key (user_id, client_id),

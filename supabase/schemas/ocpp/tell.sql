@@ -228,7 +228,7 @@ begin
   end if;
   -- one that is active elsewhere stays there: the EAN keeps a month from being booked twice
   if charger.serial_number is null and charger.brand is not null and serial ~ '^[^[:space:]a-z]{1,64}$'
-     and private.claim_serial_number(charger.brand, serial) then
+     and private.reserve_serial_number(charger.brand, serial) then
     update core.chargers h set serial_number = serial where h.partner_id = charger.partner_id and h.id = charger.id;
   end if;
 end $$;

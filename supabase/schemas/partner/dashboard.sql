@@ -136,33 +136,35 @@ end $$;
 comment on function api.get_dashboard(jsonb) is
   'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one.';
 
-create function private.recount_dashboard() returns uuid
+create function private.recount_dashboard(out partner_id uuid, out error text)
 language plpgsql security definer
 as $$
-declare
-  due uuid;
 begin
   -- one count at a time
   if not pg_try_advisory_xact_lock(hashtextextended('dashboards are counted', 0)) then
-    return null;
+    return;
   end if;
-  select d.partner_id into due from core.dashboards d
-   where d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today())
+  select d.partner_id into recount_dashboard.partner_id from core.dashboards d
+   where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
+     and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
-  update core.dashboards d set as_of = private.now(), figures = private.count_dashboard(due) where d.partner_id = due;
-  return due;
+  update core.dashboards d set as_of = private.now(), failed_at = null, figures = private.count_dashboard(d.partner_id)
+   where d.partner_id = recount_dashboard.partner_id;
+exception when query_canceled or others then
+  error := sqlstate;
+  update core.dashboards d set failed_at = private.now() where d.partner_id = recount_dashboard.partner_id;
 end $$;
 comment on function private.recount_dashboard() is
-  'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Null if there is none, or another count runs. Definer: every tenant at once.';
+  'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Nothing if there is none, or another count runs. A count that fails or takes a minute is noted, and its SQLSTATE answered. Definer: every tenant at once.';
 
 create function api.recount_dashboard(caller jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  return json_build_object('partner_id', private.recount_dashboard());
+  return (select row_to_json(r) from private.recount_dashboard() r);
 end $$;
-comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id}, null if none is.';
+comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id, error}. partner_id is null if none is, error if the count did not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
 -- Counts a partner's dashboard and compares its months with the customers' positions. Both read one snapshot, so neither shows a

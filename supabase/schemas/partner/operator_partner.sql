@@ -1,10 +1,13 @@
 -- The operator on one partner: show.
 
--- A partner with its settings, its managers, what it has and how many customers.
-create function private.partner_story(partner core.partners) returns json
-language sql stable
+create function ops.partner_show(input jsonb) returns json
+language plpgsql security definer
 as $$
-  select json_build_object(
+declare
+  partner constant core.partners := private.partner_named(input);
+begin
+  perform private.audit('partner.shown', partner.id);
+  return json_build_object(
     'partner', private.partner_settings(partner),
     'counts', json_build_object(
       'cpo_accounts', (select coalesce(sum(k.accounts), 0) from core.account_counts k where k.partner_id = partner.id),
@@ -25,17 +28,7 @@ as $$
                    from core.partner_managers m where m.partner_id = partner.id),
     'key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at), 'last_used_at', private.iso(k.last_used_at))
               from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null),
-    'clients', (select coalesce(json_agg(private.client_row(c) order by c.created_at, c.id), '[]') from core.oauth_clients c where c.partner_id = partner.id))
-$$;
-
-create function ops.partner_show(input jsonb) returns json
-language plpgsql security definer
-as $$
-declare
-  partner constant core.partners := private.partner_named(input);
-begin
-  perform private.audit('partner.shown', partner.id);
-  return private.partner_story(partner);
+    'clients', (select coalesce(json_agg(private.client_row(c) order by c.created_at, c.id), '[]') from core.oauth_clients c where c.partner_id = partner.id));
 end $$;
 comment on function ops.partner_show(jsonb) is
   'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. It shows who manages it, so it leaves an audit row.';

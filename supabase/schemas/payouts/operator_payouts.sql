@@ -184,39 +184,18 @@ create function private.line_id_of(named text) returns uuid
 language sql immutable
 as $$ select private.as_uuid(regexp_replace(named, '^(.{8})(.{4})(.{4})(.{4})(.{12})$', '\1-\2-\3-\4-\5')) $$;
 
--- Marks these lines as not paid by the bank; returns how many were new. Payouts are locked exclusively.
-create function private.fail_lines(ids text[], reason text) returns int
-language plpgsql
-as $$
-declare
-  named  text;
-  line   core.payout_lines;
-  status text;
-  failed int := 0;
-begin
-  foreach named in array ids loop
-    select * into line from core.payout_lines l
-     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
-    perform private.refuse_if('payout_line_not_found', not found, json_build_object('line', named));
-    select b.status into status from core.payout_batches b where b.id = line.batch_id;
-    perform private.refuse_if('payout_not_exported', status not in ('exported', 'settled'),
-      json_build_object('batch', line.batch_id, 'status', status));
-    if line.status <> 'failed' then
-      perform private.fail_line(line, reason);
-      failed := failed + 1;
-    end if;
-  end loop;
-  return failed;
-end $$;
-
 create function ops.payout_settle(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   failed constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'failed', '[]')));
   batch  core.payout_batches;
+  named  text;
+  reason text;
+  line   core.payout_lines;
+  state  text;
   paid   int := 0;
-  lost   int;
+  lost   int := 0;
 begin
   perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
@@ -225,7 +204,19 @@ begin
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
       json_build_object('batch', batch.id, 'status', batch.status));
   end if;
-  lost := private.fail_lines(failed, private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it')));
+  reason := private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it'));
+  foreach named in array failed loop
+    select * into line from core.payout_lines l
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
+    perform private.refuse_if('payout_line_not_found', not found, json_build_object('line', named));
+    select b.status into state from core.payout_batches b where b.id = line.batch_id;
+    perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled'),
+      json_build_object('batch', line.batch_id, 'status', state));
+    if line.status <> 'failed' then
+      perform private.fail_line(line, reason);
+      lost := lost + 1;
+    end if;
+  end loop;
   perform private.act_for_partner(null);
   if batch.status = 'exported' then
     paid := private.pay_lines(batch.id);

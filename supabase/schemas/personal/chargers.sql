@@ -17,7 +17,8 @@ as $$
            'id', h.id,
            'nickname', private.charger_name(h),
            'connection_type', h.connection_type,
-           'status', case when private.is_online(h) then 'online' else 'offline' end,
+           -- OCPP chargers send a heartbeat at least every 15 minutes
+           'status', case when h.last_seen_at > private.now() - interval '15 minutes' then 'online' else 'offline' end,
            'mid_certified', h.mid_eligible is true,
            'is_charging', coalesce(s.status = 'charging', false),
            'current_session', case when s.id is not null then json_build_object(
@@ -83,7 +84,7 @@ begin
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
    where a.user_id = private.user_id()
    order by c.created_at, c.id limit 1;
-  perform private.refuse_if('ocpp_identity_taken', not private.claim_ocpp_identity(input ->> 'ocpp_identity'),
+  perform private.refuse_if('ocpp_identity_taken', not private.reserve_ocpp_identity(input ->> 'ocpp_identity'),
     json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)

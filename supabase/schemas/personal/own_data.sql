@@ -122,7 +122,14 @@ declare
   tenant  constant uuid := private.partner_id();
   address constant text := (private.user_profile(person)).email;
 begin
-  perform private.end_customer(person, address, input ->> 'key');
+  -- kept as opt-outs are, for these partners alone
+  insert into core.suppressions (email_hash)
+  select private.claim_mac('ended:' || p.id || ':' || lower(address), (private.keys_for('opt_out', input ->> 'key'))[1])
+    from (select a.partner_id from core.attributions a where a.user_id = person
+          union select a.partner_id from core.ended_attributions a where a.user_id = person
+          union select d.partner_id from core.drafts d where d.user_id = person) p (id)
+   where input ->> 'key' is not null
+  on conflict do nothing;
   -- the functions of the release before send no mail
   if jsonb_typeof(input -> 'mail') = 'object' then
     perform private.act_for_partner(private.house()),

@@ -246,7 +246,7 @@ as $$
    where h.user_id = private.user_id() and (h.mid_eligible is not true or h.connection_id is null)
 $$;
 
-create function api.read_own_overview(caller jsonb) returns json
+create function api.read_own_start(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
@@ -267,8 +267,23 @@ begin
     'left_out', private.own_left_out(year),
     'accounts', private.own_accounts());
 end $$;
-comment on function api.read_own_overview(jsonb) is
+comment on function api.read_own_start(jsonb) is
   'What a person sees first: {email, name, year, charged_kwh, quarters, paid, prices, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts.';
+
+create function api.read_own_overview(caller jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  year constant int := extract(year from private.today());
+begin
+  perform private.act_as(caller, 'session', 'signatory');
+  return json_build_object(
+    'email', private.own_email(), 'year', year, 'name', private.own_name(),
+    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'position', private.own_ere_position(year), 'prices', private.own_prices(year), 'accounts', private.own_accounts());
+end $$;
+comment on function api.read_own_overview(jsonb) is
+  'The first page of 0.9.0, until its functions are replaced: {email, name, year, months, position, prices, accounts}. To be deleted with release 1.0.0.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -10,21 +10,6 @@ create function private.dutch_midnight(day date) returns timestamptz
 language sql stable
 as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
 
--- Deletion leaves balances as they are: they are closed into an account of the tenant, or carried forward from it.
--- Moves the balances of these owners to the tenant's account for what was closed.
-create function private.close_balances(tenant uuid, owners uuid[]) returns void
-language plpgsql
-as $$
-begin
-  perform private.post(tenant, array_agg(case when b.balance > 0
-      then row('closed:' || a.id, a.unit, b.balance, a.kind, a.owner, 'closed', tenant)::private.posting
-      else row('closed:' || a.id, a.unit, -b.balance, 'closed', tenant, a.kind, a.owner)::private.posting end))
-    from core.ledger_accounts a
-   cross join lateral (select private.balance(tenant, a.unit, a.kind, a.owner) as balance) b
-   where a.partner_id = tenant and a.owner = any (owners) and b.balance <> 0
-  having count(*) > 0;
-end $$;
-
 -- What was tampered with is named, and stays. The transaction that deletes the evidence also checks it, and nobody writes in between.
 -- Until the transaction ends nobody else writes what ledger check reads, except months that come in.
 create function private.hold_books() returns void
@@ -158,7 +143,14 @@ begin
       checked := checked || booking.partner_id;
     end if;
     sales := array(select s.id from core.sales s where s.partner_id = booking.partner_id and s.booking_id = booking.id);
-    perform private.close_balances(booking.partner_id, sales || booking.id);
+    -- deletion leaves balances as they are: they are closed into the tenant's account for what was closed
+    perform private.post(booking.partner_id, array_agg(case when b.balance > 0
+        then row('closed:' || a.id, a.unit, b.balance, a.kind, a.owner, 'closed', a.partner_id)::private.posting
+        else row('closed:' || a.id, a.unit, -b.balance, 'closed', a.partner_id, a.kind, a.owner)::private.posting end))
+      from core.ledger_accounts a
+     cross join lateral (select private.balance(a.partner_id, a.unit, a.kind, a.owner) as balance) b
+     where a.partner_id = booking.partner_id and a.owner = any (sales || booking.id) and b.balance <> 0
+    having count(*) > 0;
     with gone as (
       delete from core.allocations a where a.partner_id = booking.partner_id and a.sale_id = any (sales) returning a.id
     ), entry as (

@@ -48,29 +48,6 @@ as $$
                booking.granted_ere - private.balance(booking.partner_id, 'ERE', 'sold', booking.id))
 $$;
 
--- The sale of {reference, buyer, ere, price, date?}, not yet recorded; today by default.
-create function private.read_sale(booking core.bookings, input jsonb) returns core.sales
-language plpgsql
-as $$
-declare
-  ere   constant numeric := private.as_decimal(input ->> 'ere', 6);
-  price constant numeric := private.as_decimal(input ->> 'price', 6);
-  sale  core.sales;
-begin
-  perform private.refuse_if('invalid_ere', ere > 0 is not true);
-  perform private.refuse_if('invalid_price', (price > 0 and price < 1000000) is not true);
-  perform private.refuse_if('invalid_date', input ? 'date' and (private.as_day(input ->> 'date') <= private.today()) is not true);
-  sale.partner_id := booking.partner_id;
-  sale.booking_id := booking.id;
-  sale.reference := private.operator_name(input ->> 'reference');
-  sale.buyer := private.operator_name(input ->> 'buyer');
-  sale.ere := ere;
-  sale.price := price;
-  sale.gross := round(ere * price, 2);
-  sale.sold_on := coalesce(private.as_day(input ->> 'date'), private.today());
-  return sale;
-end $$;
-
 -- Records a sale of a booking, its row locked, and splits it over its rows.
 create function private.record_sale(booking core.bookings, wanted core.sales) returns core.sales
 language plpgsql
@@ -95,12 +72,24 @@ create function ops.sale_record(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
+  booking constant core.bookings := private.submitted_booking_named(input);
+  ere     constant numeric := private.as_decimal(input ->> 'ere', 6);
+  price   constant numeric := private.as_decimal(input ->> 'price', 6);
   wanted  core.sales;
   sale    core.sales;
   changed boolean;
-  booking constant core.bookings := private.submitted_booking_named(input);
 begin
-  wanted := private.read_sale(booking, input);
+  perform private.refuse_if('invalid_ere', ere > 0 is not true);
+  perform private.refuse_if('invalid_price', (price > 0 and price < 1000000) is not true);
+  perform private.refuse_if('invalid_date', input ? 'date' and (private.as_day(input ->> 'date') <= private.today()) is not true);
+  wanted.partner_id := booking.partner_id;
+  wanted.booking_id := booking.id;
+  wanted.reference := private.operator_name(input ->> 'reference');
+  wanted.buyer := private.operator_name(input ->> 'buyer');
+  wanted.ere := ere;
+  wanted.price := price;
+  wanted.gross := round(ere * price, 2);
+  wanted.sold_on := coalesce(private.as_day(input ->> 'date'), private.today());
   -- of two at once with one reference, for whatever bookings of a tenant, the second sees what the first recorded
   perform pg_advisory_xact_lock(hashtextextended('sale of ' || wanted.partner_id || ' ' || wanted.reference, 0));
   select * into sale from core.sales s where s.partner_id = wanted.partner_id and s.reference = wanted.reference;

@@ -101,18 +101,6 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
--- The accounts among these that have a bookable month in a quarter.
-create function private.due_accounts(tenants uuid[], accounts uuid[], quarter date) returns uuid[]
-language sql stable
-as $$
-  select array(
-    select distinct j.account_id
-      from unnest(tenants) t (id)
-      cross join lateral private.judge_quarter(t.id, due_accounts.quarter, due_accounts.accounts) j
-     where j.reason is null
-     order by j.account_id)
-$$;
-
 create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
 language plpgsql security definer
 as $$
@@ -131,7 +119,12 @@ begin
      where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
-  due := private.due_accounts(array[house, partner], people || accounts, quarter);
+  due := array(
+    select distinct j.account_id
+      from unnest(array[house, partner]) t (id)
+      cross join lateral private.judge_quarter(t.id, settle_customers.quarter, people || accounts) j
+     where j.reason is null
+     order by j.account_id);
   if due <> '{}' then
     -- the authority publishes a year's factor late; a rehearsal takes the one of the year before
     insert into core.ere_factors (delivery_year, renewable_share)

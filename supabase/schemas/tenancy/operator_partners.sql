@@ -20,7 +20,7 @@ create function private.chosen_partner(input jsonb) returns uuid
 language plpgsql
 as $$
 begin
-  return case when input ? 'partner' then (private.partner_named(input)).id end;
+  return case when input ->> 'partner' is not null then (private.partner_named(input)).id end;
 end $$;
 
 -- private.partner_named, but refuses the house, for which nobody acts.

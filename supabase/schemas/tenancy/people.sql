@@ -38,19 +38,19 @@ $$;
 comment on function private.login_at(text) is
   'The login at an address that a mailed code opens, or null. private.prove_login judges one that a stranger may have made. Definer, because logins belong to Supabase Auth.';
 
-create function private.claim_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
+create function private.reserve_customer(person uuid, partner uuid, source text, external_ref text default null) returns text
 language plpgsql security definer
 as $$
 begin
   insert into core.attributions (partner_id, user_id, source, external_ref, attached_month)
-  select p.id, person, claim_customer.source, claim_customer.external_ref, date_trunc('month', private.today())::date
+  select p.id, person, reserve_customer.source, reserve_customer.external_ref, date_trunc('month', private.today())::date
     from core.partners p where p.id = partner and p.is_active
   -- whoever came a moment ago: of this partner, or of another one
   on conflict do nothing;
   return case when found then 'new'
               when exists (select from core.attributions a where a.user_id = person and a.partner_id = partner) then 'own' end;
 end $$;
-comment on function private.claim_customer(uuid, uuid, text, text) is
+comment on function private.reserve_customer(uuid, uuid, text, text) is
   'Attributes a person to an active partner unless somebody has them already. Returns new, own if this partner has them, else null. Definer, because it looks across tenants.';
 
 create function private.stop_sharing(person uuid, partner uuid) returns boolean

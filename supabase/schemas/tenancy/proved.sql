@@ -35,23 +35,8 @@ begin
   delete from core.page_sessions s where s.signatory = address;
 end $$;
 
--- Revokes the personal tokens, grants with their codes, page sessions and OCPP passwords of a person. Only definers call it, because these
--- belong to no tenant.
-create function private.end_ways_in(person uuid) returns void
-language plpgsql
-as $$
-begin
-  update core.personal_tokens t set revoked_at = private.now() where t.user_id = person and t.revoked_at is null;
-  perform private.end_grant(g.id, 'login_secured') from core.oauth_grants g where g.user_id = person and g.revoked_at is null;
-  delete from core.oauth_codes c using core.oauth_grants g where g.id = c.grant_id and g.user_id = person;
-  delete from core.page_sessions s where s.user_id = person;
-  -- the charger stays; it connects again with a password that its owner is shown
-  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
-   where c.user_id = person and c.ocpp_password_hash is not null;
-end $$;
-
--- Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens. Returns null, or what
--- its own owner may not do; then nothing is done. Only definers call it, because logins belong to Supabase Auth.
+-- Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens, grants, OCPP passwords.
+-- Returns null, or what its own owner may not do; then nothing is done. Only definers call it, because logins belong to Supabase Auth.
 create function private.secure_login(person uuid) returns text
 language plpgsql
 as $$
@@ -79,7 +64,14 @@ begin
     execute format('delete from auth.%I where user_id::text = $1', held.name)
             || case held.name when 'identities' then ' and provider <> ''email''' else '' end using person::text;
   end loop;
-  perform private.end_ways_in(person), private.audit('login.secured', person), private.act_for_partner(tenant);
+  update core.personal_tokens t set revoked_at = private.now() where t.user_id = person and t.revoked_at is null;
+  perform private.end_grant(g.id, 'login_secured') from core.oauth_grants g where g.user_id = person and g.revoked_at is null;
+  delete from core.oauth_codes c using core.oauth_grants g where g.id = c.grant_id and g.user_id = person;
+  delete from core.page_sessions s where s.user_id = person;
+  -- the charger stays; it connects again with a password that its owner is shown
+  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
+   where c.user_id = person and c.ocpp_password_hash is not null;
+  perform private.audit('login.secured', person), private.act_for_partner(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
@@ -103,8 +95,9 @@ create function private.prove_login(address text, tenant uuid, request jsonb, ou
 language plpgsql security definer
 as $$
 declare
-  login  auth.users;
+  login   auth.users;
   refused text;
+  acting  uuid;
 begin
   select * into login from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null;
   user_id := login.id;
@@ -140,18 +133,11 @@ begin
      set raw_app_meta_data = u.raw_app_meta_data || jsonb_build_object('proved_email', u.email)
          || case when tenant is not null and private.is_sandbox() then jsonb_build_object('claimed_for', tenant) else '{}' end
    where u.id = login.id;
-  perform private.tell_secured(login.id, address, request #> '{login,mail}');
+  -- in the service's own name; the caller may act for a tenant
+  acting := private.partner_id();
+  perform private.act_for_partner(private.house()),
+          private.enqueue_mail(request #> '{login,mail}', address, 'login_secured:' || login.id || ':' || gen_random_uuid()),
+          private.act_for_partner(acting);
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
   'The login of an address that our code has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
-
--- Mails a person that their login was secured, in the service's own name. Only definers call it, because the caller may act for a tenant.
-create function private.tell_secured(person uuid, address text, mail jsonb) returns void
-language plpgsql
-as $$
-declare
-  tenant constant uuid := private.partner_id();
-begin
-  perform private.act_for_partner(private.house()), private.enqueue_mail(mail, address, 'login_secured:' || person || ':' || gen_random_uuid()),
-          private.act_for_partner(tenant);
-end $$;

@@ -47,7 +47,7 @@ export type Claim = {
   login?: string | null;
 };
 
-export type Answers = {
+type Answers = {
   type: AccountType;
   full_name: string | null;
   phone: string | null;

@@ -17,7 +17,7 @@ export type Bars = {
 };
 
 /** `short` stands under the bar, and `below` beneath it; `said` is read where the bar is chosen. */
-export type Bar = {
+type Bar = {
   short: string;
   below?: string;
   said: string;

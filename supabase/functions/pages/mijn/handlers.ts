@@ -38,7 +38,7 @@ const CLAIM_SECONDS = 3600;
 const showSignIn = onSignIn((visit) => visit.signIn(visit.waiting()?.email));
 
 const showOverview = signedIn(async (visit) =>
-  visit.page(overviewPage(visit.frame, await visit.own<Overview>("read_own_overview"))),
+  visit.page(overviewPage(visit.frame, await visit.own<Overview>("read_own_start"))),
 );
 
 /** The year and month of the address, as far as they can be ones; the month says the year. */

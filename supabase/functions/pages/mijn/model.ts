@@ -15,7 +15,7 @@ type Quarter = {
   status: "open" | "closed" | "sold" | "paid";
 };
 
-export type Position = { year: number; forecast_ere: number | null; quarters: Quarter[] };
+type Position = { year: number; forecast_ere: number | null; quarters: Quarter[] };
 
 export type Prices = { price_per_ere_eur: number | null; ere_per_kwh: number | null; fee_pct: number | null };
 

@@ -3,7 +3,7 @@ export const PATH = "/mijn";
 
 /** What a person who is signed in may run; a signatory of a CPO's customer, who has no login, runs but what SQL lets them. */
 export const OWN_SQL = [
-  "read_own_overview",
+  "read_own_start",
   "read_own_charging",
   "read_own_earnings",
   "read_own_mandates",

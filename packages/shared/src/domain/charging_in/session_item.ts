@@ -1,5 +1,5 @@
 import type { oas31 } from "zod-openapi";
-import { readEnergy } from "#shared/domain/sheet/decimals.ts";
+import { wattHours } from "#shared/values/energy.ts";
 import { serialNumber } from "#shared/values/fields.ts";
 import { isPlain, storable } from "#shared/values/text.ts";
 
@@ -45,7 +45,7 @@ export type Item = { place: number; [field: string]: unknown };
 export type Unreadable = { place: number; reason: string };
 
 /** An instant with its zone, as `2026-03-10T17:00:00Z`; null where it is none. */
-export function readInstant(value: unknown): string | null {
+function readInstant(value: unknown): string | null {
   if (typeof value !== "string") return null;
   const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?(?:Z|[+-](?:0\d|1[0-4]):?[0-5]\d)$/.exec(
     value,
@@ -68,11 +68,9 @@ const text = (value: unknown, most = 120): string | null => {
   return trimmed && trimmed.length <= most && isPlain(trimmed) ? trimmed : null;
 };
 
-/** Watt hours of kWh, in decimals; null where it is no number from 0 to `most` kWh. */
-function wattHours(value: unknown, most: number): number | null {
-  if (typeof value !== "number" || !(value >= 0 && value <= most)) return null;
-  return readEnergy({ kind: "number", text: "", value }, { decimal: null, unit: "kWh" });
-}
+/** Watt hours of kWh; null if the value is no number from 0 to `most` kWh. */
+const energyOf = (value: unknown, most: number): number | null =>
+  typeof value === "number" && value >= 0 && value <= most ? wattHours(String(value), 3) : null;
 
 /** The largest reading that a meter shows. */
 const MOST_READING = 1_000_000_000;
@@ -122,7 +120,7 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
     ["meter_end_kwh", "meter_end_wh"],
   ] as const) {
     if (absent(field)) continue;
-    const wh = wattHours(sent[field], MOST_READING);
+    const wh = energyOf(sent[field], MOST_READING);
     if (wh === null) return unreadable(`bad_${field}`);
     item[column] = wh;
     document[field] = sent[field];
@@ -133,7 +131,7 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
     else if (absent("ended_at")) item.wh = 0;
     else return unreadable("bad_kwh");
   } else {
-    const wh = wattHours(sent.kwh, 1_000_000);
+    const wh = energyOf(sent.kwh, 1_000_000);
     if (wh === null) return unreadable("bad_kwh");
     item.wh = wh;
     document.kwh = sent.kwh;

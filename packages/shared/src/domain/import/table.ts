@@ -42,7 +42,7 @@ const isColumn = (header: string): boolean => COLUMNS.has(columnOf(header) ?? ""
 export const readTable = async (file: Uint8Array): Promise<Table> => tableOf(await readSheet(file, isColumn));
 
 /** Reads the text of a CSV file. @throws {SheetError} */
-export const readCsvTable = (csv: string): Table => tableOf(readCsvText(csv, "utf-8", isColumn));
+const readCsvTable = (csv: string): Table => tableOf(readCsvText(csv, "utf-8", isColumn));
 
 function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
   return {

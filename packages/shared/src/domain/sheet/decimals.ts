@@ -1,3 +1,4 @@
+import { wattHours } from "#shared/values/energy.ts";
 import type { Cell } from "./model.ts";
 
 export type Decimal = "," | ".";
@@ -92,23 +93,12 @@ const POWER: Readonly<Record<EnergyUnit, number>> = { Wh: 0, kWh: 3, MWh: 6 };
  */
 export function readEnergy(cell: Cell, { decimal, unit }: Pick<EnergyColumn, "decimal" | "unit">): number | null {
   if (unit === "mixed") return null;
-  if (cell.kind === "number") return wattHours(String(cell.value), unit);
+  if (cell.kind === "number") return cell.value < 0 ? null : wattHours(String(cell.value), POWER[unit]);
   if (cell.kind !== "text") return null;
   const text = digitsOf(cell.text);
   const shown = shownBy(text);
   if (shown === "either" ? decimal === null || decimal === "mixed" : shown && shown !== decimal) return null;
   if (!PLAIN.test(text) && !GROUPED.test(text)) return null;
   const [whole = "", decimals = ""] = decimal && decimal !== "mixed" ? text.split(decimal) : [text];
-  return wattHours(`${whole.replace(/\D/g, "")}.${decimals}`, unit);
-}
-
-/** Of a number written with a point. */
-function wattHours(number: string, unit: EnergyUnit): number | null {
-  const [, whole = "", decimals = "", exponent = "0"] = /^(\d+)(?:\.(\d*))?(?:e([+-]\d+))?$/.exec(number) ?? [];
-  if (!whole) return null;
-  const point = whole.length + POWER[unit] + Number(exponent);
-  const digits = `${whole}${decimals}`;
-  if (point > 18) return null; // more than anybody charges, and than a number is exact to
-  const wh = Number(digits.slice(0, Math.max(point, 0)).padEnd(point, "0"));
-  return point >= 0 && Number(digits[point] ?? 0) >= 5 ? wh + 1 : wh;
+  return wattHours(`${whole.replace(/\D/g, "")}.${decimals}`, POWER[unit]);
 }

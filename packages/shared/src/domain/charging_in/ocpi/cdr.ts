@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "#shared/foundation/zod.ts";
+import { wattHours } from "#shared/values/energy.ts";
 import { isPlain } from "#shared/values/text.ts";
 
 /** The specification's sign for "there is none", where a field is required. */
@@ -47,12 +48,6 @@ const dateTime = () =>
     context.addIssue("must be a date and time such as 2026-03-31T21:39:09Z");
     return z.NEVER;
   });
-
-/** A whole number of Wh, half of one rounded up. It moves the point of the decimal text: 0.5005 * 1000 is less than 500.5. */
-function wattHoursOf(kwh: number): number {
-  const [digits, exponent = "0"] = String(kwh).split("e");
-  return Math.round(Number(`${digits}e${Number(exponent) + 3}`));
-}
 
 /** More than a charger can give in a month. */
 const MOST_KWH = 1_000_000;
@@ -231,8 +226,8 @@ export function readCdr(sent: unknown): ReadCdr | { refused: string } {
   };
   if (data.credit_reference_id !== null) return { ...read, kind: "credit", credit_of: data.credit_reference_id };
   if (location.evse_uid === NONE) return { ...read, kind: "nothing", reason: "reservation" };
-  const wh = wattHoursOf(total_energy);
-  if (wh === 0) return { ...read, kind: "nothing", reason: "no_energy" };
+  const wh = wattHours(String(total_energy), 3);
+  if (!wh) return { ...read, kind: "nothing", reason: "no_energy" };
 
   const named = (name: string, value: string | null) => (value === null || value === NONE ? {} : { [name]: value });
   const power = location.connector_power_type;

@@ -3,7 +3,7 @@
 import { type Clock, type Fields, momentOf, objectOf, objectsOf, textOf, wholeOf } from "./lenient.ts";
 
 /** A reading of the meter's register for imported energy, in Wh. */
-export type Reading = { at: string; wh: number };
+type Reading = { at: string; wh: number };
 
 export type Readings = {
   /** The earliest reading with context Transaction.Begin. */

@@ -1,5 +1,7 @@
 /** Reads what chargers send, whatever the schemas say: numbers as text, missing fields, times without a zone. */
 
+import { wattHours } from "#shared/values/energy.ts";
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Fields {
@@ -18,20 +20,10 @@ export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value.trim() || null : null;
 }
 
-const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
-
-/**
- * A number times 10 to the power of `exponent`, rounded to a whole number. The power is applied to the decimal digits,
- * so 0.5005 kWh is 501 Wh. Null if it is no number, or larger than a meter's register.
- */
+/** A number times 10 to the power of `exponent` in whole Wh; null if it is no number, or larger than a meter's register. */
 export function wholeOf(value: unknown, exponent = 0): number | null {
-  const text = textOf(value);
-  if (text === null) return null;
-  const shifted = DECIMAL.test(text) ? Number(`${text}e${exponent}`) : Number(text) * 10 ** exponent;
-  if (!Number.isFinite(shifted)) return null;
-  // half away from zero
-  const whole = Math.sign(shifted) * Math.round(Math.abs(shifted));
-  return Math.abs(whole) <= 1e12 ? whole + 0 : null;
+  const wh = wattHours(textOf(value) ?? "", exponent);
+  return wh !== null && Math.abs(wh) <= 1e12 ? wh : null;
 }
 
 /** A whole number from `from` to `to`, else null. */

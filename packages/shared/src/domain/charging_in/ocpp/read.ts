@@ -7,7 +7,7 @@ import { type Answer, answerTo, type Protocol } from "./actions.ts";
 import { type Readings, readingsOf } from "./energy.ts";
 import { countOf, type Fields, isObject, type Moment, momentOf, objectOf, textOf, wholeOf } from "./lenient.ts";
 
-export type { Answer, Protocol } from "./actions.ts";
+export type { Protocol } from "./actions.ts";
 
 export type Message = {
   action: string;
@@ -16,7 +16,7 @@ export type Message = {
   received_at: string;
 };
 
-export type Boot = {
+type Boot = {
   vendor: string | null;
   model: string | null;
   meter_type: string | null;
