@@ -1,6 +1,7 @@
 // Every bench there is, by its name, in the order of docs/performance.md. Each has a file of that name beside this one.
 
 import { batch } from "./batch.ts";
+import { charging_in } from "./charging_in.ts";
 import { cold } from "./cold.ts";
 import { customers } from "./customers.ts";
 import { energy } from "./energy.ts";
@@ -24,6 +25,7 @@ export const BENCHES = {
   figures,
   customers,
   import: imports,
+  charging_in,
   scale,
   round_trips,
   cold,

@@ -89,7 +89,8 @@ export const deliverChargingSessions = endpoint(
     const items = read.filter((item): item is Item => !("reason" in item));
     const stored = JSON.parse(
       await call("deliver_charging_sessions", {
-        sessions: items.map((item) => ({ ...item, sent_sha256 })),
+        sessions: items,
+        sent_sha256,
         dry_run,
       }),
     ) as Result[];

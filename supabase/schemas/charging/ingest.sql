@@ -5,7 +5,7 @@
 -- Flags that no later word of the source clears. A client may tell again what it withdrew; a credited CDR stays credited.
 create function private.lasting_flags(session core.charging_sessions) returns text[]
 language sql immutable
-as $$ select case when 'withdrawn' = any (session.flags) and session.source not in ('api', 'file') then '{withdrawn}'::text[] else '{}' end $$;
+return case when 'withdrawn' = any (session.flags) and session.source not in ('api', 'file') then '{withdrawn}'::text[] else '{}' end;
 
 -- Inserts new sessions, updates changed ones, keeps the words that changed them as evidence, and returns what changed. One item per
 -- session; the chargers are locked.

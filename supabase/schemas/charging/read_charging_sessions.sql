@@ -6,7 +6,8 @@
 create function private.read_charging_sessions(sessions jsonb) returns setof private.charging_session_item
 language sql stable
 as $$
-  with sent as (
+  -- read once, though judged by several columns
+  with sent as materialized (
     select i.item,
            coalesce((i.item ->> 'place')::int, i.ordinality::int) as place,
            private.as_uuid(i.item ->> 'charger_id') as charger_id,
@@ -63,8 +64,7 @@ $$;
 -- 0.1 kWh.
 create function private.charging_session_flags(item private.charging_session_item, power_kw numeric) returns text[]
 language sql stable
-as $$
-  select array_remove(array[
+return array_remove(array[
     case when item.wh < 0 then 'negative' end,
     case when item.ended_at < item.started_at then 'ends_before_start' end,
     -- five minutes, because clocks differ; a charger that lost the time starts again in 1970 or 2000
@@ -81,10 +81,9 @@ as $$
     case when 'meter_disagrees' = any (item.told_flags)
            or abs(item.meter_end_wh - item.meter_start_wh - item.wh) > greatest(100, 0.01 * item.wh) then 'meter_disagrees' end,
     case when 'abroad' = any (item.told_flags) then 'abroad' end
-  ], null)
-$$;
+  ], null);
 
 -- The flags of private.charging_session_flags(), and withdrawn: all but overlapping, duplicate and after_lock.
 create function private.own_flags(flags text[]) returns text[]
 language sql immutable
-as $$ select array_remove(array_remove(array_remove(flags, 'overlapping'), 'duplicate'), 'after_lock') $$;
+return array_remove(array_remove(array_remove(flags, 'overlapping'), 'duplicate'), 'after_lock');

@@ -3,14 +3,12 @@
 -- Why a session is not in its month's total now: running, flagged, mid, typed_total, outside_mandate, locked. Null if it is.
 create function private.why_not_counted(session core.charging_sessions, mid boolean, month core.delivered_months) returns text
 language sql immutable
-as $$
-  select case when session.ended_at is null then 'running'
-              when not session.flags <@ '{after_lock}' then 'flagged'
-              when mid is not true then 'mid'
-              when month.delivery_id is not null then 'typed_total'
-              when month.status = 'outside_mandate' then 'outside_mandate'
-              when session.flags <> '{}' then 'locked' end
-$$;
+return case when session.ended_at is null then 'running'
+            when not session.flags <@ '{after_lock}' then 'flagged'
+            when mid is not true then 'mid'
+            when month.delivery_id is not null then 'typed_total'
+            when month.status = 'outside_mandate' then 'outside_mandate'
+            when session.flags <> '{}' then 'locked' end;
 
 create function api.deliver_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer set plan_cache_mode = 'force_custom_plan'
@@ -21,7 +19,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   begin
-    results := private.deliver_named_sessions(private.client_id(), input -> 'sessions');
+    results := private.deliver_named_sessions(private.client_id(), input -> 'sessions', jsonb_build_object('sent_sha256', input -> 'sent_sha256'));
     -- a statement of its own, which sees what that one stored
     answer := private.delivered_sessions(results);
     if (input ->> 'dry_run')::boolean then
@@ -33,7 +31,7 @@ begin
   return answer;
 end $$;
 comment on function api.deliver_charging_sessions(jsonb, jsonb) is
-  'POST /v1/charging-sessions: {sessions, dry_run} to [{place, status, reason?, charging_session_id?, flags?, counted, not_counted?}]. Items as private.deliver_named_sessions takes them.';
+  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, flags?, counted, not_counted?}]. Items as private.deliver_named_sessions takes them.';
 grant execute on function api.deliver_charging_sessions(jsonb, jsonb) to edge_slow;
 
 -- Results of private.deliver_named_sessions as the API answers them, in their order.

@@ -56,8 +56,8 @@ end $$;
 
 -- Stores sessions of a client's chargers, of any source: items as private.ingest_charging_sessions takes them, with place, names
 -- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and connector, and
--- external_id null where EVSE and start identify it. To its results, with status parked too.
-create function private.deliver_named_sessions(owner uuid, sessions jsonb) returns jsonb
+-- external_id null where EVSE and start identify it. shared is part of each item. To its results, with status parked too.
+create function private.deliver_named_sessions(owner uuid, sessions jsonb, shared jsonb default '{}') returns jsonb
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
 as $$
@@ -73,7 +73,7 @@ begin
       from jsonb_to_recordset(sessions) as i (place int, party text, started_at timestamptz, charger_id uuid, external_ref text, serial_number text,
                                               evse_uid text, evse_id text, meter_id text));
   found := array(select f from private.find_chargers(owner, wanted) f);
-  select coalesce(jsonb_agg(s.item || jsonb_build_object(
+  select coalesce(jsonb_agg(s.item || shared || jsonb_build_object(
            'charger_id', f.charger_id, 'connector', c.evse_no,
            'external_id', coalesce(s.item ->> 'external_id', c.evse_no || '@' || (s.item ->> 'started_at')))), '[]') into ready
     from jsonb_array_elements(sessions) s (item)
@@ -88,7 +88,7 @@ begin
            row(null, null, owner, p.source, p.told_as, p.external_id, p.party, p.names, p.item, p.reason, null, null)::core.parked_charging
       from (select w.place, s.item ->> 'source' as source, s.item ->> 'external_id' as external_id, coalesce(w.party, '') as party, n.names, f.reason,
                    coalesce(s.item ->> 'external_id', concat_ws(' ', array_to_string(n.names, ' '), s.item ->> 'evse_no', s.item ->> 'started_at')) as told_as,
-                   (s.item - 'place') || jsonb_strip_nulls(jsonb_build_object('client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))) as item
+                   (s.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object('client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))) as item
               from unnest(found) f
               join unnest(wanted) w on w.place = f.place
               join jsonb_array_elements(sessions) s (item) on (s.item ->> 'place')::int = f.place

@@ -3,17 +3,17 @@
 -- A name as it is compared: upper-case and trimmed; an EVSE id also without stars, dashes and spaces.
 create function private.charger_name_value(kind text, value text) returns text
 language sql immutable
-as $$ select left(upper(case kind when 'evse_id' then regexp_replace(value, '[*[:space:]-]', '', 'g') else btrim(value) end), 120) $$;
+return left(upper(case kind when 'evse_id' then regexp_replace(value, '[*[:space:]-]', '', 'g') else btrim(value) end), 120);
 
 -- The names of an item, each with its kind, as they are compared.
 create function private.names_told(wanted private.named_charger) returns table (rank int, kind text, value text)
 language sql immutable
-as $$
+begin atomic
   select n.rank, n.kind, private.charger_name_value(n.kind, n.value)
     from (values (0, 'charger_id', wanted.charger_id::text), (1, 'external_ref', wanted.external_ref), (2, 'serial_number', wanted.serial_number),
                  (3, 'evse_uid', wanted.evse_uid), (4, 'evse_id', wanted.evse_id), (5, 'meter_id', wanted.meter_id)) n (rank, kind, value)
-   where n.value is not null
-$$;
+   where n.value is not null;
+end;
 
 -- The chargers of a client that sessions name, with the EVSE. Unknown names do not matter as long as one is known; a removed charger is
 -- meant by what began before.

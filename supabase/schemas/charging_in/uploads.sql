@@ -128,9 +128,8 @@ as $$
 declare
   delivered jsonb;
 begin
-  delivered := private.deliver_named_sessions(private.client_id(), (
-    select coalesce(jsonb_agg(i.item || jsonb_build_object('upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256')), '[]')
-      from jsonb_array_elements(input -> 'items') i (item)));
+  delivered := private.deliver_named_sessions(
+    private.client_id(), input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256'));
   -- a statement of its own, which sees what that one stored
   return (
     select coalesce(jsonb_agg((d.result - 'place') || jsonb_strip_nulls(jsonb_build_object(

@@ -3,16 +3,14 @@
 -- The text as an id, or null if it is none: a person may have typed a name.
 create function private.as_uuid(value text) returns uuid
 language sql immutable
-as $$ select case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end $$;
+return case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then value::uuid end;
 
 -- ISO 8601 with its offset, to the second as the API shows it; else null.
 create function private.as_moment(value text) returns timestamptz
 language sql stable
-as $$
-  select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
-               and pg_input_is_valid(value, 'timestamptz')
-              then date_trunc('second', value::timestamptz) end
-$$;
+return case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
+             and pg_input_is_valid(value, 'timestamptz')
+            then date_trunc('second', value::timestamptz) end;
 
 -- A calendar day as people write it, 2026-08-15; else null. Postgres by itself reads infinity and yesterday too.
 create function private.as_day(value text) returns date
@@ -22,7 +20,7 @@ as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_va
 -- A JSON number as a whole one; null if it is none, or too large.
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
-as $$ select case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end $$;
+return case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end;
 
 -- A number of at most nine digits and so many decimals, without a sign; else null.
 create function private.as_decimal(value text, places int) returns numeric

@@ -1,0 +1,154 @@
+// Charging sessions that a CPO client delivers: a thousand as JSON, five thousand rows as a file.
+
+import { readFileSync } from "node:fs";
+import type { Bench } from "./kit/bench.ts";
+import { alone, type Finding, rateAgainst } from "./kit/findings.ts";
+import { type Outgoing, openConnection, wire } from "./kit/load.ts";
+import { type Figures, repeated, takeTurns } from "./kit/measure.ts";
+import { bearer, hasCharger, liftLimits, seed, serialOf, tokensOf } from "./kit/seed.ts";
+import { withStack } from "./kit/stack.ts";
+
+const ITEMS = 1_000;
+const ROWS = 5_000;
+/** Sessions of a charger in one delivery. */
+const EACH = 10;
+
+/** Tables like those of the sessions and their evidence, indexes and all, without keys, triggers and row-level security. */
+const TABLES = `
+  create table bench.sessions (like core.charging_sessions including all);
+  create table bench.evidence (like core.charging_evidence including all);`;
+
+const INSERT = `
+  with told as materialized (
+    select gen_random_uuid() as id, r.* from jsonb_to_recordset($3::jsonb) as r (session_id text, serial_number text, started_at timestamptz, ended_at timestamptz, kwh numeric)
+  ), meant as materialized (
+    select t.*, h.id as charger_id, h.connection_id from told t join core.chargers h on h.partner_id = $1 and h.serial_number = t.serial_number
+  ), stored as (
+    insert into bench.sessions (partner_id, charger_id, id, connection_id, owner_id, source, external_id, started_at, ended_at, wh, status, received_at)
+    select $1, charger_id, id, connection_id, $2, 'api', session_id, started_at, ended_at, kwh * 1000, 'completed', now() from meant)
+  insert into bench.evidence (partner_id, charger_id, session_id, owner_id, source, external_id, document, document_sha256)
+  select $1, charger_id, id, $2, 'api', session_id, to_jsonb(m), sha256(to_jsonb(m)::text::bytea) from meant m`;
+
+type Told = { session_id: string; serial_number: string; started_at: string; ended_at: string; kwh: number };
+
+export const charging_in: Bench = {
+  about:
+    "1,000 charging sessions in a request, and files of 5,000 rows, beside one bare insert of sessions and evidence",
+  defaults: { accounts: 7_000, rounds: 5, seconds: 1 },
+  run: (options) =>
+    withStack(async (stack) => {
+      const { clients, accounts } = await seed(stack.admin, 1, options.accounts);
+      const [client] = clients;
+      if (!client) throw new Error("the bench has no client");
+      await liftLimits(stack.admin);
+      await stack.admin.query(TABLES);
+      const [token] = await tokensOf(stack, clients);
+      const chargers = accounts.filter(hasCharger).map(serialOf);
+      const ours = await stack.serve("cpo-v1");
+      const connection = await openConnection(ours.url);
+      const idle = peakMemory(ours.pid);
+
+      let told = 0;
+      /** Sessions that nobody told before: each charger charges an hour in every two. */
+      const next = (count: number): Told[] => {
+        const begun = told;
+        told += EACH;
+        return Array.from({ length: count }, (_, place) => {
+          const slot = begun + Math.floor((place * EACH) / count);
+          const start = Date.UTC(2011, 0, 1) + slot * 2 * 3_600_000;
+          return {
+            session_id: `${slot}-${place}`,
+            serial_number: chargers[place % (count / EACH)] ?? "",
+            started_at: new Date(start).toISOString(),
+            ended_at: new Date(start + 3_600_000).toISOString(),
+            kwh: 7.5,
+          };
+        });
+      };
+      const send = async (request: Outgoing, done: (answer: Answer) => number | undefined, all: number) => {
+        const { status, body } = await connection.send(wire({ method: "POST", headers: bearer(token), ...request }));
+        const stored = status === 200 ? done(JSON.parse(body.toString())) : 0;
+        if (stored !== all)
+          throw new Error(`${request.path} stored ${stored}: ${status} ${body.toString().slice(0, 400)}`);
+      };
+      const inserting = (count: number) =>
+        repeated(stack, null, () =>
+          stack.admin.query(INSERT, [client.partner_id, client.id, JSON.stringify(next(count))]),
+        );
+      let months = 0;
+      const turns = await takeTurns(
+        {
+          json: repeated(stack, ours, () =>
+            send({ path: "/v1/charging-sessions", body: { sessions: next(ITEMS) } }, ({ created }) => created, ITEMS),
+          ),
+          file: repeated(stack, ours, () =>
+            send({ path: "/v1/uploads", body: sessionFile(next(ROWS)) }, ({ counts }) => counts?.created, ROWS),
+          ),
+          months: repeated(stack, ours, () => {
+            months += 1;
+            const file = [
+              "klantnummer;maand;kWh",
+              ...accounts.slice(0, ROWS).map(({ reference }) => `${reference};2012-01;${months},5`),
+            ];
+            const done = ({ counts }: Answer) => (counts?.ingested ?? 0) + (counts?.outside_mandate ?? 0);
+            return send({ path: "/v1/uploads", body: file.join("\n") }, done, ROWS);
+          }),
+          bare_json: inserting(ITEMS),
+          bare_file: inserting(ROWS),
+        },
+        options,
+      );
+      connection.close();
+      const grown = peakMemory(ours.pid) - idle;
+      const findings: Finding[] = [
+        rateAgainst(
+          "POST /v1/charging-sessions, 1,000 sessions",
+          "sessions/s",
+          turns.json,
+          bare(turns.bare_json),
+          { at_least: 0.25 },
+          ITEMS,
+        ),
+        rateAgainst(
+          "POST /v1/uploads, a CSV of 5,000 sessions",
+          "rows/s",
+          turns.file,
+          bare(turns.bare_file),
+          { at_least: 0.25 },
+          ROWS,
+        ),
+        alone("POST /v1/uploads, a CSV of 5,000 months of as many connections", "ms", turns.months.p50_ms, null),
+        alone("the function's memory above idle, after all of it", "MiB", grown, { at_most: 128 }),
+      ];
+      if (turns.file.served_us !== null)
+        findings.push(
+          alone("processor time of the function, for a CSV of 5,000 sessions", "ms", turns.file.served_us / 1000, {
+            at_most: 2000,
+          }),
+        );
+      return findings;
+    }),
+};
+
+type Answer = { created?: number; counts?: Record<string, number> };
+
+const bare = (figures: Figures) => ({ what: "one bare insert of the same sessions and evidence", figures });
+
+const sessionFile = (sessions: readonly Told[]): string =>
+  [
+    "sessie;serienummer;start;eind;kWh",
+    ...sessions.map(
+      (each) =>
+        `${each.session_id};${each.serial_number};${each.started_at};${each.ended_at};${String(each.kwh).replace(".", ",")}`,
+    ),
+  ].join("\n");
+
+/** The most memory that a process has held, in MiB; 0 where it cannot be told. */
+function peakMemory(pid: number): number {
+  try {
+    const [, kilobytes = "0"] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Number(kilobytes) / 1024;
+  } catch {
+    return 0;
+  }
+}
