@@ -115,13 +115,13 @@ export const deliverUpload = endpoint(
       if (!(error instanceof UploadFault)) throw error;
       return fail(error.code, error.fields);
     }
+    const { table: _, ...told } = read;
     return call("deliver_upload", {
-      ...read,
+      ...told,
       upload_id: randomUUID(),
       sha256: createHash("sha256").update(body).digest("hex"),
       decimal: decimal ?? null,
       file_name: null,
-      statuses: STATUSES[read.kind],
       dry_run: dry_run === "true",
     });
   },

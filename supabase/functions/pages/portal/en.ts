@@ -6,6 +6,7 @@ import { en as bring } from "./import/en.ts";
 import type { PortalWords } from "./nl.ts";
 import { payouts } from "./payouts/en.ts";
 import { settings } from "./settings/en.ts";
+import { en as uploads } from "./uploads/en.ts";
 
 /** The sentences of a partner's pages in English. */
 export const en: PortalWords = {
@@ -18,6 +19,7 @@ export const en: PortalWords = {
     "": "Overview",
     "/customers": "Customers",
     "/import": "Sign up customers",
+    "/uploads": "Charging data",
     "/drafts": "Sign-ups",
     "/payouts": "Payouts",
     "/settings": "Settings",
@@ -91,6 +93,7 @@ export const en: PortalWords = {
   },
 
   bring,
+  uploads,
   settings,
   customers,
   customer,

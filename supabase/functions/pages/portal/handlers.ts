@@ -8,6 +8,7 @@ import { importPages } from "./import/handlers.ts";
 import { payoutPages } from "./payouts/handlers.ts";
 import { settingsPages } from "./settings/handlers.ts";
 import { showStart } from "./start.ts";
+import { uploadPages } from "./uploads/handlers.ts";
 import { onSignIn, signedIn } from "./visit.ts";
 
 const showSignIn = onSignIn((visit) => visit.signIn(visit.waiting()?.email));
@@ -26,6 +27,7 @@ export const pages = {
   ...customerPages,
   ...draftPages,
   ...importPages,
+  ...uploadPages,
   ...payoutPages,
   ...settingsPages,
   ...brandingPages,

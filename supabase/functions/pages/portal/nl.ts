@@ -5,6 +5,7 @@ import { drafts } from "./drafts/nl.ts";
 import { nl as bring } from "./import/nl.ts";
 import { payouts } from "./payouts/nl.ts";
 import { settings } from "./settings/nl.ts";
+import { nl as uploads } from "./uploads/nl.ts";
 
 /** The sentences of a partner's pages in Dutch: the original. */
 export const nl = {
@@ -17,6 +18,7 @@ export const nl = {
     "": "Overzicht",
     "/customers": "Klanten",
     "/import": "Klanten aanmelden",
+    "/uploads": "Laadgegevens",
     "/drafts": "Aanmeldingen",
     "/payouts": "Uitbetalingen",
     "/settings": "Instellingen",
@@ -95,6 +97,7 @@ export const nl = {
   },
 
   bring,
+  uploads,
   settings,
   customers,
   customer,

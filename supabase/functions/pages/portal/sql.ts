@@ -25,6 +25,8 @@ export const PORTAL_SQL = [
   "keep_import",
   "import_drafts",
   "import_stretch",
+  "read_portal_uploads",
+  "portal_upload",
   "read_portal_branding",
   "set_partner_branding",
   "set_partner_logo",

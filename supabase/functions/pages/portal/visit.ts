@@ -9,7 +9,7 @@ import { PATH, PORTAL_SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
 /** The pages that the menu leads to, under PATH. */
-export const SECTIONS = ["", "/customers", "/drafts", "/import", "/payouts", "/settings"] as const;
+export const SECTIONS = ["", "/customers", "/drafts", "/import", "/uploads", "/payouts", "/settings"] as const;
 export type Section = (typeof SECTIONS)[number];
 
 /** Where signing in leads on to: the sections, and the pages with a form of their own. */

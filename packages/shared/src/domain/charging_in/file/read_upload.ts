@@ -58,6 +58,10 @@ export type ReadUpload = {
   rows: number;
   items: Judged[];
   rejected: Rejected[];
+  /** What the counts are named by. */
+  statuses: readonly string[];
+  /** The rows as they stand in the file. */
+  table: readonly Row[];
 };
 
 /** What the sender said about a file. */
@@ -84,7 +88,7 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
   const table = new Table(headers, fields, body, said.decimal ?? null);
   const { items, rejected } = kind === "months" ? readMonths(table) : readSessions(table);
   const columns = headers.map((name, place) => ({ header: name, field: fields[place] ?? null }));
-  return { kind, columns, rows: body.length, items, rejected };
+  return { kind, columns, rows: body.length, items, rejected, statuses: STATUSES[kind], table: body };
 }
 
 async function sheetOf(file: Uint8Array): Promise<Sheet> {

@@ -1,0 +1,192 @@
+import { Buffer } from "node:buffer";
+import { createHash, randomUUID } from "node:crypto";
+import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
+import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/read_upload.ts";
+import { MAX_IMPORT } from "#shared/domain/import/model.ts";
+import { open, seal } from "#shared/values/iban.ts";
+import { storable } from "#shared/values/text.ts";
+import { type Cell, toCsv } from "../../kit/csv.ts";
+import type { PageAnswer } from "../../kit/visit.ts";
+import { portalPage } from "../frame.ts";
+import type { Who } from "../model.ts";
+import { type PortalVisit, signedIn } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import type { Kept, Shown, Upload } from "./model.ts";
+import { formPage, gonePage, isBad, KIND_OF, PAGE, type RowsQuery, resultPage, said } from "./views.ts";
+
+const belongsTo = (id: string) => `upload ${id}`;
+
+/** For Excel as it is set up in the Netherlands: the columns of each kind, in Dutch. */
+const EXAMPLES = {
+  months: [
+    ["klantnummer", "maand", "sessies", "kWh"],
+    ["KL-1001", "2026-03", "24", "312,5"],
+    ["KL-1002", "2026-03", "9", "88,25"],
+  ],
+  sessions: [
+    ["sessie", "laadpaal", "start", "eind", "kWh", "meterstand begin", "meterstand eind"],
+    ["S-1", "PAAL-17", "10-03-2026 18:00", "10-03-2026 20:10", "18,42", "4012,10", "4030,52"],
+    ["S-2", "PAAL-17", "11-03-2026 18:00", "11-03-2026 19:00", "7,5", "4030,52", "4038,02"],
+  ],
+} as const;
+
+const showUploads = signedIn(async (visit) => {
+  const shown = await visit.own<Shown>("read_portal_uploads", { id: null });
+  const news = visit.news();
+  return visit.pageOf(formPage(visit.frame, shown, news), news);
+});
+
+const bringUpload = signedIn(async (visit) => {
+  const { clients } = await visit.own<Shown>("read_portal_uploads", { id: null });
+  const words = WORDS[visit.locale].uploads;
+  const { file, form } = visit;
+  const asked = form.get("client");
+  const client = clients.length === 1 ? clients[0] : clients.find(({ id }) => id === asked);
+  const kind = KINDS.find((each) => each === form.get("kind")) ?? "";
+  const decimal = ([",", "."] as const).find((each) => each === form.get("decimal")) ?? "";
+  const refuse = (message: string) => visit.refuse(PAGE, { file: message });
+  if (!file || file.size === 0) return refuse(words.errors.missing);
+  if (file.size > MAX_IMPORT) return refuse(words.errors.too_large);
+  if (!client) return visit.refuse(PAGE, { client: words.errors.client });
+  const bytes = Buffer.from(await file.arrayBuffer());
+  const kept: Kept = {
+    file: bytes.toString("base64"),
+    file_name: storable(file.name).slice(0, 200),
+    client: client.id,
+    kind,
+    decimal,
+  };
+  const { read, fault } = await readKept(kept);
+  if (fault) {
+    visit.logOutcome(fault.code);
+    return refuse(whyNot(visit, fault));
+  }
+  const id = randomUUID();
+  const sealed = seal(visit.environment, belongsTo(id), JSON.stringify(kept));
+  await visit.own("keep_import", { id, row_count: read.rows, ...sealed });
+  return visit.go(`${PAGE}/${id}`);
+});
+
+type Read = { read: ReadUpload; fault: null } | { read: null; fault: UploadFault };
+
+async function readKept({ file, kind, decimal }: Kept): Promise<Read> {
+  const { readUpload, UploadFault } = await import("#shared/domain/charging_in/file/read_upload.ts");
+  try {
+    const said = { kind: kind || undefined, decimal: decimal || undefined };
+    return { read: await readUpload(new Uint8Array(Buffer.from(file, "base64")), said), fault: null };
+  } catch (error) {
+    if (!(error instanceof UploadFault)) throw error;
+    return { read: null, fault: error };
+  }
+}
+
+function whyNot({ locale }: PortalVisit, { code, wrong, fields }: UploadFault): string {
+  const { uploads, bring } = WORDS[locale];
+  const { errors } = uploads;
+  const about = fields as { headers?: string[]; column?: string; sheet_row?: number; value?: string };
+  if (code === "unknown_columns") return errors.unknown_columns((about.headers ?? []).join(", ").slice(0, 300) || "–");
+  if (code === "ambiguous_decimals")
+    return errors.ambiguous_decimals(about.column ?? "", String(about.sheet_row), about.value ?? "");
+  if (wrong === "too_many_rows" || wrong === "no_rows") return errors[wrong];
+  return bring.file.errors[wrong ?? "other"];
+}
+
+type Found = { shown: Shown; kept: Kept | null; id: string };
+
+async function find(visit: PortalVisit): Promise<Found> {
+  const id = visit.c.req.param("id") ?? "";
+  const shown = await visit.own<Shown>("read_portal_uploads", { id });
+  const kept = shown.sealed ? (JSON.parse(open(visit.environment, belongsTo(id), shown.sealed)) as Kept) : null;
+  return { shown, kept, id };
+}
+
+/** Judges a file that is kept, or stores it. As slow as what programs may send. */
+function deliver(visit: PortalVisit, id: string, kept: Kept, read: ReadUpload, dry_run: boolean): Promise<Upload> {
+  const { table: _, ...told } = read;
+  return visit.own<Upload>(
+    "portal_upload",
+    {
+      ...told,
+      upload_id: id,
+      client: kept.client,
+      sha256: createHash("sha256").update(Buffer.from(kept.file, "base64")).digest("hex"),
+      decimal: kept.decimal || null,
+      file_name: kept.file_name,
+      dry_run,
+    },
+    true,
+  );
+}
+
+type Looked = Found & { upload: Upload; read: ReadUpload | null };
+
+/** What was stored of a file, or else what would be. Null where it is somebody else's, or no longer kept. */
+async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | null }> {
+  const found = await find(visit);
+  const { shown, kept, id } = found;
+  const { who } = shown;
+  const { read } = kept ? await readKept(kept) : { read: null };
+  if (shown.upload) return { who, looked: { ...found, upload: shown.upload, read } };
+  if (!kept || !read) return { who, looked: null };
+  return { who, looked: { ...found, upload: await deliver(visit, id, kept, read, true), read } };
+}
+
+const showUpload = signedIn(async (visit) => {
+  const { who, looked } = await look(visit);
+  if (!looked) return gone(visit, who);
+  const { upload, read, id } = looked;
+  const page = visit.c.req.query("page") ?? "";
+  const asked: RowsQuery = {
+    page: /^[1-9]\d{0,3}$/.test(page) ? Number(page) : 1,
+    show: KIND_OF.find((each) => each === visit.c.req.query("show")) ?? null,
+  };
+  const news = visit.news();
+  return visit.pageOf(resultPage(visit.frame, who, { id, upload, read }, asked, news), news);
+});
+
+const confirmUpload = signedIn(async (visit) => {
+  const { shown, kept, id } = await find(visit);
+  if (shown.upload) return visit.go(`${PAGE}/${id}`);
+  const { read } = kept ? await readKept(kept) : { read: null };
+  if (!kept || !read) return gone(visit, shown.who);
+  const storing = deliver(visit, id, kept, read, false);
+  const { answer, refused } = await visit.attempt(storing, ["service_unavailable"]);
+  if (refused) return visit.told(`${PAGE}/${id}`, "busy");
+  // the same file was stored before, under the id of then
+  return visit.go(`${PAGE}/${answer.upload_id}`);
+});
+
+/** The rows that are not stored, as they stand in the file, and why: to mend and to upload again. */
+const downloadBadRows = signedIn(async (visit) => {
+  const { who, looked } = await look(visit);
+  if (!looked?.read) return gone(visit, who);
+  const { upload, read } = looked;
+  const words = WORDS[visit.locale].uploads;
+  const headers = read.columns.map(({ header }) => header);
+  const rows = upload.results.filter(isBad).map((result): Cell[] => {
+    const cells = read.table[result.row - 1]?.cells ?? [];
+    return [...headers.map((_, place) => cells[place]?.text ?? ""), said(words, result).join(" ")];
+  });
+  return csv(visit, visit.locale === "nl" ? "verbeteren" : "to-mend", [[...headers, words.mend_why], ...rows]);
+});
+
+const downloadExample = signedIn(async (visit) => {
+  // only who is signed in, as on all these pages
+  await visit.admit();
+  const kind = visit.c.req.param("kind") === "months" ? "months" : "sessions";
+  return csv(visit, kind === "months" ? "maanden" : "sessies", EXAMPLES[kind], "nl");
+});
+
+const csv = (visit: PortalVisit, name: string, rows: readonly (readonly Cell[])[], locale = visit.locale) =>
+  visit.c.body(toCsv(locale, rows), 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${name}.csv"`,
+  });
+
+function gone(visit: PortalVisit, who: Who): PageAnswer {
+  visit.logOutcome("gone");
+  return visit.page(portalPage(visit.frame, PAGE, who, gonePage(visit.frame)), 404);
+}
+
+/** The pages on which a partner delivers months and sessions by file. */
+export const uploadPages = { showUploads, bringUpload, showUpload, confirmUpload, downloadBadRows, downloadExample };

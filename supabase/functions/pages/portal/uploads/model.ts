@@ -1,0 +1,33 @@
+import type { Kind } from "#shared/domain/charging_in/file/columns.ts";
+import type { Sealed } from "#shared/values/iban.ts";
+import type { Who } from "../model.ts";
+
+/** What the api functions of partner/portal_uploads.sql answer. */
+
+export type RowResult = {
+  row: number;
+  sheet_row: number;
+  status: string;
+  reason?: string;
+  column?: string;
+  counted?: boolean;
+  not_counted?: string;
+};
+
+export type Upload = {
+  upload_id: string | null;
+  kind: Kind;
+  rows: number;
+  columns: { header: string; field: string | null }[];
+  results: RowResult[];
+};
+
+export type Shown = {
+  who: Who;
+  clients: { id: string; name: string }[];
+  sealed: Sealed | null;
+  upload: Upload | null;
+};
+
+/** A file as it is kept for an hour. */
+export type Kept = { file: string; file_name: string; client: string; kind: Kind | ""; decimal: "," | "." | "" };

@@ -1,0 +1,166 @@
+import type { ReadUpload } from "#shared/domain/charging_in/file/read_upload.ts";
+import { fileInput, selectInput } from "../../kit/fields.ts";
+import type { Html, Page } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { portalPage } from "../frame.ts";
+import type { Who } from "../model.ts";
+import type { PortalFrame } from "../visit.ts";
+import { WORDS } from "../words.ts";
+import type { RowResult, Shown, Upload } from "./model.ts";
+import type { UploadWords } from "./nl.ts";
+
+export const PAGE = "/uploads";
+/** Rows on a page of the table. */
+const PAGE_ROWS = 100;
+const ACCEPT = ".xlsx,.csv,text/csv,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+/** Rows that are stored and count, those to look at, and those that are not stored. */
+export const KIND_OF = ["good", "check", "bad"] as const;
+type KindOf = (typeof KIND_OF)[number];
+export type RowsQuery = { page: number; show: KindOf | null };
+
+export const isBad = ({ status }: RowResult): boolean => status === "invalid";
+
+const kindOf = (result: RowResult): KindOf =>
+  isBad(result)
+    ? "bad"
+    : ["parked", "superseded", "locked", "outside_mandate"].includes(result.status) || result.counted === false
+      ? "check"
+      : "good";
+
+/** What happens to a row, in the reader's language, and why. */
+export function said(words: UploadWords, { status, reason, column, not_counted }: RowResult): string[] {
+  const why = reason
+    ? (words.reason[reason as keyof typeof words.reason] ??
+      (column ? `${words.unreadable(column)}.` : words.reason.other))
+    : words.not_counted[not_counted as keyof typeof words.not_counted];
+  return [`${words.status[status as keyof typeof words.status]}.`, ...(why ? [why] : [])];
+}
+
+export function formPage(frame: PortalFrame, { who, clients }: Shown, { typed, errors }: Returned): Html {
+  const words = WORDS[frame.locale].uploads;
+  const options = (named: Record<string, string>) => Object.entries(named).map(([value, label]) => ({ value, label }));
+  const form = html`<form method="post" action="${frame.to(PAGE)}" enctype="multipart/form-data" novalidate>
+${formToken(frame.form_token)}
+${
+  clients.length > 1
+    ? selectInput({
+        id: "client",
+        label: words.client,
+        empty: words.choose,
+        error: errors.client,
+        value: typed.get("client"),
+        options: clients.map(({ id, name }) => ({ value: id, label: name })),
+      })
+    : ""
+}
+${fileInput({ id: "file", label: words.file, hint: words.hint, error: errors.file, accept: ACCEPT })}
+<details${errors.file ? html` open` : ""}><summary>${words.more}</summary>
+${selectInput({ id: "kind", label: words.kind, empty: words.by_header, value: typed.get("kind"), options: options(words.kinds) })}
+${selectInput({ id: "decimal", label: words.decimal, empty: words.by_column, value: typed.get("decimal"), options: options(words.decimals) })}
+</details>
+<p class="quiet">${words.kept}</p>
+<div class="actions"><button class="button">${words.submit}</button></div>
+</form>`;
+  return portalPage(frame, PAGE, who, {
+    title: words.title,
+    errors,
+    body: html`<p class="lead">${words.what}</p>
+${clients.length === 0 ? html`<p class="panel waits">${words.no_client}</p>` : form}
+<details><summary>${words.columns}</summary>
+<p>${words.columns_what.months}</p>
+<p>${words.columns_what.sessions}</p>
+</details>
+<ul class="pages">
+<li><a href="${frame.to(`${PAGE}/example-months.csv`)}">${words.examples.months}</a></li>
+<li><a href="${frame.to(`${PAGE}/example-sessions.csv`)}">${words.examples.sessions}</a></li>
+</ul>`,
+  });
+}
+
+export function gonePage(frame: PortalFrame): Page {
+  const words = WORDS[frame.locale].uploads;
+  return {
+    title: words.gone.title,
+    body: html`<p>${words.gone.text}</p>
+<div class="actions"><a class="button" href="${frame.to(PAGE)}">${words.look.other}</a></div>`,
+  };
+}
+
+type Looked = { id: string; upload: Upload; read: ReadUpload | null };
+
+/** What would happen to each row, with a button at the bottom; or what happened. */
+export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: RowsQuery, { typed }: Returned): Html {
+  const words = WORDS[frame.locale].uploads;
+  const { id, upload, read } = looked;
+  const count = (value: number) => inNumbers(frame, value);
+  const good = upload.results.filter((result) => !isBad(result)).length;
+  const stored = upload.upload_id !== null;
+  const { look, done } = words;
+  const ignored = upload.columns.flatMap(({ header, field }) => (header && !field ? [header] : []));
+  const mend = read && good < upload.rows;
+  return portalPage(frame, PAGE, who, {
+    title: stored ? (good > 0 ? done.title : done.title_none) : look.title,
+    body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${typed.get("news") === "busy" ? html` <strong>${look.busy}</strong>` : ""}</p>
+${filters(frame, looked, asked)}
+${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${words.mend}</a></p>` : ""}
+${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
+${rowTable(frame, looked, asked)}
+<p class="apart"><a class="link" href="${frame.to(PAGE)}">${stored ? done.more : look.other}</a></p>
+${
+  stored
+    ? ""
+    : good === 0
+      ? html`<p>${look.none}</p>`
+      : html`<form class="confirm" method="post" action="${frame.to(`${PAGE}/${id}`)}" novalidate>
+${formToken(frame.form_token)}
+<div class="actions"><button class="button">${good === 1 ? look.confirm_one : look.confirm(count(good))}</button></div>
+</form>`
+}`,
+  });
+}
+
+/** How many rows are of each kind; each count leads to its rows. */
+function filters(frame: PortalFrame, { id, upload }: Looked, { show }: RowsQuery): Html {
+  const words = WORDS[frame.locale].uploads;
+  const link = (kind: KindOf | null, rows: number) =>
+    html`<a class="${kind ?? "all"}" href="${frame.to(`${PAGE}/${id}`, kind ? { show: kind } : {})}#rows"${kind === show ? html` aria-current="page"` : ""}>${words[kind ?? "all"]} <strong>${inNumbers(frame, rows)}</strong></a>`;
+  return html`<nav class="years kinds" aria-label="${words.rows}">
+${link(null, upload.results.length)}
+${KIND_OF.map((kind) => link(kind, upload.results.filter((result) => kindOf(result) === kind).length))}
+</nav>`;
+}
+
+/** A page of the rows, and where the others are. */
+function rowTable(frame: PortalFrame, { id, upload, read }: Looked, { page, show }: RowsQuery): Html {
+  const words = WORDS[frame.locale].uploads;
+  const shown = show ? upload.results.filter((result) => kindOf(result) === show) : upload.results;
+  const pages = Math.max(Math.ceil(shown.length / PAGE_ROWS), 1);
+  const at = Math.min(page, pages);
+  const from = (at - 1) * PAGE_ROWS;
+  const range = [Math.min(from + 1, shown.length), Math.min(from + PAGE_ROWS, shown.length), shown.length] as const;
+  const address = (to: number) =>
+    `${frame.to(`${PAGE}/${id}`, { ...(show ? { show } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
+  const oneRow = (result: RowResult) => {
+    const cells = (read?.columns ?? []).flatMap(({ field }, place) => {
+      const text = field ? read?.table[result.row - 1]?.cells[place]?.text : "";
+      return text ? [text.slice(0, 60)] : [];
+    });
+    const [label, ...notes] = said(words, result);
+    return [
+      String(result.sheet_row),
+      html`${cells.length > 0 ? html`<span class="quiet">${cells.join(" · ")}</span><br>` : ""}${isBad(result) ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}`,
+    ];
+  };
+  return html`<h2 id="rows">${words.rows}${show ? `: ${words[show].toLowerCase()}` : ""}</h2>
+<p class="quiet">${words.range(inNumbers(frame, range[0]), inNumbers(frame, range[1]), inNumbers(frame, range[2]))}</p>
+${table(words.rows, [{ name: words.row }, { name: words.outcome, text: true }], shown.slice(from, from + PAGE_ROWS).map(oneRow))}
+${
+  pages > 1
+    ? html`<nav class="years" aria-label="${words.pages}">${Array.from({ length: pages }, (_each, index) => index + 1).map((each) => html`<a href="${address(each)}" aria-label="${words.page(String(each))}"${each === at ? html` aria-current="page"` : ""}>${String(each)}</a>`)}</nav>`
+    : ""
+}`;
+}
