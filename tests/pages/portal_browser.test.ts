@@ -95,6 +95,7 @@ describe.skipIf(noBrowser)(
       { name: "portal", who: () => full, path: "" },
       { name: "portal-new", who: () => empty, path: "" },
       { name: "portal-import", who: () => full, path: "/import" },
+      { name: "portal-uploads", who: () => full, path: "/uploads" },
       { name: "portal-import-customer", who: () => full, path: "/import/customer" },
       { name: "portal-import-invite", who: () => full, path: "/import/invite" },
       { name: "portal-settings", who: () => full, path: "/settings" },

@@ -407,7 +407,8 @@ describe("functions", () => {
     const declared = { edge: ["admit", "charge", "ready", "read_own_overview"], edge_slow: ["claim_mail"] };
     for (const path of modules.filter((name) => name.endsWith("app.ts"))) {
       const { surface }: { surface?: Surface } = await import(`${ROOT}supabase/functions/${path}`);
-      declared.edge.push(...((await surface?.pages?.load())?.sql ?? []));
+      const { sql: ofPages = [], slow: slowOnes = [] } = (await surface?.pages?.load()) ?? {};
+      for (const name of ofPages) declared[slowOnes.includes(name) ? "edge_slow" : "edge"].push(name);
       for (const { sql, slow } of surface ? await endpointsOf(surface) : [])
         declared[slow ? "edge_slow" : "edge"].push(...sql);
     }

@@ -89,6 +89,7 @@ function routes(environment: Environment): Hono {
 
 export const pages: Pages = {
   sql: FLOWS.flatMap(({ sql }) => sql),
+  slow: FLOWS.flatMap(({ slow_sql = [] }) => slow_sql),
   maxBody: Math.max(...UPLOADS.values()) + MAX_FORM,
   routes,
 };

@@ -44,8 +44,9 @@ export type Surface = {
 
 /** They set X-Request-Id and write their log line themselves. */
 export type Pages = {
-  /** The api functions they may run. */
+  /** The api functions they may run, and those of them that are slow by nature and run as `edge_slow`. */
   sql: readonly string[];
+  slow: readonly string[];
   /** The largest body of a form, in bytes. */
   maxBody: number;
   routes: (environment: Environment) => Hono;

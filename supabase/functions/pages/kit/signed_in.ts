@@ -29,6 +29,8 @@ export type Area<Section extends string, Name extends string> = {
   confirmed?: readonly string[];
   caller: CallerRule;
   sql: readonly Name[];
+  /** Those that take long by their nature. A visit is admitted before by another one. */
+  slow_sql?: readonly Name[];
   next?: Fetchers;
 };
 
@@ -132,12 +134,9 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return this.c.redirect(`${this.frame.root}${this.home}${page}?${new URLSearchParams({ lang: this.locale })}`, 303);
   }
 
-  /**
-   * Runs a declared api function as who is signed in. `slow`: one that takes long by its nature; they are admitted before.
-   * @throws {ApiError} 401 where nobody is, or no longer
-   */
-  async own<Result>(name: Name, request?: object, slow = false): Promise<Result> {
-    const area = slow ? { ...this.area, slow: true as const } : this.area;
+  /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
+  async own<Result>(name: Name, request?: object): Promise<Result> {
+    const area = this.area.slow_sql?.includes(name) ? { ...this.area, slow: true as const } : this.area;
     const answer = await callFor(area, this.environment, this.#admitted())(name, ...(request ? [request] : []));
     this.frame.form_token = tenantFormTokenOf(this.cookie("session") ?? "", this.#actsFor ?? "");
     return JSON.parse(answer);

@@ -45,7 +45,11 @@ type Route = {
 };
 
 /** One way through the pages: where it can be entered, and every api function that it may run. */
-export type Flow = Declared & { routes: readonly Route[] };
+export type Flow = Declared & {
+  routes: readonly Route[];
+  /** Those of its functions that run as `edge_slow`. */
+  slow_sql?: readonly string[];
+};
 
 /** All links that do not work answer alike, so that nobody learns whether a link ever existed. */
 export const DEAD = 404;

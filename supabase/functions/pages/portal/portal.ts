@@ -3,7 +3,7 @@ import { MAKING_LOGINS } from "../kit/login.ts";
 import { ID, loadedLate, signInRoutes } from "../kit/routes.ts";
 import { areaSql } from "../kit/sign_in_sql.ts";
 import type { Flow } from "../kit/visit.ts";
-import { PATH, PORTAL_SQL } from "./sql.ts";
+import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
 
 const EVENT = "event/:event{[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}}";
 
@@ -16,6 +16,7 @@ const does = loadedLate(() => import("./handlers.ts"));
 export const portal: Flow = {
   id: "the pages of a partner",
   sql: areaSql(PORTAL_SQL),
+  slow_sql: SLOW_SQL,
   // an invitation makes a login for a person without one
   next: MAKING_LOGINS,
   routes: [
@@ -49,7 +50,7 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/import/:id/result.csv`, run: does("downloadImport") },
     { method: "GET", path: `${PATH}/uploads`, run: does("showUploads") },
     { method: "POST", path: `${PATH}/uploads`, run: does("bringUpload"), upload: MAX_IMPORT },
-    { method: "GET", path: `${PATH}/uploads/example-:kind{months|sessions}.csv`, run: does("downloadExample") },
+    { method: "GET", path: `${PATH}/uploads/example/:file{(?:months|sessions)[.]csv}`, run: does("downloadExample") },
     { method: "GET", path: `${PATH}/uploads/${ID}`, run: does("showUpload") },
     { method: "POST", path: `${PATH}/uploads/${ID}`, run: does("confirmUpload") },
     { method: "GET", path: `${PATH}/uploads/${ID}/mend.csv`, run: does("downloadBadRows") },

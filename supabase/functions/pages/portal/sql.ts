@@ -1,6 +1,9 @@
 /** Where the pages are under the root. */
 export const PATH = "/portal";
 
+/** Those of them that take long: a file of 5,000 rows. */
+export const SLOW_SQL = ["portal_upload"] as const;
+
 /** What somebody who manages a partner may run there. */
 export const PORTAL_SQL = [
   "read_portal_start",

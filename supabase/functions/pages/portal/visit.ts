@@ -5,7 +5,7 @@ import { type Area, entrances, type OwnFrame, SignedInVisit, whyOut } from "../k
 import { kindPage, onward } from "../kit/views.ts";
 import type { PageAnswer, Visit } from "../kit/visit.ts";
 import { notTheirsPage } from "./not_theirs.ts";
-import { PATH, PORTAL_SQL } from "./sql.ts";
+import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
 /** The pages that the menu leads to, under PATH. */
@@ -36,6 +36,7 @@ const AREA: Area<Landing, Name> = {
   // as the partner, by a person and never by its key
   caller: { kind: "partner", scope: "partners:write", key: false },
   sql: PORTAL_SQL,
+  slow_sql: SLOW_SQL,
   next: { same_iban: compareIbans },
 };
 

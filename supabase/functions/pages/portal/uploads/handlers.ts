@@ -103,19 +103,15 @@ async function find(visit: PortalVisit): Promise<Found> {
 /** Judges a file that is kept, or stores it. As slow as what programs may send. */
 function deliver(visit: PortalVisit, id: string, kept: Kept, read: ReadUpload, dry_run: boolean): Promise<Upload> {
   const { table: _, ...told } = read;
-  return visit.own<Upload>(
-    "portal_upload",
-    {
-      ...told,
-      upload_id: id,
-      client: kept.client,
-      sha256: createHash("sha256").update(Buffer.from(kept.file, "base64")).digest("hex"),
-      decimal: kept.decimal || null,
-      file_name: kept.file_name,
-      dry_run,
-    },
-    true,
-  );
+  return visit.own<Upload>("portal_upload", {
+    ...told,
+    upload_id: id,
+    client: kept.client,
+    sha256: createHash("sha256").update(Buffer.from(kept.file, "base64")).digest("hex"),
+    decimal: kept.decimal || null,
+    file_name: kept.file_name,
+    dry_run,
+  });
 }
 
 type Looked = Found & { upload: Upload; read: ReadUpload | null };
@@ -173,7 +169,7 @@ const downloadBadRows = signedIn(async (visit) => {
 const downloadExample = signedIn(async (visit) => {
   // only who is signed in, as on all these pages
   await visit.admit();
-  const kind = visit.c.req.param("kind") === "months" ? "months" : "sessions";
+  const kind = visit.c.req.param("file") === "months.csv" ? "months" : "sessions";
   return csv(visit, kind === "months" ? "maanden" : "sessies", EXAMPLES[kind], "nl");
 });
 

@@ -1,0 +1,117 @@
+// A partner delivers months and charging sessions by file: looked at first, then stored for one of its CPO clients.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAccount } from "../harness/people.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type Browser, formToken } from "./claimant.ts";
+import { createCustomerWorld } from "./customer.ts";
+import { newManager, portal, portalBrowser } from "./manager.ts";
+
+let world: SandboxWorld;
+let ask: Browser;
+let stranger: Browser;
+let reference: string;
+let connection_id: string;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  ask = await portalBrowser(world, await newManager(world, world.partnerA));
+  stranger = await portalBrowser(world, await newManager(world, world.partnerB));
+  const account = await createAccount(world);
+  ({ connection_id } = account);
+  reference = "KL-77";
+  await world.row("update core.accounts set cpo_external_ref = $1 where id = $2", reference, account.account_id);
+});
+afterAll(() => world.close());
+
+const tokenOf = async (browser: Browser, page: string) => formToken((await browser(portal(world, page))).text);
+async function upload(file: string, fields: Record<string, string> = {}, browser = ask) {
+  const form = new FormData();
+  form.set("form_token", await tokenOf(browser, "/uploads"));
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set("file", new File([file], "maanden.csv"));
+  return browser(portal(world, "/uploads?lang=nl"), { form });
+}
+const pageOf = (location: string | null | undefined) => `/uploads/${location?.split("/uploads/")[1]?.split("?")[0]}`;
+const stored = async () =>
+  (
+    await world.database.admin.query(
+      "select to_char(period, 'YYYY-MM') as month, total_kwh::float8 as kwh from core.delivered_months where connection_id = $1 order by 1",
+      [connection_id],
+    )
+  ).rows;
+const months = (...rows: string[]) => ["Klantnummer;Maand;kWh;Opmerking", ...rows].join("\r\n");
+
+describe("a file of months", () => {
+  test("is looked at, mended and stored; once more it is the same; who stored it is in the audit log", async () => {
+    const file = months(`${reference};mrt 2026;312,5;x`, "KL-niemand;mrt 2026;1,5;", `${reference};ooit;1,5;<b>`);
+    const { status, location } = await upload(file);
+    expect(status).toBe(303);
+    const page = pageOf(location);
+    const { text } = await ask(portal(world, `${page}?lang=nl`));
+    expect(text).toContain("Van 3 regels worden er 1 opgeslagen. Er is nog niets opgeslagen.");
+    expect(text).toContain("Wij kennen deze klant niet.");
+    expect(text).toContain("Maand is niet te lezen.");
+    expect(text).toContain("Deze kolommen slaan wij over: Opmerking.");
+    expect(await stored()).toEqual([]);
+    const bad = await ask(portal(world, `${page}?lang=nl&show=bad`));
+    expect(bad.text).toContain("KL-niemand");
+    expect(bad.text).not.toContain("312,5");
+    const mend = await ask(portal(world, `${page}/mend.csv?lang=nl`));
+    expect(mend.headers.get("content-disposition")).toContain("verbeteren.csv");
+    expect(mend.text).toContain("KL-niemand");
+    expect(mend.text).not.toContain("312,5");
+
+    // nobody else's
+    expect((await stranger(portal(world, page))).status).toBe(404);
+
+    const confirm = async () => ask(portal(world, page), { form: { form_token: await tokenOf(ask, "/uploads") } });
+    // two clicks at once
+    const clicks = await Promise.all([confirm(), confirm()]);
+    expect(clicks.map((click) => click.status)).toEqual([303, 303]);
+    expect(await stored()).toEqual([{ month: "2026-03", kwh: 312.5 }]);
+    const done = await ask(portal(world, `${page}?lang=nl`));
+    expect(done.text).toContain("Van 3 regels zijn er 1 opgeslagen.");
+    expect((await stranger(portal(world, page))).status).toBe(404);
+    const { uploads, people } = await world.row(
+      "select count(*)::int as uploads, count(user_id)::int as people from core.uploads where file_name = 'maanden.csv'",
+    );
+    expect([uploads, people]).toEqual([1, 1]);
+    expect(
+      await world.row("select details ->> 'kind' as kind from core.audit_log where action = 'upload.stored'"),
+    ).toEqual({ kind: "months" });
+
+    // the same file again leads to what was stored
+    const again = pageOf((await upload(file)).location);
+    const sent = await ask(portal(world, again), { form: { form_token: await tokenOf(ask, "/uploads") } });
+    expect(pageOf(sent.location)).toBe(page);
+  });
+
+  test("says what is wrong with it, in both languages; nothing is kept", async () => {
+    const refusal = async (file: string) => {
+      const { status, text } = await upload(file);
+      expect(status).toBe(422);
+      return text;
+    };
+    expect(await refusal("naam;bedrag\nSanne;5\n")).toContain("Wij lezen: naam, bedrag.");
+    expect(await refusal(months(`${reference};mrt 2026;1.234`))).toContain("staat 1.234");
+    expect(await refusal(months())).toContain("Onder de kolommen staan geen regels");
+    expect(await refusal("")).toContain("Kies een bestand");
+    expect((await upload(months(`${reference};mrt 2026;1.234`), { decimal: "." })).location).toContain("/uploads/");
+    expect((await ask(portal(world, "/uploads?lang=en"))).text).toContain("Deliver charging data");
+    expect((await ask(portal(world, "/uploads/example/sessions.csv"))).text).toContain("PAAL-17");
+  });
+});
+
+test("of several clients one is chosen; another partner's is refused; a partner without one is told", async () => {
+  const second = await world.addClient(world.partnerA.id);
+  const file = months(`${reference};apr 2026;1,5`);
+  expect((await upload(file)).text).toContain("Kies voor welke koppeling");
+  expect((await upload(file, { client: world.partnerB.client.id })).text).toContain("Kies voor welke koppeling");
+  // the other client does not know this customer
+  const page = pageOf((await upload(file, { client: second.id })).location);
+  expect((await ask(portal(world, `${page}?lang=nl`))).text).toContain("Wij kennen deze klant niet.");
+  const partner = await world.addPartner();
+  await world.row("update core.oauth_clients set disabled_at = now() where partner_id = $1 returning 1", partner.id);
+  const alone = await portalBrowser(world, await newManager(world, partner));
+  expect((await alone(portal(world, "/uploads?lang=nl"))).text).toContain("die heeft u nog niet");
+});
