@@ -41,8 +41,8 @@ const stored = async () =>
   ).rows;
 const months = (...rows: string[]) => ["Klantnummer;Maand;kWh;Opmerking", ...rows].join("\r\n");
 
-describe("a file of months", () => {
-  test("is looked at, mended and stored; once more it is the same; who stored it is in the audit log", async () => {
+describe("§4.1 a file of months", () => {
+  test("§4.1 it is looked at, mended and stored; once more it is the same; who stored it is in the audit log", async () => {
     const file = months(`${reference};mrt 2026;312,5;x`, "KL-niemand;mrt 2026;1,5;", `${reference};ooit;1,5;<b>`);
     const { status, location } = await upload(file);
     expect(status).toBe(303);
@@ -86,7 +86,7 @@ describe("a file of months", () => {
     expect(pageOf(sent.location)).toBe(page);
   });
 
-  test("says what is wrong with it, in both languages; nothing is kept", async () => {
+  test("§4.1 it says what is wrong with it, in both languages; nothing is kept", async () => {
     const refusal = async (file: string) => {
       const { status, text } = await upload(file);
       expect(status).toBe(422);
@@ -102,7 +102,7 @@ describe("a file of months", () => {
   });
 });
 
-test("of several clients one is chosen; another partner's is refused; a partner without one is told", async () => {
+test("§4.1 of several clients one is chosen; another partner's is refused; a partner without one is told", async () => {
   const second = await world.addClient(world.partnerA.id);
   const file = months(`${reference};apr 2026;1,5`);
   expect((await upload(file)).text).toContain("Kies voor welke koppeling");

@@ -332,6 +332,7 @@ export const settings: SettingsWords = {
       "webhook.replayed": "Events sent to a webhook again",
       "webhook.revoked": "Webhook removed",
       "drafts.imported": "Customers signed up",
+      "upload.stored": "Charging data delivered",
       "drafts.previewed": "Checked what signing up customers would do",
       "drafts.listed": "List of sign-ups viewed",
       "draft.auth_link_issued": "Sign-in link made",

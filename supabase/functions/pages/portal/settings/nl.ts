@@ -333,6 +333,7 @@ export const settings = {
       "webhook.replayed": "Gebeurtenissen opnieuw naar een webhook gestuurd",
       "webhook.revoked": "Webhook verwijderd",
       "drafts.imported": "Klanten aangemeld",
+      "upload.stored": "Laadgegevens aangeleverd",
       "drafts.previewed": "Nagegaan wat een aanmelding van klanten zou doen",
       "drafts.listed": "Lijst van aanmeldingen bekeken",
       "draft.auth_link_issued": "Inloglink gemaakt",
