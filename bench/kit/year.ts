@@ -73,6 +73,7 @@ async function operator(url: string, name: string): Promise<Machine & { end: () 
   return {
     env,
     say: () => {},
+    readLine: async () => "",
     async call(ops, input) {
       const { rows } = await client.query(`select ops.${ops}($1::jsonb) as answer`, [JSON.stringify(input)]);
       return rows[0].answer;

@@ -35,6 +35,7 @@ export function variables(overrides: Record<string, string> = {}): Record<string
     GATEWAY_SECRET: randomBytes(32).toString("hex"),
     CLIENT_ADDRESS: "x-forwarded-for:1",
     LOG_REQUESTS: "all",
+    OCPI_PARTY: "NL-ERE",
     OCPP_GATEWAY_URL: "wss://ocpp.example.com",
     ...TEST_SERVICE,
     ...overrides,

@@ -25,11 +25,14 @@ export async function operate(
     confirm,
     open,
     screen,
+    line,
   }: {
     local?: LocalStack;
     confirm?: ((question: string) => Promise<boolean>) | null;
     open?: Open;
     screen?: Screen;
+    /** What stands on standard input. */
+    line?: string;
   } = {},
 ): Promise<Ran> {
   const printed = { out: "", err: "" };
@@ -45,6 +48,7 @@ export async function operate(
     local: () => local,
     open: open ?? keep,
     ...(screen && { screen }),
+    ...(line !== undefined && { readLine: async () => line }),
     ...(confirm !== null && { confirm: confirm ?? (async () => true) }),
   });
   return { code, ...printed, json: printed.out.startsWith("{") ? JSON.parse(printed.out) : undefined };
@@ -87,11 +91,12 @@ export function operatorOf(
   login: "operator" | "operator_anna" | "operator_bram" = "operator",
   env: Record<string, string> = {},
 ) {
-  return (command: string | string[]) =>
-    operate([...(typeof command === "string" ? command.split(" ") : command), "--json"], {
-      OPERATOR_DATABASE_URL: database.url(login),
-      ...env,
-    });
+  return (command: string | string[], line?: string) =>
+    operate(
+      [...(typeof command === "string" ? command.split(" ") : command), "--json"],
+      { OPERATOR_DATABASE_URL: database.url(login), ...env },
+      line === undefined ? {} : { line },
+    );
 }
 
 /** What the commands left in the audit log while `act` ran. */

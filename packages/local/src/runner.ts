@@ -66,6 +66,8 @@ type Record_ = {
 
 const NEEDED_MB = 300;
 const TICK_MS = 2_000;
+/** Who this machine is to OCPI platforms. */
+const OCPI_PARTY = "NL-ERE";
 /** A person's own settings reach the functions; everything else is this stack's. */
 const PASSED_ON = ["EAN_REGISTER", "EAN_REGISTER_URL", "SMTP_URL", "KEY_PREFIX", ...Object.keys(TEST_SERVICE)];
 
@@ -158,6 +160,8 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
         SERVICE_NAME: TEST_SERVICE.SERVICE_NAME,
         SUPPORT_EMAIL: TEST_SERVICE.SUPPORT_EMAIL,
         PAGES_URL: `${base_url}/pages`,
+        BASE_URL: base_url,
+        OCPI_PARTY,
         PAYOUT_ACCOUNT_NAME: "ERE Service",
         PAYOUT_ACCOUNT_IBAN: "NL91ABNA0417164300",
         ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
@@ -183,6 +187,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       // a receiver under development is on this machine
       ...(host === "sandbox" ? { WEBHOOK_ALLOW_LOOPBACK: "true" } : {}),
       LOG_REQUESTS: "all",
+      OCPI_PARTY,
       OCPP_GATEWAY_URL: process.env.OCPP_GATEWAY_URL || ocpp_url,
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
       EDGE_SLOW_DATABASE_URL: server.url("postgres", "edge_slow", passwords.edge_slow),

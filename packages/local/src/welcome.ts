@@ -24,6 +24,7 @@ export function welcome(
     Auth       ${auth.url}/auth/v1  (apikey: ${auth.publishable_key})
     database   ${database_url}
     chargers   ${ocpp_url}/<identity>  (OCPP 1.6J and 2.0.1; POST /chargers gives identity and password)
+    OCPI       ${base_url}/ocpi/versions  (OCPI 2.2.1; operator ocpi add gives a token)
     log        ${resolve(data_dir, "functions.log")}
 
   To open in a browser:

@@ -65,6 +65,8 @@ export type Machine = {
   env: Record<string, string | undefined>;
   /** Reports progress on standard error. */
   say: (text: string) => void;
+  /** Reads a secret from standard input: one line. */
+  readLine: (question: string) => Promise<string>;
 };
 
 export type Row = Record<string, unknown>;

@@ -14,6 +14,7 @@ import { invite } from "./invite.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { listMail } from "./mail.ts";
+import { OCPI_COMMANDS } from "./ocpi_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
 import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
@@ -467,6 +468,7 @@ export const COMMANDS: Command[] = [
   ...ERE_COMMANDS,
   ...PAYOUT_COMMANDS,
   ...WEBHOOK_COMMANDS,
+  ...OCPI_COMMANDS,
   ...INVOICE_COMMANDS,
   ...AUDIT_COMMANDS,
   ...RETENTION_COMMANDS,

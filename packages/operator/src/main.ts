@@ -24,6 +24,18 @@ async function confirm(question: string): Promise<boolean> {
   }
 }
 
+/** One line of standard input. At a terminal it is asked for. */
+async function readLine(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    if (process.stdin.isTTY) return await terminal.question(question);
+    for await (const line of terminal) return line;
+    return "";
+  } finally {
+    terminal.close();
+  }
+}
+
 // a reader such as `| head` may stop early; the command still runs to its end
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
@@ -34,6 +46,7 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (text) => process.stderr.write(text),
   env: process.env,
   operator: osUser(),
+  readLine,
   local: () => readStack(process.env.OPERATOR_STACK || undefined) ?? undefined,
   ...(process.stdout.isTTY && { screen: { width: process.stdout.columns, color: !process.env.NO_COLOR } }),
   ...(process.stdin.isTTY && process.stderr.isTTY && { confirm }),

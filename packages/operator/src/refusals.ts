@@ -53,6 +53,11 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   cursor_expired: ({ oldest_cursor }) =>
     `An event after this cursor is older than 90 days; the kept events begin at ${oldest_cursor}.`,
 
+  ocpi_not_found: ({ client }) => `${client} has no OCPI connection; begin with ocpi add or ocpi register.`,
+  ocpi_registered: ({ client }) => `The platform of ${client} is registered; end that first with ocpi disable.`,
+  ocpi_no_pull: ({ client }) =>
+    `The platform of ${client} is not registered, or it only sends CDRs and lets nobody read them.`,
+
   client_not_found: ({ client }) => `No client has the id or client_id "${client}"; see client list.`,
   client_id_taken: ({ client_id }) => `A client with the client_id ${client_id} exists already; run the command again.`,
   client_disabled: ({ client }) => `${client} is disabled for good; create a new client with client create.`,

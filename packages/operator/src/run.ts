@@ -22,6 +22,8 @@ type Io = {
   local: () => LocalStack | undefined;
   /** Asks the person at the terminal, and returns whether they said yes. Absent if there is no terminal. */
   confirm?: (question: string) => Promise<boolean>;
+  /** Reads a line from standard input. At a terminal the question stands before it. */
+  readLine?: (question: string) => Promise<string>;
   /** The terminal that `out` writes to. Absent if it writes into a file or another program. */
   screen?: Screen;
   /** Opens a new connection if absent. */
@@ -163,7 +165,12 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
   const answer = command.each
     ? await callEach(command.each, command.each.pick(await callOps(url, command.each.list, typed, { open })), call, io)
     : command.perform
-      ? await command.perform.run(input, { call: callAny, env, say: io.err })
+      ? await command.perform.run(input, {
+          call: callAny,
+          env,
+          say: io.err,
+          readLine: (question) => readLine(question, io),
+        })
       : await call(input);
   const shown = writeFile(command, answer, typed);
   if (json) io.out(`${JSON.stringify({ ...shown, ...made.shown }, null, 2)}\n`);
@@ -235,6 +242,11 @@ function writing(path: unknown, write: (file: string) => void): void {
 const LOCAL_OPTIONS = new Set(["json", "database_url", "as", "yes"]);
 
 /** @throws {OperatorError} without a yes, or if nobody is there to answer. */
+async function readLine(question: string, io: Io): Promise<string> {
+  if (!io.readLine) throw new OperatorError("There is no standard input to read from.");
+  return io.readLine(question);
+}
+
 async function confirm(question: string, io: Io): Promise<void> {
   if (!io.confirm) throw new OperatorError(`${question} Nobody is here to be asked: add --yes. Nothing was changed.`);
   if (!(await io.confirm(question))) throw new OperatorError("Nothing was changed.");

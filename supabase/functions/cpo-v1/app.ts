@@ -30,6 +30,7 @@ export const surface: Surface = {
       (await import("./charging_session_list.ts")).readChargingSession,
     "POST /v1/uploads": async () => (await import("./uploads.ts")).deliverUpload,
     "GET /v1/uploads/{upload_id}": async () => (await import("./uploads.ts")).readStoredUpload,
+    "GET /v1/ocpi": async () => (await import("./ocpi.ts")).readOcpi,
     "GET /v1/ere-positions": async () => (await import("./ere_positions.ts")).listErePositions,
     "GET /v1/settlements": async () => (await import("./settlements.ts")).listSettlements,
     "GET /v1/settlements.csv": async () => (await import("./settlements.ts")).writeSettlements,

@@ -5,7 +5,7 @@ type Metric = {
   /** What it says, as a scraper shows it. */
   help: string;
   /** The one label it has. */
-  label?: "job" | "status" | "flag" | "log";
+  label?: "job" | "status" | "flag" | "log" | "status_code";
 };
 
 /** Every figure of the SQL function `api.metrics`. All are gauges; docs/operations.md says what to be alarmed by. */
@@ -32,6 +32,8 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   months: { help: "Delivered months; above 10000 in all the database's estimate", label: "status" },
   ledger_wrong: { help: "Differences in the books at the last daily check of each tenant" },
   ledger_check_age_seconds: { help: "Age of the oldest check of a tenant's books" },
+  ocpi_requests_total: { help: "CDRs of OCPI platforms, sent or pulled, by our answer", label: "status_code" },
+  ocpi_pull_lag_seconds: { help: "How far behind the OCPI platform is whose CDRs we read longest ago" },
   documents_due: { help: "Documents to be rendered, counted up to 10000" },
   documents_oldest_due_seconds: { help: "How long the oldest of them has waited" },
   unchained_entries: { help: "Rows without their hash yet, counted up to 10000 of a tenant", label: "log" },

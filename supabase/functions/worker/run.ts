@@ -7,6 +7,7 @@ import { checkEans } from "./ean_checks.ts";
 import { checkLedger } from "./ledger.ts";
 import { deliverMail } from "./mail.ts";
 import { mailNotices } from "./notices.ts";
+import { pullOcpi } from "./ocpi_pulls.ts";
 import { deliverWebhooks } from "./webhooks.ts";
 
 /** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
@@ -17,7 +18,7 @@ export const run = endpoint(
     id: "runWorker",
     summary: "Run every job that is due",
     description:
-      "Runs the database jobs, tends drafts, sends notices, mail and webhooks, and checks EANs again each week. It " +
+      "Runs the database jobs, tends drafts, sends notices, mail and webhooks, reads CDRs of OCPI platforms, and checks EANs again each week. It " +
       "chains the hashes of the audit log and the ledger, checks the books daily, and counts dashboards nightly. " +
       "The scheduler calls this with WORKER_SECRET as bearer. It is safe to call at any time, and several times at " +
       "once.",
@@ -41,6 +42,9 @@ export const run = endpoint(
       "begin_ledger_check",
       "finish_ledger_check",
       "recount_dashboard",
+      "lease_ocpi_pulls",
+      "take_pulled_cdrs",
+      "settle_ocpi_pull",
       "record_job_run",
     ] as const,
     slow: true,
@@ -70,6 +74,11 @@ export const run = endpoint(
         webhooks: z.object({
           delivered: z.int(),
           failed: z.int().meta({ description: "Webhooks that failed; retried later" }),
+        }),
+        ocpi: z.object({
+          pages: z.int().meta({ description: "Pages of CDRs that were read from OCPI platforms" }),
+          refused: z.int().meta({ description: "CDRs in them that break the specification; `operator ocpi list`" }),
+          failed: z.int().meta({ description: "Platforms that did not answer well; tried again in 15 minutes" }),
         }),
         ean_checks: z.object({
           checked: z.int().meta({ description: "Connections judged again by the EAN register's answer" }),
@@ -118,12 +127,16 @@ export const run = endpoint(
       const dashboards = await recountDashboards(environment, call, deadline, request_id);
       return { drafts, notices, mail, ean_checks, audit, ledger, dashboards };
     };
-    // beside each other: a receiver of webhooks may take its ten seconds
-    const [webhooks, rest] = await Promise.all([deliverWebhooks(environment, call, deadline, request_id), others()]);
+    // beside each other: a receiver of webhooks, or a platform, may take its ten seconds
+    const [webhooks, ocpi, rest] = await Promise.all([
+      deliverWebhooks(environment, call, deadline, request_id),
+      pullOcpi(environment, call, deadline, request_id),
+      others(),
+    ]);
     const { mail, ean_checks, drafts, ledger, dashboards } = rest;
     const failed = ean_checks.failed + drafts.failed + ledger.failed + ledger.wrong + dashboards.failed;
     const ok = mail.problem === undefined && failed === 0;
     await call("record_job_run", { job: "worker", ok, ms: Math.round(performance.now() - begun) });
-    return { ok, jobs, webhooks, ...rest };
+    return { ok, jobs, webhooks, ocpi, ...rest };
   },
 );

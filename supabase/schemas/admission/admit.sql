@@ -163,6 +163,7 @@ begin
     when 'user', 'personal_token' then admitted := private.admit_user(credential, demand);
     when 'session' then admitted := private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
     when 'page_session' then admitted := private.admit_page_session(credential, demand);
+    when 'ocpi_token' then admitted := private.admit_ocpi(credential, demand);
     when 'partner_key' then admitted := private.admit_partner_key(credential, demand);
     else perform private.refuse_admission('missing_or_invalid_token');
   end case;

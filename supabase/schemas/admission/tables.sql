@@ -14,6 +14,7 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('cpo_read',        300,     60),
   ('cpo_write',       120,     60),
   ('cpo_sessions',     60,     60),
+  ('ocpi',            600,     60),
   ('token',            60,     60),
   ('token_failures',   10,    300),
   ('page',             60,     60),

@@ -31,7 +31,7 @@ begin
   ignored := set_config('app.client_id',   client, true);
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
-  ignored := set_config('app.owner_id',    case when kind = 'cpo' then client else person end, true);
+  ignored := set_config('app.owner_id',    case when kind in ('cpo', 'ocpi') then client else person end, true);
   -- Whoever comes by a link sees all of a tenant only from private.act_for_tenant on. Nobody is the house as a partner: it holds what
   -- people own.
   ignored := set_config('app.breadth', case when kind = 'worker' or kind = 'partner' and admitted ->> 'partner_id' <> private.house()::text

@@ -116,6 +116,11 @@ as $$
   union all
   select 'ledger_check_age_seconds', null, private.seconds_since(min(coalesce(c.checked_at, p.created_at)))
     from core.partners p left join core.ledger_checks c on c.partner_id = p.id
+  union all select 'ocpi_requests_total', a.status_code, coalesce(sum(a.answers), 0)
+    from core.ocpi_connections c cross join lateral (values ('1000', c.taken), ('2001', c.refused)) a (status_code, answers) group by a.status_code
+  union all
+  select 'ocpi_pull_lag_seconds', null, private.seconds_since(min(coalesce(c.pulled_to, c.registered_at)))
+    from core.ocpi_connections c where c.pull_due_at is not null
   union all select 'documents_due', null, count(*) from due_documents
   union all select 'documents_oldest_due_seconds', null, private.seconds_since(min(d.created_at)) from due_documents d
   union all select 'unchained_entries', l.log, private.unchained(l.log) from unnest(array['audit', 'ledger']) l (log)

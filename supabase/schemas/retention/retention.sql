@@ -366,4 +366,4 @@ end $$;
 -- The kinds in order of deletion: a kind goes before what it refers to.
 create function private.retention_kinds() returns text[]
 language sql immutable
-as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,uploads,mandates,accounts,audit_log,ledger}'::text[] $$;
+as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,uploads,ocpi_cdrs,mandates,accounts,audit_log,ledger}'::text[] $$;

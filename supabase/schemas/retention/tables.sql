@@ -28,6 +28,7 @@ select * from (values
   -- a full bucket: same as never used
   (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()'),
   (17, 'uploads', 'uploads', 'd.created_at < private.dutch_midnight(:border)'),
-  (18, 'parked', 'parked_charging', $$d.received_at < private.now() - interval '400 days' order by d.received_at$$)) as deletion (step, kind, of_table, due);
+  (18, 'parked', 'parked_charging', $$d.received_at < private.now() - interval '400 days' order by d.received_at$$),
+  (19, 'ocpi_cdrs', 'ocpi_cdrs', 'd.received_at < private.dutch_midnight(:border)')) as deletion (step, kind, of_table, due);
 comment on view core.deletions is
   'What is deleted row by row when it is due. due is a condition on rows d of a table of core. :border in it is the day before which nothing need be kept. A kind is deleted step by step.';

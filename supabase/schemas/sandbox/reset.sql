@@ -115,11 +115,13 @@ begin
   delete from core.charger_names n where n.partner_id = private.partner_id();
   delete from core.parked_charging p where p.partner_id = private.partner_id();
   delete from core.uploads u where u.partner_id = private.partner_id();
+  delete from core.ocpi_cdrs c where c.partner_id = private.partner_id();
+  delete from core.ocpi_connections c where c.partner_id = private.partner_id();
   perform private.audit('sandbox.reset', private.partner_id(), jsonb_build_object('customers', erased.customers, 'drafts', erased.drafts));
   return json_build_object('ok', true, 'customers_deleted', erased.customers, 'drafts_deleted', erased.drafts);
 end $$;
 comment on function api.reset_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/reset: {key}. Deletes the partner''s customers and drafts, what was booked and sold of its CPO accounts, the names of its chargers, parked sessions and uploads, in one transaction. These accounts and their chargers, sessions, months, keys and settings stay.';
+  'POST /sandbox/v1/reset: {key}. Deletes the partner''s customers and drafts, what was booked and sold of its CPO accounts, the names of its chargers, parked sessions, uploads and OCPI connections, in one transaction. These accounts and their chargers, sessions, months, keys and settings stay.';
 grant execute on function api.reset_sandbox(jsonb, jsonb) to edge_slow;
 
 create function api.clear_fixture(caller jsonb, input jsonb) returns json

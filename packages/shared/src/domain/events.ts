@@ -159,6 +159,17 @@ const table = {
     },
     partner: null,
   },
+  "ocpi.pull_failed": {
+    about: "For 24 hours we could not read the CDRs of your OCPI platform; told once until a pull succeeds",
+    client: {
+      since: instant().meta({ description: "When it began to fail" }),
+      reason: z.string().meta({
+        description: "timeout, connection_refused, tls, http_500, status_2001, not_json, another_origin and the like",
+        example: "http_500",
+      }),
+    },
+    partner: null,
+  },
   "account.months_locked": months("Months were booked, and are locked", "submitted"),
   "account.months_registered": months("The register credited months", "registered"),
   "account.months_rejected": months("The register rejected months, which can be delivered again", "rejected"),

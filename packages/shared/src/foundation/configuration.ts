@@ -151,6 +151,7 @@ const OPTIONAL = {
   SMTP_URL: (text: string) => text,
   DOCS_URL: url,
   OCPP_GATEWAY_URL: url,
+  OCPI_PARTY: like(/^[A-Z]{2}-[A-Z0-9]{3}$/, "must be a country and a party, such as NL-ERE"),
 } satisfies Record<string, Rule>;
 
 /** What stands for a variable that is not set. */

@@ -156,6 +156,14 @@ const table = {
   },
   link_not_open: { status: 404, detail: "This link was used, has expired or never was; ask for a new one." },
 
+  cdr_not_found: { status: 404, detail: "You sent no CDR with this party and id." },
+
+  // 405: OCPI's credentials
+  ocpi_method: {
+    status: 405,
+    detail: "POST registers, once. PUT and DELETE are for a platform that is registered. Ask the operator for a token.",
+  },
+
   // 408: it took too long
   request_timeout: { status: 408, detail: "The body did not arrive whole within 30 seconds. Send it again." },
 

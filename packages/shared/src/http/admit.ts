@@ -22,6 +22,8 @@ type Credential =
   | { kind: "personal_token"; token_hash: string }
   | { kind: "partner_key"; key_hash: string; key_host: Caller["host"]; host: Caller["host"] }
   | { kind: "session"; user_id: string; session_id: string | null }
+  /** A token of ours, as an OCPI platform sends it: decoded, and as it came. */
+  | { kind: "ocpi_token"; token_hashes: string[] }
   /** A browser signed in to a person's pages. This is never a bearer: only pages use it. */
   | { kind: "page_session"; token_hash: string };
 
@@ -75,6 +77,7 @@ const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], 
   partner_key: { cpo: "insufficient_scope", user: "insufficient_scope", session: "partner_api_key_scope" },
   session: {},
   page_session: {},
+  ocpi_token: {},
 };
 
 function wrongKind(credential: Credential, rule: CallerRule): ApiError {
@@ -88,8 +91,11 @@ function wrongKind(credential: Credential, rule: CallerRule): ApiError {
   return new ApiError(code);
 }
 
-/** For an endpoint, or for signed-in pages. */
-type Rule = Pick<EndpointSpec, "caller"> & { limit: EndpointSpec["limit"] | "page" };
+/** For an endpoint, for signed-in pages, or for OCPI. */
+type Rule = {
+  caller: CallerRule | { kind: "ocpi"; scope: "cdrs" | null };
+  limit: EndpointSpec["limit"] | "page" | "ocpi";
+};
 
 /** They act for another partner now than the request is for. Nothing was done. */
 export class TenantChanged extends ApiError {
@@ -229,7 +235,7 @@ export class Visitor implements Entering {
       TENANTS.delete(clientOf(this.#ticket as Ticket));
       return new TenantChanged(refusal);
     }
-    if (refusal.code === "wrong_kind") return wrongKind(credential, this.#rule.caller);
+    if (refusal.code === "wrong_kind") return wrongKind(credential, this.#rule.caller as CallerRule);
     return refusal.code === "missing_or_invalid_token" ? explained(refusal as ApiError, credential) : refusal;
   }
 }

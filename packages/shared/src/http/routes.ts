@@ -15,6 +15,7 @@ export const ROUTES: Readonly<Record<string, string>> = {
   "/openapi.json": "docs",
   "/llms.txt": "docs",
   "/gateway": "gateway",
+  "/ocpi": "ocpi",
   "/worker": "worker",
   "/health": "worker",
   "/documents": "documents",

@@ -207,6 +207,15 @@ export const en: MailMessages = {
     after: "Repair the address, and then enable it again.",
     unexpected: "Is the address not in use any more? Then revoke it.",
   },
+  ocpi_pull_failed: {
+    subject: (partner: string) => `We cannot read the charging sessions of ${partner}`,
+    lines: (url: string, since: string) => [
+      `Since ${since} we cannot read charging sessions (CDRs) from the OCPI platform at ${url}.`,
+      "We try again every fifteen minutes. Nothing is lost: what waits there is read as soon as the platform answers again.",
+    ],
+    after: "See whether the platform can be reached, and whether our token there is still valid.",
+    unexpected: "Is the platform not in use any more? Then tell us, and we stop.",
+  },
   customer_iban_changed: {
     subject: "Your account number has been recorded",
     lines: (partner, iban) => [

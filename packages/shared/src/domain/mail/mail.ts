@@ -46,6 +46,8 @@ export type Contents = {
   /** To everybody who manages a partner, and to the operator. `since` is when it began to fail. */
   webhook_failing: { partner_name: string; url: string; since: string };
   webhook_disabled: { partner_name: string; url: string; since: string };
+  /** The same, of CDRs that could not be read for a day. */
+  ocpi_pull_failed: { partner_name: string; url: string; since: string };
   /** To a person whose login somebody else may have made: what became of it. */
   login_secured: object;
   /** To a person who ended the account: what is kept, lost and paid. */
@@ -65,7 +67,7 @@ const composeNotice: Composer<Notice["kind"]> = ({ notice, reader }, _, { SERVIC
   noticeContent(notice, reader, locale, SERVICE_NAME);
 
 const composeWebhook =
-  (about: "webhook_failing" | "webhook_disabled"): Composer<typeof about> =>
+  (about: "webhook_failing" | "webhook_disabled" | "ocpi_pull_failed"): Composer<typeof about> =>
   ({ partner_name, url, since }, { hello, [about]: message }) => ({
     ...message,
     subject: message.subject(partner_name),
@@ -216,6 +218,7 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
     unexpected: message.unexpected,
   }),
   webhook_failing: composeWebhook("webhook_failing"),
+  ocpi_pull_failed: composeWebhook("ocpi_pull_failed"),
   webhook_disabled: composeWebhook("webhook_disabled"),
   login_secured: (_, { login_secured: message, hello }, { SERVICE_NAME }) => ({
     subject: message.subject(SERVICE_NAME),

@@ -216,6 +216,15 @@ export const nl = {
     after: "Herstel het adres en schakel het daarna weer in.",
     unexpected: "Is het adres niet meer in gebruik? Trek het dan in.",
   },
+  ocpi_pull_failed: {
+    subject: (partner: string) => `Laadsessies van ${partner} kunnen niet worden opgehaald`,
+    lines: (url: string, since: string) => [
+      `Sinds ${since} kunnen wij geen laadsessies (CDR's) ophalen bij het OCPI-platform op ${url}.`,
+      "Wij proberen het elk kwartier opnieuw. Er gaat niets verloren: wat daar wacht wordt opgehaald zodra het platform weer antwoordt.",
+    ],
+    after: "Kijk of het platform bereikbaar is, en of ons token daar nog geldig is.",
+    unexpected: "Is het platform niet meer in gebruik? Laat het ons weten, dan stoppen wij.",
+  },
   customer_iban_changed: {
     subject: "Uw rekeningnummer is vastgelegd",
     lines: (partner: string, iban: string) => [

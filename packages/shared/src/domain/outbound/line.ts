@@ -3,10 +3,9 @@
 
 import { lookup } from "node:dns/promises";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Configuration } from "#shared/foundation/configuration.ts";
 import { isPublicAddress } from "./addresses.ts";
 import { Agent, request } from "./undici.js";
-import { allowsLoopback, refusedUrl } from "./url.ts";
+import { allowsLoopback, type Host, refusedUrl } from "./url.ts";
 
 const CALL_MS = 10_000;
 
@@ -53,9 +52,9 @@ type Answered = {
 export class Line {
   readonly #agent: Agent;
   readonly #url: string;
-  readonly #config: Configuration;
+  readonly #config: Host;
 
-  constructor(url: string, config: Configuration, find: LookUp = lookUp) {
+  constructor(url: string, config: Host, find: LookUp = lookUp) {
     this.#url = url;
     this.#config = config;
     this.#agent = new Agent({

@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { domainToUnicode } from "node:url";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 
-type Host = Pick<Configuration, "API_HOST" | "WEBHOOK_ALLOW_LOOPBACK">;
+export type Host = Pick<Configuration, "API_HOST" | "WEBHOOK_ALLOW_LOOPBACK">;
 
 export const MAX_URL = 500;
 

@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { readSent } from "#shared/domain/charging_in/ocpi/sent.ts";
+import { cdrAsKept } from "#shared/domain/charging_in/ocpi/shown.ts";
+import { storable } from "#shared/values/text.ts";
+import { parsed } from "./body.ts";
+import { done, wrong } from "./envelope.ts";
+import type { Asked } from "./ocpi.ts";
+
+/** A party that a header names, such as NL-TNM; empty if it names none. */
+function partyIn({ headers }: Request, side: "from" | "to"): string {
+  const country = headers.get(`ocpi-${side}-country-code`) ?? "";
+  const party = headers.get(`ocpi-${side}-party-id`) ?? "";
+  return country || party ? `${country}-${party}`.toUpperCase() : "";
+}
+
+/** What a sender reads back: the same for the same CDR, whatever the case of its ids. */
+const locationOf = ({ environment }: Asked, party: string, id: string) =>
+  `${environment.config.BASE_URL}/ocpi/2.2.1/receiver/cdrs/${party}/${encodeURIComponent(id)}`;
+
+export async function receiveCdr(asked: Asked) {
+  const { request, self, text, call } = asked;
+  const read = readSent(parsed(text));
+  const sent_sha256 = createHash("sha256").update(text).digest("hex");
+  const to = partyIn(request, "to");
+  const cdr =
+    to && to !== self ? { place: 0, refused: "OCPI-to-party-id: is not us" } : { place: 0, ...read, sent_sha256 };
+  const result = JSON.parse(await call("take_cdr", { cdr, from: partyIn(request, "from") }));
+  if (result.status === "refused" || "refused" in read) return wrong(result.reason);
+  const answer = done();
+  answer.headers.Location = locationOf(asked, read.party, read.id);
+  return answer;
+}
+
+export async function showCdr({ call, param }: Asked) {
+  const of = { party: storable(param("party")).toUpperCase(), cdr_id: storable(param("cdr_id")).toUpperCase() };
+  return done(cdrAsKept(JSON.parse(await call("get_cdr", of))));
+}

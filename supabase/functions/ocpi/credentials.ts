@@ -1,0 +1,65 @@
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import {
+  credentialsOf,
+  partiesOf,
+  sealTheirToken,
+  TheirCredentials,
+} from "#shared/domain/charging_in/ocpi/credentials.ts";
+import { ruleText } from "#shared/http/rules.ts";
+import { parsed } from "./body.ts";
+import { done, OcpiAnswer, wrong } from "./envelope.ts";
+import type { Asked } from "./ocpi.ts";
+
+const ours = ({ environment: { config }, self }: Asked, token: string) =>
+  credentialsOf({ ...config, OCPI_PARTY: self }, token);
+
+/** Our credentials, with the token that the platform called with. */
+export async function showCredentials(asked: Asked) {
+  await asked.owner();
+  const [token = ""] = await heldToken(asked);
+  return done(ours(asked, token));
+}
+
+/** The token of ours among those that the header may mean: ours are base64url of 32 bytes. */
+const heldToken = async ({ tokens }: Asked) => tokens.filter((token) => /^[\w-]{43}$/.test(token));
+
+/**
+ * POST and PUT: we read the platform's endpoints with its token, and answer with a token of ours. What it says is stored
+ * only when all of that succeeded.
+ */
+export const register = (method: "POST" | "PUT") => async (asked: Asked) => {
+  const { environment, call, tokens, note } = asked;
+  const sent = TheirCredentials.safeParse(parsed(asked.text), { error: ruleText });
+  if (!sent.success) {
+    const [issue] = sent.error.issues;
+    await asked.owner();
+    return wrong([issue?.path.join("."), issue?.message].filter(Boolean).join(": "));
+  }
+  const { owner_id, origins } = JSON.parse(await call("read_ocpi_registration", { method }));
+  const { Platform, PlatformFault } = await import("#shared/domain/charging_in/ocpi/platform.ts");
+  let cdrs_url: string | null;
+  try {
+    ({ cdrs_url } = await new Platform(sent.data.url, origins, sent.data.token, environment.config).discover());
+  } catch (error) {
+    if (!(error instanceof PlatformFault)) throw error;
+    note({ platform: error.reason });
+    return new OcpiAnswer(200, error.code, undefined, `Your versions and endpoints cannot be used: ${error.reason}.`);
+  }
+  const token = newSecret();
+  await call("register_ocpi", {
+    method,
+    called_with: tokens.map(hashSecret),
+    versions_url: sent.data.url,
+    cdrs_url,
+    parties: partiesOf(sent.data),
+    token_hash: hashSecret(token),
+    their_token: sealTheirToken(environment, owner_id, sent.data.token),
+  });
+  if (cdrs_url) environment.kick();
+  return done(ours(asked, token));
+};
+
+export async function unregister({ call }: Asked) {
+  await call("unregister_ocpi", {});
+  return done();
+}

@@ -1,0 +1,4 @@
+import { serve } from "#shared/http/surface.ts";
+import { surface } from "./app.ts";
+
+Deno.serve(serve(surface).fetch);

@@ -1,0 +1,164 @@
+import { Hono } from "hono";
+import { getPath } from "hono/utils/url";
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { tokensIn } from "#shared/domain/charging_in/ocpi/credentials.ts";
+import { callFor } from "#shared/foundation/call.ts";
+import type { Environment } from "#shared/foundation/environment.ts";
+import { ApiError, type ErrorCode, isErrorCode } from "#shared/foundation/errors.ts";
+import { describeCause } from "#shared/foundation/log.ts";
+import { Visitor } from "#shared/http/admit.ts";
+import { readText } from "#shared/http/body.ts";
+import type { Pages } from "#shared/http/surface.ts";
+import { receiveCdr, showCdr } from "./cdrs.ts";
+import { register, showCredentials, unregister } from "./credentials.ts";
+import { OcpiAnswer } from "./envelope.ts";
+import { showDetails, showVersions } from "./versions.ts";
+
+const SQL = ["read_ocpi_registration", "register_ocpi", "unregister_ocpi", "take_cdr", "get_cdr"] as const;
+const MAX_BODY = 256 * 1024;
+
+/** A request of a platform, admitted by its first statement. */
+export type Asked = {
+  environment: Environment;
+  /** OCPI_PARTY. */
+  self: string;
+  request: Request;
+  param: (name: string) => string;
+  /** The body as it was sent. */
+  text: string;
+  /** The tokens that the Authorization header may mean. */
+  tokens: string[];
+  call: (name: (typeof SQL)[number], input: object) => Promise<string>;
+  /** Who asks. @throws {ApiError} if they are not admitted. */
+  owner: () => Promise<string>;
+  /** Puts a line in the log. It must have no value that was sent. */
+  note: (line: Record<string, string>) => void;
+};
+
+type Handler = (asked: Asked) => Promise<OcpiAnswer>;
+type Route = { run: Handler; scope: "cdrs" | null };
+
+/** By path and method. A registration token opens those without a scope. */
+const ROUTES: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
+  "/ocpi/versions": { GET: { run: showVersions, scope: null } },
+  "/ocpi/2.2.1": { GET: { run: showDetails, scope: null } },
+  "/ocpi/2.2.1/credentials": {
+    GET: { run: showCredentials, scope: null },
+    POST: { run: register("POST"), scope: null },
+    PUT: { run: register("PUT"), scope: null },
+    DELETE: { run: unregister, scope: null },
+  },
+  "/ocpi/2.2.1/receiver/cdrs": { POST: { run: receiveCdr, scope: "cdrs" } },
+  "/ocpi/2.2.1/receiver/cdrs/:party/:cdr_id": { GET: { run: showCdr, scope: "cdrs" } },
+};
+
+/** Where OCPI answers otherwise than the error table: a broken field reached the OCPI layer, and a full lot is ours. */
+const STATUS: Partial<Record<ErrorCode, number>> = { invalid_request: 200, parked_limit: 503 };
+
+function refused(error: ApiError): OcpiAnswer {
+  const status = STATUS[error.code] ?? error.status;
+  const code = status >= 500 ? 3000 : error.code === "invalid_request" || error.code === "invalid_json" ? 2001 : 2000;
+  return new OcpiAnswer(status, code, undefined, String(error.body().detail));
+}
+
+/** As a client may name its requests: printable, 64 characters at most. */
+const idIn = (request: Request, header: string) => /^[\x21-\x7e]{1,64}$/.exec(request.headers.get(header) ?? "")?.[0];
+
+async function handle(
+  environment: Environment,
+  self: string,
+  { run, scope }: Route,
+  request: Request,
+  params: Record<string, string>,
+  asked: { request_id: string; visitor?: Visitor; notes: Record<string, string> },
+): Promise<OcpiAnswer> {
+  const tokens = tokensIn(request.headers.get("authorization"));
+  if (tokens.length === 0) throw new ApiError("missing_or_invalid_token");
+  const rule = { caller: { kind: "ocpi", scope }, limit: "ocpi" } as const;
+  const credential = { kind: "ocpi_token", token_hashes: tokens.map(hashSecret) } as const;
+  const visitor = Visitor.with({ ...credential }, environment, rule, asked.request_id);
+  asked.visitor = visitor;
+  if (Number(request.headers.get("content-length") ?? 0) > 64 * 1024) await visitor.admit();
+  if (!/^(identity)?$/i.test(request.headers.get("content-encoding") ?? "")) {
+    await visitor.admit();
+    return new OcpiAnswer(415, 2000, undefined, "Send the body without Content-Encoding.");
+  }
+  const hasBody = request.method === "POST" || request.method === "PUT";
+  try {
+    const answer = await run({
+      environment,
+      self,
+      request,
+      param: (name) => params[name] ?? "",
+      text: hasBody ? await readText(request, MAX_BODY) : "",
+      tokens,
+      call: callFor({ id: "ocpi", sql: SQL }, environment, visitor),
+      owner: async () => (await visitor.admit()).caller.client_id ?? "",
+      note: (line) => Object.assign(asked.notes, line),
+    });
+    await visitor.admit();
+    return answer;
+  } catch (error) {
+    // the rollback undid the admission and its debit; count the request anyway
+    if (visitor.isWaiting) await visitor.admit();
+    throw error;
+  }
+}
+
+/** The function, with OCPI's envelope on every answer. Without OCPI_PARTY it has no routes. */
+function routes(environment: Environment): Hono {
+  // a slash at the end is the same path
+  const app = new Hono({ getPath: (request) => getPath(request).replace(/(?<=.)\/+$/, "") });
+  const { OCPI_PARTY: self } = environment.config;
+  const respond = async (request: Request, path: string | null, params: Record<string, string>) => {
+    const started = performance.now();
+    const asked: Parameters<typeof handle>[5] = { request_id: crypto.randomUUID(), notes: {} };
+    let answer: OcpiAnswer;
+    let failure: ApiError | undefined;
+    try {
+      if (!self || !path) throw new ApiError("not_found");
+      const methods = ROUTES[path] ?? {};
+      const route = methods[request.method];
+      if (!route) {
+        answer = new OcpiAnswer(405, 2000, undefined, `This path takes ${Object.keys(methods).join(", ")}.`);
+        answer.headers.Allow = Object.keys(methods).join(", ");
+      } else answer = await handle(environment, self, route, request, params, asked);
+    } catch (error) {
+      failure =
+        error instanceof ApiError && isErrorCode(error.code) ? error : new ApiError("internal_error", {}, error);
+      answer = refused(failure);
+      if (failure.retryAfter !== null) answer.headers["Retry-After"] = String(failure.retryAfter);
+    }
+    const theirs = idIn(request, "x-request-id");
+    const correlation = idIn(request, "x-correlation-id");
+    environment.log({
+      level: answer.status >= 500 ? "error" : "info",
+      event: "request",
+      request_id: asked.request_id,
+      function: "ocpi",
+      method: request.method,
+      route: path ?? "none",
+      status: answer.status,
+      status_code: answer.code,
+      ms: Math.round((performance.now() - started) * 10) / 10,
+      client_id: asked.visitor?.admission?.caller.client_id,
+      partner_id: asked.visitor?.admission?.caller.partner_id,
+      their_request_id: theirs,
+      correlation_id: correlation,
+      error: failure?.code,
+      ...asked.notes,
+      ...(failure && (failure.cause || answer.status === 500)
+        ? { cause: describeCause(failure.cause ?? failure) }
+        : {}),
+    });
+    return answer.respond(environment.now(), {
+      "X-Request-ID": theirs ?? asked.request_id,
+      ...(correlation ? { "X-Correlation-ID": correlation } : {}),
+    });
+  };
+  if (self) for (const path of Object.keys(ROUTES)) app.all(path, (c) => respond(c.req.raw, path, c.req.param()));
+  app.all("/*", (c) => respond(c.req.raw, null, {}));
+  return app;
+}
+
+export const ocpi: Pages = { sql: SQL, maxBody: MAX_BODY, routes };

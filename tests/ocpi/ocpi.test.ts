@@ -1,0 +1,808 @@
+// A platform of a CPO registers by OCPI 2.2.1, and sends CDRs or lets us read them.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { serve } from "#shared/http/surface.ts";
+import { surface } from "../../supabase/functions/ocpi/app.ts";
+import { pullOcpi } from "../../supabase/functions/worker/ocpi_pulls.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { BASE_URL } from "../harness/environment.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { type Client, createAccount } from "../harness/people.ts";
+import { createWorld, type World } from "../harness/world.ts";
+import { operatorOf } from "../operator/operator.ts";
+import { EXAMPLE } from "./example.ts";
+import { type Fault, type Platform, startPlatform } from "./platform.ts";
+
+const NOW = "2026-04-01T12:00:00Z";
+/** A card: it must be found nowhere. */
+const CARD = "04D1F0CARD77";
+
+let world: World;
+let platform: Platform;
+let operator: ReturnType<typeof operatorOf>;
+let ocpi: ReturnType<typeof serve>;
+beforeAll(async () => {
+  world = await createWorld({ now: NOW, limits: "lifted", variables: { WEBHOOK_ALLOW_LOOPBACK: "true" } });
+  platform = await startPlatform();
+  ocpi = serve(surface, world.environment);
+  const { IBAN_KEYS, SERVICE_NAME } = world.environment.config;
+  operator = operatorOf(world.database, "operator", {
+    BASE_URL,
+    OCPI_PARTY: "NL-ERE",
+    SERVICE_NAME,
+    IBAN_KEYS: JSON.stringify(IBAN_KEYS),
+    WEBHOOK_ALLOW_LOOPBACK: "true",
+  });
+});
+afterAll(async () => {
+  await platform?.close();
+  await world?.close();
+});
+beforeEach(async () => {
+  await world.freeze(NOW);
+  platform.reset();
+});
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+type Sent = { method?: string; token?: string; plain?: boolean; body?: unknown; headers?: Record<string, string> };
+async function ask(path: string, { method, token, plain, body, headers = {} }: Sent = {}) {
+  const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+  const answer = await ocpi.fetch(
+    new Request(`${BASE_URL}/ocpi${path}`, {
+      method: method ?? (text === undefined ? "GET" : "POST"),
+      ...(text === undefined ? {} : { body: text }),
+      headers: {
+        ...(token ? { authorization: `Token ${plain ? token : base64(token)}` } : {}),
+        ...(text === undefined ? {} : { "content-length": String(Buffer.byteLength(text)) }),
+        ...headers,
+      },
+    }),
+  );
+  const said = await answer.json();
+  expect(said, "every answer is in the envelope").toMatchObject({
+    status_code: expect.any(Number),
+    timestamp: expect.stringMatching(/Z$/),
+  });
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  return {
+    status: answer.status,
+    code: said.status_code,
+    message: said.status_message,
+    data: said.data,
+    headers: answer.headers,
+  };
+}
+const cred = (token: string, more: Sent = {}) => ask("/2.2.1/credentials", { token, ...more });
+
+/** A client with a named charger whose months count, and an invited platform. */
+async function newClient() {
+  const client = await world.addClient(world.partnerA.id);
+  const account = await createAccount(world, { ...world.partnerA, client });
+  await signMandate(world, account.account_id, { ...world.partnerA, client });
+  const evse_uid = `EVSE-${client.id.slice(0, 8)}`;
+  const charger = await world.post(
+    "/v1/chargers",
+    { account_id: account.account_id, ...MID_CHARGER, evses: [{ evse_uid }] },
+    await client.token(),
+  );
+  expect(charger.status).toBe(200);
+  return { client, ...account, evse_uid };
+}
+const invite = async (client: Client): Promise<string> => {
+  const { json, err } = await operator(`ocpi add --client ${client.client_id}`);
+  expect(err).toBe("");
+  expect(json.versions_url).toBe(`${BASE_URL}/ocpi/versions`);
+  return json.token;
+};
+/** The platform registers: its token of ours. */
+async function registered() {
+  const made = await newClient();
+  const { data, code } = await cred(await invite(made.client), { body: platform.credentials() });
+  expect(code).toBe(1000);
+  return { ...made, token: data.token as string };
+}
+type Registered = Awaited<ReturnType<typeof registered>>;
+
+const cdr = (id: string, { evse_uid }: { evse_uid: string }, fields: object = {}, location: object = {}) => ({
+  ...JSON.parse(EXAMPLE),
+  country_code: "NL",
+  party_id: "TNM",
+  id,
+  start_date_time: "2026-03-10T18:00:00Z",
+  end_date_time: "2026-03-10T20:00:00Z",
+  cdr_token: { country_code: "DE", party_id: "TNM", uid: CARD, type: "RFID", contract_id: `DE8${CARD}` },
+  authorization_reference: CARD,
+  remark: `card ${CARD}`,
+  total_energy: 10,
+  last_updated: "2026-03-10T20:01:00Z",
+  ...fields,
+  cdr_location: { ...JSON.parse(EXAMPLE).cdr_location, country: "NLD", evse_uid, evse_id: "#NA", ...location },
+});
+const push = (token: string, body: unknown, headers: Record<string, string> = {}) =>
+  ask("/2.2.1/receiver/cdrs", { token, body, headers });
+const month = async (made: { connection_id: string }) =>
+  (await world.row(
+    "select total_kwh::float8 as kwh, session_count::int as sessions from core.delivered_months where connection_id = $1 and period = '2026-03-01'",
+    made.connection_id,
+  )) ?? { kwh: 0, sessions: 0 };
+const parked = async ({ client }: { client: Client }) =>
+  (
+    await world.row(
+      "select coalesce(array_agg(reason), '{}') as reasons from core.parked_charging where owner_id = $1",
+      client.id,
+    )
+  ).reasons;
+const standing = ({ client }: { client: Client }) =>
+  world.row("select * from core.ocpi_connections where owner_id = $1", client.id);
+/** What the worker does, as it does it. */
+async function pull(deadline = Date.now() + 60_000) {
+  const { environment } = world;
+  const caller = { kind: "worker", host: "sandbox" as const, request_id: crypto.randomUUID() };
+  return pullOcpi(environment, (name, ...input) => environment.slowDb.call(name, caller, ...input), deadline, "r1");
+}
+const pages = () =>
+  platform.asked.filter(({ path }) => path === "/ocpi/sender/cdrs").map(({ query }) => query.get("offset"));
+
+describe("§1 a platform registers", () => {
+  test("with versions, details and credentials in both directions, and a token of ours once", async () => {
+    const made = await newClient();
+    const first = await invite(made.client);
+    expect((await ask("/versions", { token: first })).data).toEqual([
+      { version: "2.2.1", url: `${BASE_URL}/ocpi/2.2.1` },
+    ]);
+    expect((await ask("/2.2.1/", { token: first, plain: true })).data.endpoints).toEqual([
+      { identifier: "credentials", role: "RECEIVER", url: `${BASE_URL}/ocpi/2.2.1/credentials` },
+      { identifier: "cdrs", role: "RECEIVER", url: `${BASE_URL}/ocpi/2.2.1/receiver/cdrs` },
+    ]);
+    const ours = {
+      url: `${BASE_URL}/ocpi/versions`,
+      roles: [{ role: "EMSP", country_code: "NL", party_id: "ERE", business_details: { name: "ERE Service" } }],
+    };
+    expect((await cred(first)).data).toEqual({ token: first, ...ours });
+    // a registration token opens no CDRs
+    expect((await push(first, cdr("x", made))).status).toBe(401);
+    for (const method of ["PUT", "DELETE"])
+      expect(
+        await cred(first, { method, ...(method === "PUT" ? { body: platform.credentials() } : {}) }),
+      ).toMatchObject({ status: 405, code: 2000 });
+
+    const { data } = await cred(first, { body: platform.credentials() });
+    expect(data).toEqual({ token: expect.stringMatching(/^[\w-]{43}$/), ...ours });
+    expect(platform.asked.map(({ method, path, token }) => [method, path, token])).toEqual([
+      ["GET", "/ocpi/versions", "platform-token-A"],
+      ["GET", "/ocpi/2.2.1", "platform-token-A"],
+    ]);
+    expect((await cred(first, { body: platform.credentials() })).status, "once").toBe(401);
+    expect((await cred(data.token, { body: platform.credentials() })).status, "registered already").toBe(405);
+    const link = await standing(made);
+    expect(link).toMatchObject({
+      status: "registered",
+      parties: ["NL-TNM"],
+      cdrs_url: `${platform.origin}/ocpi/sender/cdrs`,
+    });
+    // no token is stored in clear
+    for (const token of [first, data.token, "platform-token-A"]) expect(JSON.stringify(link)).not.toContain(token);
+    const seen = await world.get("/v1/ocpi", await made.client.token());
+    expect(seen.body).toMatchObject({ status: "registered", parties: ["NL-TNM"], pulls: true, pulled_to: null });
+    expect((await operator("ocpi list --partner partner-a")).out).not.toMatch(/platform-token|token_hash/);
+  });
+
+  test("of two at once with one token, one succeeds", async () => {
+    const { client } = await newClient();
+    const first = await invite(client);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => cred(first, { body: platform.credentials() })));
+    expect(answers.filter(({ code }) => code === 1000)).toHaveLength(1);
+    for (const { status } of answers.filter(({ code }) => code !== 1000)) expect([401, 405]).toContain(status);
+  });
+
+  test("a registration token ends after 30 days, and with the operator's next", async () => {
+    const { client } = await newClient();
+    const old = await invite(client);
+    const next = await invite(client);
+    expect((await ask("/versions", { token: old })).status).toBe(401);
+    await world.freeze("2026-05-01T11:59:00Z");
+    expect((await ask("/versions", { token: next })).status).toBe(200);
+    await world.freeze("2026-05-01T12:01:00Z");
+    expect((await ask("/versions", { token: next })).status).toBe(401);
+  });
+
+  test("PUT gives a new token: the old one holds until the new is used, an hour at most", async () => {
+    const made = await registered();
+    const renewed = await cred(made.token, { method: "PUT", body: platform.credentials() });
+    expect(renewed.code).toBe(1000);
+    // the answer was lost: the old one asks again
+    const again = await cred(made.token, { method: "PUT", body: platform.credentials() });
+    expect((await cred(renewed.data.token)).status, "a lost one never holds").toBe(401);
+    await world.freeze("2026-04-01T12:59:00Z");
+    expect((await cred(made.token)).status).toBe(200);
+    expect((await cred(again.data.token, { plain: true })).status).toBe(200);
+    expect((await cred(made.token)).status, "the new one was used").toBe(401);
+
+    const third = await cred(again.data.token, { method: "PUT", body: platform.credentials() });
+    expect(third.code).toBe(1000);
+    await world.freeze("2026-04-01T14:00:01Z");
+    expect((await cred(again.data.token)).status, "an hour later").toBe(401);
+    expect((await cred(third.data.token)).status).toBe(200);
+  });
+
+  test("DELETE ends both tokens and keeps the data; the operator opens it again, or disables it", async () => {
+    const made = await registered();
+    expect((await push(made.token, cdr("kept", made))).code).toBe(1000);
+    expect((await cred(made.token, { method: "DELETE" })).code).toBe(1000);
+    expect((await cred(made.token)).status).toBe(401);
+    expect(await standing(made)).toMatchObject({
+      status: "unregistered",
+      their_token_ciphertext: null,
+      token_hash: null,
+    });
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    const { data } = await cred(await invite(made.client), { body: platform.credentials() });
+    expect((await push(data.token, cdr("kept", made))).code).toBe(1000);
+    expect((await operator(`ocpi add --client ${made.client.client_id}`)).err).toContain(
+      "end that first with ocpi disable",
+    );
+    expect((await operator(`ocpi disable --client ${made.client.client_id}`)).code).toBe(0);
+    expect((await push(data.token, cdr("late", made))).status).toBe(401);
+  });
+
+  test.each<[Fault, number, string]>([
+    ["http_500", 3001, "http_500"],
+    ["http_401", 3001, "http_401"],
+    ["not_json", 3001, "not_json"],
+    ["no_envelope", 3001, "no_envelope"],
+    ["status_2001", 3001, "status_2001"],
+    ["redirect", 3001, "redirect"],
+    ["another_origin", 3001, "another_origin"],
+    ["no_2.2.1", 3002, "no_2.2.1"],
+    ["no_credentials", 3003, "no_credentials"],
+    ["gzip", 3001, "encoded"],
+    ["too_large", 3001, "too_large"],
+  ])("a platform with the fault %s is not registered, and may try again", async (fault, code, reason) => {
+    const first = await invite(tried.client);
+    platform.state.faults.add(fault);
+    expect(await cred(first, { body: platform.credentials() })).toMatchObject({
+      status: 200,
+      code,
+      message: `Your versions and endpoints cannot be used: ${reason}.`,
+    });
+    expect(await standing(tried)).toMatchObject({ status: "invited" });
+    // the token goes nowhere else
+    expect(new Set(platform.asked.map(({ path }) => path.split("/")[1]))).toEqual(new Set(["ocpi"]));
+    platform.state.faults.clear();
+    platform.state.sends = false;
+    expect((await cred(first)).code).toBe(1000);
+  });
+  let tried: Awaited<ReturnType<typeof newClient>>;
+  beforeAll(async () => {
+    tried = await newClient();
+  });
+
+  test("an URL that is nobody's to ask is refused, and nothing is asked", async () => {
+    const first = await invite(tried.client);
+    for (const url of [
+      "http://169.254.169.254/",
+      "https://10.0.0.5/ocpi",
+      "https://platform.internal/",
+      "nonsense",
+      "",
+    ])
+      expect(await cred(first, { body: { ...platform.credentials(), url } })).toMatchObject({
+        status: 200,
+        code: 3001,
+      });
+    expect(platform.asked).toEqual([]);
+    for (const body of [
+      {},
+      [],
+      null,
+      { ...platform.credentials(), token: "" },
+      { ...platform.credentials(), roles: [] },
+    ])
+      expect(await cred(first, { body })).toMatchObject({ status: 200, code: 2001, message: expect.any(String) });
+    expect(await cred(first, { body: "{" })).toMatchObject({ status: 400, code: 2001 });
+  });
+
+  test("an origin that the operator added gets the token, and no other", async () => {
+    const other = await startPlatform();
+    try {
+      other.state.token = platform.state.token;
+      const made = await newClient();
+      const first = await invite(made.client);
+      platform.state.faults.add("another_origin");
+      platform.state.elsewhere = other.origin;
+      expect((await cred(first, { body: platform.credentials() })).code).toBe(3001);
+      expect(other.asked).toEqual([]);
+      expect((await operator(`ocpi origin add ${other.origin} --client ${made.client.client_id}`)).json.changed).toBe(
+        true,
+      );
+      expect((await cred(first, { body: platform.credentials() })).code).toBe(1000);
+      other.state.cdrs = [cdr("elsewhere", made)];
+      expect(await pull()).toMatchObject({ failed: 0 });
+      expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    } finally {
+      platform.state.elsewhere = "https://elsewhere.example";
+      await other.close();
+    }
+  });
+
+  test("from our side the operator registers with the CPO's token", async () => {
+    const made = await newClient();
+    const sees: unknown[] = [];
+    platform.state.onCredentials = async (ours) => {
+      // it reads our endpoints before it answers, with the token that we sent
+      sees.push((await ask("/versions", { token: ours.token })).code, (await push(ours.token, cdr("x", made))).status);
+      sees.push(ours.token);
+      platform.state.token = "platform-token-C";
+    };
+    // what it gives is another token than the one we were called with
+    const { code, err, json } = await operator(
+      `ocpi register --client ${made.client.client_id} --url ${platform.origin}/ocpi/versions`,
+      " platform-token-A \n",
+    );
+    expect([code, err]).toEqual([0, ""]);
+    expect(json.connection).toMatchObject({ status: "registered", parties: "NL-TNM" });
+    expect(sees.slice(0, 2)).toEqual([1000, 401]);
+    expect((await push(sees[2] as string, cdr("ours", made))).code).toBe(1000);
+    platform.state.cdrs = [
+      cdr("theirs", made, { start_date_time: "2026-03-12T18:00:00Z", end_date_time: "2026-03-12T19:00:00Z" }),
+    ];
+    await pull();
+    expect(await month(made)).toEqual({ kwh: 20, sessions: 2 });
+    const failing = await newClient();
+    platform.state.faults.add("no_2.2.1");
+    const refused = await operator(
+      `ocpi register --client ${failing.client.client_id} --url ${platform.origin}/ocpi/versions`,
+      "platform-token-C",
+    );
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("no_2.2.1")]);
+  });
+});
+
+describe("§1 a platform sends CDRs", () => {
+  let made: Registered;
+  beforeEach(async () => {
+    made = await registered();
+  });
+
+  test("the specification's own example, word for word: abroad, kept, and counted nowhere", async () => {
+    await operator(`ocpi party add BE-BEC --client ${made.client.client_id}`);
+    const { status, code, headers, data } = await push(made.token, EXAMPLE);
+    expect([status, code, data]).toEqual([200, 1000, undefined]);
+    const location = headers.get("location") ?? "";
+    expect(location).toBe(`${BASE_URL}/ocpi/2.2.1/receiver/cdrs/BE-BEC/12345`);
+    expect(await parked(made)).toEqual(["unknown_charger"]);
+    const { data: kept } = await ask(location.slice(`${BASE_URL}/ocpi`.length), { token: made.token });
+    const { cdr_token, tariffs, ...rest } = JSON.parse(EXAMPLE);
+    expect(kept).toEqual({
+      ...rest,
+      cdr_token: { ...cdr_token, country_code: "BE", party_id: "BEC", uid: "#NA", type: "OTHER", contract_id: "#NA" },
+    });
+    expect([cdr_token.uid, tariffs.length]).toEqual(["012345678", 1]);
+    // a name for its EVSE, and it is a session
+    const [{ charger_id }] = (await world.get("/v1/chargers", await made.client.token())).body.chargers;
+    await world.post(
+      "/v1/chargers:update",
+      { charger_id, evses: [{ evse_id: "BE*BEC*E041503003" }] },
+      await made.client.token(),
+    );
+    expect(
+      await world.row(
+        "select flags, wh::int as wh from core.charging_sessions where external_id = 'BE-BEC:12345' and owner_id = $1",
+        made.client.id,
+      ),
+    ).toEqual({ flags: ["abroad"], wh: 15_342 });
+  });
+
+  test("ten equal ones at once are one session; the same again changes nothing, in whatever case its ids come", async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => push(made.token, cdr("ten", made))));
+    expect(answers.map(({ code }) => code)).toEqual(Array(10).fill(1000));
+    expect(new Set(answers.map(({ headers }) => headers.get("location"))).size).toBe(1);
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    expect(
+      (await push(made.token, cdr("TEN", made, { country_code: "nl", party_id: "tnm", total_cost: { excl_vat: 9 } })))
+        .code,
+    ).toBe(1000);
+    expect(await push(made.token, cdr("ten", made, { total_energy: 11 }))).toMatchObject({
+      status: 200,
+      code: 2001,
+      message: "id: CDR exists; send a credit CDR",
+    });
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    expect(await standing(made)).toMatchObject({
+      taken: "11",
+      refused: "1",
+      last_refusal: "NL-TNM:TEN id: CDR exists; send a credit CDR",
+    });
+    const { rows } = await world.database.admin.query("select from core.charging_evidence where owner_id = $1", [
+      made.client.id,
+    ]);
+    expect(rows).toHaveLength(1);
+  });
+
+  const credit = (of: string, id = `${of}-c`) =>
+    cdr(id, made, { credit: true, credit_reference_id: of, total_cost: { excl_vat: -4 } });
+  test("a credit takes one back, whole; the CDR that corrects it counts", async () => {
+    await push(made.token, cdr("one", made));
+    expect((await push(made.token, credit("one"))).code).toBe(1000);
+    expect(await month(made)).toEqual({ kwh: 0, sessions: 0 });
+    expect((await push(made.token, cdr("two", made, { total_energy: 8 }))).code).toBe(1000);
+    expect(await month(made)).toEqual({ kwh: 8, sessions: 1 });
+    // again, and it stays as it is
+    for (const again of [cdr("one", made), credit("one"), cdr("two", made, { total_energy: 8 })])
+      expect((await push(made.token, again)).code).toBe(1000);
+    expect(await month(made)).toEqual({ kwh: 8, sessions: 1 });
+    expect((await push(made.token, credit("one", "other"))).message).toBe(
+      "credit_reference_id: another credit CDR took it back",
+    );
+    expect((await push(made.token, credit("one-c", "of-a-credit"))).message).toBe(
+      "credit_reference_id: is a credit CDR itself",
+    );
+    expect((await push(made.token, cdr("half", made, { credit: true }))).code).toBe(2001);
+    const { rows } = await world.database.admin.query(
+      "select external_id, flags from core.charging_sessions where owner_id = $1 order by external_id",
+      [made.client.id],
+    );
+    expect(rows).toEqual([
+      { external_id: "NL-TNM:ONE", flags: ["withdrawn"] },
+      { external_id: "NL-TNM:TWO", flags: [] },
+    ]);
+  });
+
+  test("a credit before its original takes it back as it comes, parked ones too, and at the same moment", async () => {
+    await push(made.token, credit("early"));
+    expect((await push(made.token, cdr("early", made))).code).toBe(1000);
+    expect(await month(made)).toEqual({ kwh: 0, sessions: 0 });
+    const unknown = cdr("lost", { evse_uid: "NOBODYS" });
+    await push(made.token, unknown);
+    expect(await parked(made)).toEqual(["unknown_charger"]);
+    await push(made.token, credit("lost"));
+    expect(await parked(made)).toEqual([]);
+    await push(made.token, credit("lost2"));
+    await push(made.token, { ...unknown, id: "lost2" });
+    expect(await parked(made)).toEqual([]);
+    await Promise.all(["a", "b", "c"].flatMap((id) => [push(made.token, credit(id)), push(made.token, cdr(id, made))]));
+    expect(await month(made)).toEqual({ kwh: 0, sessions: 0 });
+  });
+
+  test("times, countries and energies are read as the table says", async () => {
+    const at = (day: number) => ({
+      start_date_time: `2026-03-${day}T18:00:00`,
+      end_date_time: `2026-03-${day}T20:00:00`,
+    });
+    expect((await push(made.token, cdr("no-z", made, at(11)))).code).toBe(1000);
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    for (const [id, fields, location] of [
+      ["1970", { start_date_time: "1970-1-1" }, {}],
+      ["bel", at(12), { country: "BEL" }],
+      ["nothing", { ...at(13), total_energy: 0 }, {}],
+      ["reserved", at(14), { evse_uid: "#NA", evse_id: "#NA" }],
+      ["backwards", { start_date_time: "2026-03-15T20:00:00Z", end_date_time: "2026-03-15T18:00:00Z" }, {}],
+    ] as const)
+      expect((await push(made.token, cdr(id, made, fields, location))).code, id).toBe(1000);
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    expect(await parked(made)).toEqual(["no_times"]);
+    const { rows } = await world.database.admin.query(
+      "select external_id, flags from core.charging_sessions where owner_id = $1 and flags <> '{}' order by external_id",
+      [made.client.id],
+    );
+    expect(rows).toEqual([
+      { external_id: "NL-TNM:BACKWARDS", flags: expect.arrayContaining(["ends_before_start"]) },
+      { external_id: "NL-TNM:BEL", flags: ["abroad"] },
+    ]);
+    // two chargers by two names: neither is chosen
+    const account = await createAccount(world, { ...world.partnerA, client: made.client });
+    await world.post(
+      "/v1/chargers",
+      { account_id: account.account_id, ...MID_CHARGER, evses: [{ meter_id: "METER-2" }] },
+      await made.client.token(),
+    );
+    expect((await push(made.token, cdr("both", made, { ...at(16), meter_id: "METER-2" }))).code).toBe(1000);
+    expect((await parked(made)).sort()).toEqual(["ambiguous_charger", "no_times"]);
+  });
+
+  test("what is wrong is named by its field, and nothing is stored", async () => {
+    for (const [body, status, code, message] of [
+      [[cdr("x", made)], 200, 2001, "must be one CDR object"],
+      [cdr("x", made, { id: undefined }), 200, 2001, /^id: /],
+      [cdr("x", made, { total_energy: "10" }), 200, 2001, /^total_energy: /],
+      [cdr("x", made, { party_id: "XXX" }), 200, 2001, "party_id: NL-XXX is not a party of this connection"],
+      [cdr("x\u0000", made), 200, 2001, /^id: /],
+      [cdr("x", made, { auth_method: "\ud800" }), 200, 2001, /surrogate/],
+      ["{", 400, 2001, /JSON/],
+      ["", 400, 2001, /JSON/],
+      [" ".repeat(257 * 1024), 413, 2000, /larger/],
+      [`${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}`, 200, 2001, /./],
+    ] as const) {
+      const answer = await push(made.token, body);
+      expect([answer.status, answer.code, answer.message], JSON.stringify(body).slice(0, 60)).toEqual([
+        status,
+        code,
+        typeof message === "string" ? message : expect.stringMatching(message),
+      ]);
+    }
+    const deep = `[`.repeat(50_000) + `]`.repeat(50_000);
+    const nested = JSON.stringify(cdr("deep", made)).replace(
+      '"total_time_cost":',
+      `"total_fixed_cost":${deep},"total_time_cost":`,
+    );
+    expect(await push(made.token, nested)).toMatchObject({ status: 200, code: 2001, message: "is nested too deeply" });
+    expect(
+      await push(made.token, cdr("to", made), { "OCPI-to-country-code": "NL", "OCPI-to-party-id": "XXX" }),
+    ).toMatchObject({ code: 2001 });
+    expect(
+      await push(made.token, cdr("from", made), { "OCPI-from-country-code": "NL", "OCPI-from-party-id": "XXX" }),
+    ).toMatchObject({ code: 2001 });
+    expect(await push(made.token, cdr("zip", made), { "content-encoding": "gzip" })).toMatchObject({
+      status: 415,
+      code: 2000,
+    });
+    expect(
+      (await world.row("select count(*)::int as n from core.ocpi_cdrs where owner_id = $1", made.client.id)).n,
+    ).toBe(0);
+    const good = {
+      "OCPI-to-country-code": "nl",
+      "OCPI-to-party-id": "ere",
+      "OCPI-from-country-code": "NL",
+      "OCPI-from-party-id": "TNM",
+    };
+    expect((await push(made.token, cdr("to", made), good)).code).toBe(1000);
+  });
+
+  test("a hub's parties are those that the operator adds", async () => {
+    platform.state.roles = [
+      { ...platform.state.roles[0], role: "HUB", party_id: "HUB" },
+    ] as typeof platform.state.roles;
+    const hub = await registered();
+    expect((await push(hub.token, cdr("h", hub))).code).toBe(2001);
+    await operator(`ocpi party add nl-tnm --client ${hub.client.client_id}`);
+    expect((await push(hub.token, cdr("h", hub))).code).toBe(1000);
+    // they stay when it renews its credentials
+    const { data } = await cred(hub.token, { method: "PUT", body: platform.credentials() });
+    expect((await push(data.token, cdr("h", hub))).code).toBe(1000);
+    await operator(`ocpi party remove NL-TNM --client ${hub.client.client_id}`);
+    expect((await push(data.token, cdr("h2", hub))).code).toBe(2001);
+  });
+
+  test("nobody reads or changes another connection's, a second client of the partner included", async () => {
+    const other = await registered();
+    const { headers } = await push(made.token, cdr("Mine/1 é", made));
+    const path = (headers.get("location") ?? "").slice(`${BASE_URL}/ocpi`.length);
+    expect(path).toBe("/2.2.1/receiver/cdrs/NL-TNM/MINE%2F1%20%C3%89");
+    expect((await ask(path, { token: made.token })).data.id).toBe("Mine/1 é");
+    expect((await ask(path.toLowerCase(), { token: made.token })).code).toBe(1000);
+    expect(await ask(path, { token: other.token })).toMatchObject({ status: 404, code: 2000 });
+    expect((await push(other.token, credit("Mine/1 é"))).code).toBe(1000);
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    // a name of another client is nobody's to use
+    await push(other.token, cdr("theft", made));
+    expect(await parked(other)).toEqual(["unknown_charger"]);
+    const mine = await world.get("/v1/ocpi", await other.client.token());
+    expect(JSON.stringify(mine.body)).not.toContain("MINE");
+  });
+
+  test("requests are counted, and named in the log as the platform names them", async () => {
+    await world.limit("ocpi", 2);
+    const names = { "X-Request-ID": "abc-1", "X-Correlation-ID": "corr-1" };
+    const { headers } = await push(made.token, cdr("n", made), names);
+    expect([headers.get("x-request-id"), headers.get("x-correlation-id")]).toEqual(["abc-1", "corr-1"]);
+    expect(world.log.at(-1)).toMatchObject({
+      function: "ocpi",
+      their_request_id: "abc-1",
+      correlation_id: "corr-1",
+      status_code: 1000,
+    });
+    const odd = await push(made.token, cdr("n", made), { "X-Request-ID": "x".repeat(65) });
+    expect(odd.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    await push(made.token, cdr("n", made));
+    const full = await push(made.token, cdr("n2", made));
+    expect([full.status, full.code, Number(full.headers.get("retry-after")) > 0]).toEqual([429, 2000, true]);
+    await world.limit("ocpi");
+  });
+
+  test("other paths and methods, and a host that has no OCPI", async () => {
+    expect(await ask("/2.2.1/sessions", { token: made.token })).toMatchObject({ status: 404 });
+    expect((await ask("/2.2.1/receiver/cdrs", { token: made.token })).status).toBe(405);
+    for (const headers of [
+      {},
+      { authorization: "Token " },
+      { authorization: `Bearer ${made.token}` },
+      { authorization: "Token nobody" },
+    ])
+      expect(await ask("/versions", { headers: headers as Record<string, string> })).toMatchObject({
+        status: 401,
+        code: 2000,
+      });
+    const { OCPI_PARTY: _, ...config } = world.environment.config;
+    const without = serve(surface, { ...world.environment, config });
+    for (const path of ["/ocpi/versions", "/ocpi/2.2.1/receiver/cdrs", "/ocpi"])
+      expect(
+        (await without.fetch(new Request(`${BASE_URL}${path}`, { headers: { authorization: `Token ${made.token}` } })))
+          .status,
+      ).toBe(404);
+  });
+});
+
+describe("§1 CDRs are read from a platform", () => {
+  let made: Registered;
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, n) =>
+      cdr(`p-${n}`, made, {
+        start_date_time: `2026-03-10T${String(n).padStart(2, "0")}:00:00Z`,
+        end_date_time: `2026-03-10T${String(n).padStart(2, "0")}:50:00Z`,
+        total_energy: 1,
+      }),
+    );
+  /** In the middle of a whole year: a first pull reads months. */
+  const readAll = async () => {
+    let last = await pull();
+    for (let n = 0; n < 9 && (await standing(made)).pull_due_at <= new Date(NOW); n++) last = await pull();
+    return last;
+  };
+  beforeEach(async () => {
+    await world.row("update core.ocpi_connections set pull_due_at = null");
+    made = await registered();
+  });
+
+  test("from the beginning of the year, page by page, and every six hours from then on", async () => {
+    platform.state.cdrs = many(5);
+    await readAll();
+    expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
+    const link = await standing(made);
+    expect([link.pulled_to, link.pull_offset, link.failing_since]).toEqual([new Date(NOW), 0, null]);
+    const hours = (link.pull_due_at - Date.parse(NOW)) / 3_600_000;
+    expect(hours).toBeGreaterThanOrEqual(6);
+    expect(hours).toBeLessThan(7);
+    const asked = platform.asked.filter(({ path }) => path === "/ocpi/sender/cdrs");
+    expect(asked[0]?.query.get("date_from")).toBe("2025-12-31T23:00:00Z");
+    expect(asked.every(({ token, query }) => token === "platform-token-A" && query.get("limit") === "100")).toBe(true);
+    // a day later: from 48 hours before, and nothing is doubled
+    await world.freeze("2026-04-02T12:00:00Z");
+    platform.asked.length = 0;
+    await pull();
+    expect(platform.asked.map(({ query }) => [query.get("date_from"), query.get("date_to")])).toEqual([
+      ["2026-03-30T12:00:00Z", "2026-04-02T12:00:00Z"],
+    ]);
+    expect((await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-01`)).code).toBe(0);
+    expect(await pull()).toMatchObject({ failed: 0 });
+    expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
+  });
+
+  test("a worker killed in the middle is gone on from the page that it read", async () => {
+    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+    platform.state.cdrs = many(6);
+    platform.state.beforePage = (offset) => {
+      // what kills it: the answer never comes to anybody
+      if (offset === 4) throw new Error("killed");
+    };
+    const { environment } = world;
+    const caller = { kind: "worker", host: "sandbox" as const, request_id: "r" };
+    const dying = pullOcpi(
+      environment,
+      async (name, ...input) => {
+        // dead before its next word
+        if (name === "take_pulled_cdrs" && (input[0] as { offset: number }).offset > 4)
+          return new Promise<string>(() => {});
+        return environment.slowDb.call(name, caller, ...input);
+      },
+      Date.now() + 60_000,
+      "r1",
+    );
+    platform.state.beforePage = undefined;
+    await expect.poll(async () => (await standing(made)).pull_offset).toBe(4);
+    void dying;
+    platform.asked.length = 0;
+    expect(await pull(), "the lease of the dead one holds").toMatchObject({ pages: 0 });
+    await world.freeze("2026-04-01T12:01:01Z");
+    await pull();
+    expect(pages()[0]).toBe("4");
+    expect(await month(made)).toEqual({ kwh: 6, sessions: 6 });
+  });
+
+  test("a bad CDR is noted, and the others go on", async () => {
+    const [first, second, third, fourth] = many(4);
+    platform.state.cdrs = [first, { ...second, total_energy: "much" }, { ...third, auth_method: "\ud800" }, 7, fourth];
+    await readAll();
+    expect(await month(made)).toEqual({ kwh: 2, sessions: 2 });
+    expect(await standing(made)).toMatchObject({ failing_since: null, last_refusal: expect.any(String) });
+  });
+
+  test("platforms that page wrongly are read whole all the same", async () => {
+    platform.state.cdrs = many(5);
+    for (const fault of ["link_to_private", "inclusive_date_to", "no_total", "same_page"] as const) {
+      platform.asked.length = 0;
+      platform.state.faults = new Set([fault]);
+      if (fault === "same_page") platform.state.cdrs = many(2);
+      await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+      await readAll();
+      expect(await month(made), fault).toEqual({ kwh: 5, sessions: 5 });
+      expect(await standing(made)).toMatchObject({ failing_since: null, pulled_to: new Date(NOW) });
+      expect(pages().length).toBeLessThan(9);
+    }
+  });
+
+  test("one that answers wrongly is asked again in a quarter of an hour, and nothing is lost", async () => {
+    platform.state.cdrs = many(3);
+    for (const [fault, reason] of [
+      ["http_500", "http_500"],
+      ["http_401", "http_401"],
+      ["not_json", "not_json"],
+      ["no_envelope", "no_envelope"],
+      ["status_2001", "status_2001"],
+      ["redirect", "redirect"],
+      ["no_list", "no_list"],
+      ["gzip", "encoded"],
+      ["too_large", "too_large"],
+    ] as const) {
+      platform.state.faults = new Set([fault]);
+      expect(await pull(), fault).toMatchObject({ failed: 1 });
+      const due = new Date("2026-04-01T12:15:00Z");
+      expect(await standing(made)).toMatchObject({ last_error: reason, pulled_to: null, pull_due_at: due });
+      expect(await pull(), fault).toMatchObject({ failed: 0, pages: 0 });
+      await operator(`ocpi pull --client ${made.client.client_id}`);
+    }
+    platform.state.faults.clear();
+    await readAll();
+    expect(await month(made)).toEqual({ kwh: 3, sessions: 3 });
+    expect(await standing(made)).toMatchObject({ last_error: null, failing_since: null });
+  });
+
+  test("500s for a day: the client's log tells it once, managers and the operator are mailed, and it is tried on", async () => {
+    platform.state.faults.add("http_500");
+    for (const at of ["2026-04-01T12:00:00Z", "2026-04-02T11:59:00Z", "2026-04-02T12:20:00Z", "2026-04-02T12:40:00Z"]) {
+      await world.freeze(at);
+      await pull();
+    }
+    const { rows } = await world.database.admin.query(
+      "select data from core.events where type = 'ocpi.pull_failed' and owner_id = $1",
+      [made.client.id],
+    );
+    expect(rows).toEqual([{ data: { since: "2026-04-01T12:00:00Z", reason: "http_500" } }]);
+    const [mail, ...others] = await world.mails(
+      "where template = 'ocpi_pull_failed' and cause like $1",
+      `%${made.client.id}%`,
+    );
+    expect(others).toEqual([]);
+    expect([mail.recipient, mail.subject]).toEqual([
+      "support@example.com",
+      "Laadsessies van partner-a kunnen niet worden opgehaald",
+    ]);
+    expect((await standing(made)).status).toBe("registered");
+    const listed = (await operator("ocpi list")).json.connections;
+    expect(listed.find(({ client_id }: { client_id: string }) => client_id === made.client.client_id)).toMatchObject({
+      last_error: "http_500",
+    });
+    const figures = JSON.parse(
+      await world.environment.slowDb.call("metrics", { kind: "worker", host: "sandbox", request_id: "r" }),
+    );
+    expect(figures.find(({ name }: { name: string }) => name === "ocpi_pull_lag_seconds").value).toBeGreaterThan(
+      86_000,
+    );
+    platform.state.faults.clear();
+    await world.freeze("2026-04-02T13:00:00Z");
+    await pull();
+    expect(await standing(made)).toMatchObject({ failing_since: null, warned: false });
+  });
+});
+
+test("§1 a card is in no table, no log, no mail and no answer", async () => {
+  const { rows } = await world.database.admin.query(
+    "select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'core'::regnamespace and c.relkind = 'r'",
+  );
+  expect((await world.row("select count(*)::int as n from core.ocpi_cdrs")).n).toBeGreaterThan(20);
+  for (const { name } of rows) {
+    const { found } = await world.row(`select count(*)::int as found from ${name} t where t::text ilike '%${CARD}%'`);
+    expect([name, found]).toEqual([name, 0]);
+  }
+  expect(JSON.stringify(world.log)).not.toContain(CARD);
+  expect(JSON.stringify(world.log)).not.toMatch(/platform-token/);
+  expect(JSON.stringify(await world.mails())).not.toContain(CARD);
+});
+
+test("§1 a reset of the sandbox takes the connections of its partner", async () => {
+  const { giveKey } = await import("../partner/partner_world.ts");
+  const made = await registered();
+  await push(made.token, cdr("reset", made));
+  expect((await world.post("/sandbox/v1/reset", {}, await giveKey(world, world.partnerA.id))).status).toBe(200);
+  expect(await standing(made)).toBeUndefined();
+  expect((await cred(made.token)).status).toBe(401);
+});
