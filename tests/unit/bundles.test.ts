@@ -18,6 +18,8 @@ const BUNDLES: Record<string, { packages: string[]; start: number; whole: number
   // with what writes PDF, and its letters
   documents: { packages: ["hono"], start: 65, whole: 910 },
   gateway: { packages: ["hono"], start: 65, whole: 285 },
+  // with what asks platforms for their endpoints
+  ocpi: { packages: ["hono"], start: 66, whole: 700 },
   "oauth-authorize": { packages: ["hono"], start: 65, whole: 265 },
   "oauth-revoke": { packages: ["hono"], start: 65, whole: 265 },
   "oauth-token": { packages: ["hono"], start: 65, whole: 280 },

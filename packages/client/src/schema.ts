@@ -460,6 +460,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/ocpi": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how the OCPI connection with your platform stands
+         * @description Parked CDRs are in `GET /v1/charging-sessions/parked`, with the names that nobody knows.
+         *
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         */
+        get: operations["readOcpi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ere-positions": {
         parameters: {
             query?: never;
@@ -2160,6 +2182,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "ocpi.pull_failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** For 24 hours we could not read the CDRs of your OCPI platform; told once until a pull succeeds */
+        post: operations["onOcpiPullFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "account.months_locked": {
         parameters: {
             query?: never;
@@ -2821,7 +2860,7 @@ export interface components {
              */
             url: string;
             /** @description Only these types; all if omitted */
-            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.connected" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.connected" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "ocpi.pull_failed" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
             /** @description Begin earlier, with this event: a cursor, the id of an event, or a moment (a date is its midnight in UTC) */
             from?: string | null;
         };
@@ -2832,7 +2871,7 @@ export interface components {
              */
             url?: string;
             /** @description Only these types from now on; null or ["*"] is all */
-            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.connected" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
+            types?: ("*" | "account.created" | "account.eligibility_changed" | "mandate.signed" | "mandate.renewed" | "mandate.declined" | "mandate.revoked" | "mandate.expired" | "ean.status_changed" | "charger.connected" | "charger.mid_confirmed" | "registration.submitted" | "registration.approved" | "registration.rejected" | "charging.parked" | "ocpi.pull_failed" | "account.months_locked" | "account.months_registered" | "account.months_rejected" | "account.months_reopened" | "ere.sold" | "ere.sale_reversed" | "payout.approved" | "payout.paid" | "payout.failed" | "payout.reversed" | "webhook_endpoint.disabled")[] | null;
         };
         RotateWebhook: {
             /** @description Whether the previous secret ends at once. Default: `false`. */
@@ -3974,6 +4013,71 @@ export interface components {
             counted?: boolean;
             not_counted?: components["schemas"]["NotCounted"];
         };
+        OcpiConnection: {
+            /**
+             * @description Where your platform begins; null if this host has no OCPI
+             * @example https://api.example.nl/ocpi/versions
+             */
+            versions_url: string | null;
+            /**
+             * @description none: ask the operator for a token. invited: your platform has not registered yet
+             * @enum {string}
+             */
+            status: "none" | "invited" | "registered" | "unregistered" | "disabled";
+            /**
+             * @description Whose CDRs are taken, such as NL-TNM
+             * @example [
+             *       "NL-TNM"
+             *     ]
+             */
+            parties: string[];
+            /**
+             * Format: date-time
+             * @description When credentials were last exchanged
+             * @example 2026-11-20T09:30:00Z
+             */
+            registered_at: string | null;
+            /**
+             * Format: date-time
+             * @description When your platform last sent a CDR, to the minute
+             * @example 2026-11-20T09:30:00Z
+             */
+            pushed_at: string | null;
+            /** @description Whether your platform also lets us read its CDRs */
+            pulls: boolean;
+            /**
+             * Format: date-time
+             * @description Up to where we read all of its CDRs
+             * @example 2026-11-20T09:30:00Z
+             */
+            pulled_to: string | null;
+            /** @description CDRs answered with status code 1000, repeats included */
+            cdrs_taken: number;
+            /** @description CDRs answered with status code 2001 */
+            cdrs_refused: number;
+            /**
+             * @description The last CDR that was refused, and why
+             * @example NL-TNM:CDR-1 id: CDR exists; send a credit CDR
+             */
+            last_refusal: string | null;
+            /**
+             * Format: date-time
+             * @description When that was
+             * @example 2026-11-20T09:30:00Z
+             */
+            last_refused_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when we cannot read its CDRs
+             * @example 2026-11-20T09:30:00Z
+             */
+            failing_since: string | null;
+            /**
+             * @description Why, in a word
+             * @example timeout
+             */
+            last_error: string | null;
+        };
         ErePositionPage: {
             /** @description This page of positions */
             positions: components["schemas"]["ErePosition"][];
@@ -4158,7 +4262,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event; `type` tells which. New types may be added: ignore a type that you do not know */
-        Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerConnected"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventChargingParked"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
+        Event: components["schemas"]["EventAccountCreated"] | components["schemas"]["EventAccountEligibilityChanged"] | components["schemas"]["EventMandateSigned"] | components["schemas"]["EventMandateRenewed"] | components["schemas"]["EventMandateDeclined"] | components["schemas"]["EventMandateRevoked"] | components["schemas"]["EventMandateExpired"] | components["schemas"]["EventEanStatusChanged"] | components["schemas"]["EventChargerConnected"] | components["schemas"]["EventChargerMidConfirmed"] | components["schemas"]["EventRegistrationSubmitted"] | components["schemas"]["EventRegistrationApproved"] | components["schemas"]["EventRegistrationRejected"] | components["schemas"]["EventChargingParked"] | components["schemas"]["EventOcpiPullFailed"] | components["schemas"]["EventAccountMonthsLocked"] | components["schemas"]["EventAccountMonthsRegistered"] | components["schemas"]["EventAccountMonthsRejected"] | components["schemas"]["EventAccountMonthsReopened"] | components["schemas"]["EventEreSold"] | components["schemas"]["EventEreSaleReversed"] | components["schemas"]["EventPayoutApproved"] | components["schemas"]["EventPayoutPaid"] | components["schemas"]["EventPayoutFailed"] | components["schemas"]["EventPayoutReversed"] | components["schemas"]["EventWebhookEndpointDisabled"];
         /** @description A CPO created an account */
         EventAccountCreated: {
             /**
@@ -4800,6 +4904,46 @@ export interface components {
                  * @example 1
                  */
                 name_count: number;
+            };
+        };
+        /** @description For 24 hours we could not read the CDRs of your OCPI platform; told once until a pull succeeds */
+        EventOcpiPullFailed: {
+            /**
+             * Format: uuid
+             * @description The event's id; it never changes; a delivery sends it as webhook-id
+             */
+            id: string;
+            /**
+             * @description The type, which determines the fields of `data` (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "ocpi.pull_failed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-11-20T09:30:00Z
+             */
+            created_at: string;
+            /** @description Its place in this log; a later change of an account has a higher sequence */
+            sequence: number;
+            /**
+             * Format: uuid
+             * @description The account, for an event about an account of a CPO client
+             */
+            account_id: string | null;
+            /** @description Ids, references and status; no personal data */
+            data: {
+                /**
+                 * Format: date-time
+                 * @description When it began to fail
+                 * @example 2026-11-20T09:30:00Z
+                 */
+                since: string;
+                /**
+                 * @description timeout, connection_refused, tls, http_500, status_2001, not_json, another_origin and the like
+                 * @example http_500
+                 */
+                reason: string;
             };
         };
         /** @description Months were booked, and are locked */
@@ -10997,6 +11141,54 @@ export interface operations {
             503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
         };
     };
+    readOcpi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    /** @description Quote it when you ask about a request */
+                    "X-Request-Id"?: string;
+                    /** @description Remaining quota: r requests, full again in t seconds (IETF draft) */
+                    RateLimit?: string;
+                    /** @description The quota: q requests per w seconds (IETF draft) */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "versions_url": "https://api.example.com/ocpi/versions",
+                     *       "status": "none",
+                     *       "parties": [],
+                     *       "registered_at": null,
+                     *       "pushed_at": null,
+                     *       "pulls": false,
+                     *       "pulled_to": null,
+                     *       "cdrs_taken": 0,
+                     *       "cdrs_refused": 0,
+                     *       "last_refusal": null,
+                     *       "last_refused_at": null,
+                     *       "failing_since": null,
+                     *       "last_error": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OcpiConnection"];
+                };
+            };
+            401: components["responses"]["MissingOrInvalidToken"];
+            403: components["responses"]["CpoTokenRequiredOrClientNotLinkedOrInsufficientScope"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["ListFailed"];
+            503: components["responses"]["AuthenticationUnavailableOrServiceUnavailable"];
+        };
+    };
     listErePositions: {
         parameters: {
             query?: {
@@ -11451,7 +11643,7 @@ export interface operations {
                      *         "payout.paid"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:00:47Z",
+                     *       "created_at": "2026-11-20T17:00:48Z",
                      *       "last_error": null,
                      *       "delivered_to": 8,
                      *       "pseudonymous": false,
@@ -11680,7 +11872,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:00:52Z",
+                     *         "at": "2026-11-20T17:00:53Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -12294,10 +12486,10 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/JK3DjqZIUwycZMJJikABYSpueyfnJNWK5_ZYZxWddj0",
                      *           "batch_id": "c1d8a84e-2346-4824-8bf2-a63229c3ad8c",
-                     *           "created_at": "2026-11-20T17:00:59Z",
+                     *           "created_at": "2026-11-20T17:01:00Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:59Z"
+                     *           "expires_at": "2027-01-19T17:01:00Z"
                      *         },
                      *         {
                      *           "draft_id": "baa77933-58f1-4bc6-8cd4-e26c7de4a6a5",
@@ -12311,10 +12503,10 @@ export interface operations {
                      *           "ean_candidates": 1,
                      *           "claim_url": "https://api.example.com/pages/claim/VYU0Z6DrT9I4qZgDRKumFk44N-02UUo3bujO_vncrpw",
                      *           "batch_id": "2bd87073-c2e9-4b14-8e74-1b946f9813a0",
-                     *           "created_at": "2026-11-20T17:00:58Z",
-                     *           "invited_at": "2026-11-20T17:00:58Z",
+                     *           "created_at": "2026-11-20T17:00:59Z",
+                     *           "invited_at": "2026-11-20T17:00:59Z",
                      *           "claimed_at": null,
-                     *           "expires_at": "2027-01-19T17:00:58Z"
+                     *           "expires_at": "2027-01-19T17:00:59Z"
                      *         },
                      *         {
                      *           "draft_id": "2d5284a3-cc60-4496-8767-079ff85e0ccc",
@@ -12514,7 +12706,7 @@ export interface operations {
                      *           "prefix": "ere_test_",
                      *           "last4": "x7Qd",
                      *           "created_at": "2026-11-20T17:00:12Z",
-                     *           "last_used_at": "2026-11-20T17:01:04Z"
+                     *           "last_used_at": "2026-11-20T17:01:05Z"
                      *         }
                      *       }
                      *     }
@@ -12671,7 +12863,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "as_of": "2026-11-20T17:01:08Z",
+                     *       "as_of": "2026-11-20T17:01:09Z",
                      *       "customers_total": 2,
                      *       "customers_active": 2,
                      *       "drafts": {
@@ -13204,7 +13396,7 @@ export interface operations {
                      *       "api_key": "ere_test_bJYueSeKMnclAouv8kACScEFAkE_VDW6e4qY9W-Az-w",
                      *       "prefix": "ere_test_",
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:16Z"
+                     *       "created_at": "2026-11-20T17:01:17Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MintedPartnerApiKey"];
@@ -13375,7 +13567,7 @@ export interface operations {
                      *         "*"
                      *       ],
                      *       "status": "enabled",
-                     *       "created_at": "2026-11-20T17:01:18Z",
+                     *       "created_at": "2026-11-20T17:01:19Z",
                      *       "last_error": null,
                      *       "delivered_to": 0,
                      *       "pseudonymous": true,
@@ -13598,7 +13790,7 @@ export interface operations {
                      * @example {
                      *       "ok": false,
                      *       "attempt": {
-                     *         "at": "2026-11-20T17:01:23Z",
+                     *         "at": "2026-11-20T17:01:24Z",
                      *         "ms": 0,
                      *         "type": "ping",
                      *         "error": "url_not_allowed",
@@ -14293,7 +14485,7 @@ export interface operations {
                      *       "mail": [
                      *         {
                      *           "id": "ffb7784a-db87-4974-85f4-90ca7c8e497e",
-                     *           "captured_at": "2026-11-20T17:00:58Z",
+                     *           "captured_at": "2026-11-20T17:00:59Z",
                      *           "to": "klant1@voorbeeld.nl",
                      *           "from": "ERE Service <no-reply@example.com>",
                      *           "subject": "partner-5621870cb222 heeft uw aanmelding voor ERE klaargezet",
@@ -14861,7 +15053,7 @@ export interface operations {
                      *         "energy:read"
                      *       ],
                      *       "last4": "x7Qd",
-                     *       "created_at": "2026-11-20T17:01:46Z",
+                     *       "created_at": "2026-11-20T17:01:47Z",
                      *       "expires_at": null,
                      *       "last_used_at": null
                      *     }
@@ -16324,6 +16516,70 @@ export interface operations {
                          * @example 1
                          */
                         name_count: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Send nothing here any more: the endpoint is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or nothing within ten seconds, is sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onOcpiPullFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event: the same on every attempt and replay */
+                "webhook-id": string;
+                /** @description When this attempt was signed, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Which event it is: it tells what `data` is
+                     * @constant
+                     */
+                    type: "ocpi.pull_failed";
+                    /**
+                     * Format: date-time
+                     * @description When it happened
+                     * @example 2026-11-20T09:30:00Z
+                     */
+                    timestamp: string;
+                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    sequence: number;
+                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    data: {
+                        /**
+                         * Format: date-time
+                         * @description When it began to fail
+                         * @example 2026-11-20T09:30:00Z
+                         */
+                        since: string;
+                        /**
+                         * @description timeout, connection_refused, tls, http_500, status_2001, not_json, another_origin and the like
+                         * @example http_500
+                         */
+                        reason: string;
                     };
                 };
             };

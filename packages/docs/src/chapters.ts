@@ -35,6 +35,7 @@ export const CHAPTERS: readonly Chapter[] = [
     title: "Connect",
     pages: [
       guide("customers", "Bring customers with a partner key; each claims a draft and signs."),
+      guide("ocpi", "A CPO's platform sends its CDRs by OCPI 2.2.1, or lets us read them."),
       guide("oauth", "Act for a person: consent, codes, tokens, scopes; and a person's own tokens."),
       {
         source: "packages/client/README.md",

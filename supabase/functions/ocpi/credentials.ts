@@ -16,12 +16,10 @@ const ours = ({ environment: { config }, self }: Asked, token: string) =>
 /** Our credentials, with the token that the platform called with. */
 export async function showCredentials(asked: Asked) {
   await asked.owner();
-  const [token = ""] = await heldToken(asked);
+  // of what the header may mean, ours is base64url of 32 bytes
+  const token = asked.tokens.find((each) => /^[\w-]{43}$/.test(each)) ?? "";
   return done(ours(asked, token));
 }
-
-/** The token of ours among those that the header may mean: ours are base64url of 32 bytes. */
-const heldToken = async ({ tokens }: Asked) => tokens.filter((token) => /^[\w-]{43}$/.test(token));
 
 /**
  * POST and PUT: we read the platform's endpoints with its token, and answer with a token of ours. What it says is stored
