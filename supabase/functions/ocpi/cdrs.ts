@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readSent } from "#shared/domain/charging_in/ocpi/sent.ts";
 import { cdrAsKept } from "#shared/domain/charging_in/ocpi/shown.ts";
 import { storable } from "#shared/values/text.ts";
+import type { Asked } from "./asked.ts";
 import { parsed } from "./body.ts";
 import { done, wrong } from "./envelope.ts";
-import type { Asked } from "./ocpi.ts";
 
 /** A party that a header names, such as NL-TNM; empty if it names none. */
 function partyIn({ headers }: Request, side: "from" | "to"): string {

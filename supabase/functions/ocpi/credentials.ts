@@ -6,9 +6,9 @@ import {
   TheirCredentials,
 } from "#shared/domain/charging_in/ocpi/credentials.ts";
 import { ruleText } from "#shared/http/rules.ts";
+import type { Asked } from "./asked.ts";
 import { parsed } from "./body.ts";
 import { done, OcpiAnswer, wrong } from "./envelope.ts";
-import type { Asked } from "./ocpi.ts";
 
 const ours = ({ environment: { config }, self }: Asked, token: string) =>
   credentialsOf({ ...config, OCPI_PARTY: self }, token);

@@ -9,31 +9,13 @@ import { describeCause } from "#shared/foundation/log.ts";
 import { Visitor } from "#shared/http/admit.ts";
 import { readText } from "#shared/http/body.ts";
 import type { Pages } from "#shared/http/surface.ts";
+import { type Asked, SQL } from "./asked.ts";
 import { receiveCdr, showCdr } from "./cdrs.ts";
 import { register, showCredentials, unregister } from "./credentials.ts";
 import { OcpiAnswer } from "./envelope.ts";
 import { showDetails, showVersions } from "./versions.ts";
 
-const SQL = ["read_ocpi_registration", "register_ocpi", "unregister_ocpi", "take_cdr", "get_cdr"] as const;
 const MAX_BODY = 256 * 1024;
-
-/** A request of a platform, admitted by its first statement. */
-export type Asked = {
-  environment: Environment;
-  /** OCPI_PARTY. */
-  self: string;
-  request: Request;
-  param: (name: string) => string;
-  /** The body as it was sent. */
-  text: string;
-  /** The tokens that the Authorization header may mean. */
-  tokens: string[];
-  call: (name: (typeof SQL)[number], input: object) => Promise<string>;
-  /** Who asks. @throws {ApiError} if they are not admitted. */
-  owner: () => Promise<string>;
-  /** Puts a line in the log. It must have no value that was sent. */
-  note: (line: Record<string, string>) => void;
-};
 
 type Handler = (asked: Asked) => Promise<OcpiAnswer>;
 type Route = { run: Handler; scope: "cdrs" | null };

@@ -1,5 +1,5 @@
+import type { Asked } from "./asked.ts";
 import { done } from "./envelope.ts";
-import type { Asked } from "./ocpi.ts";
 
 const root = ({ environment }: Asked) => `${environment.config.BASE_URL}/ocpi/2.2.1`;
 

@@ -70,10 +70,10 @@ async function readOn(
     if (whole !== null) await settle({ whole });
   } catch (error) {
     result.failed += 1;
-    const reason = (error as { reason?: string }).reason;
+    const { reason, code } = error as { reason?: string; code?: string };
     const cause = reason === undefined ? describeCause(error) : {};
     environment.log({ level: "error", event: "ocpi_pull_failed", request_id, client_id: owner_id, reason, ...cause });
-    await settle({ error: reason ?? "our_failure" });
+    await settle({ error: reason ?? (code === "parked_limit" ? code : "our_failure") });
   }
 }
 
