@@ -222,6 +222,7 @@ describe("contract §8 exit codes and errors", () => {
         "connection archive",
         "login disable",
         "mandate revoke",
+        "ocpi disable",
         "partner deactivate",
         "partner mint-key",
         "payout approve",

@@ -43,7 +43,7 @@ describe("contract §1 GET /worker/metrics", () => {
     for (const { name, metrics } of families) expect([name, metrics.length > 0]).toEqual([name, true]);
     const samples = text.split("\n").filter((line) => line && !line.startsWith("#"));
     for (const sample of samples)
-      expect(sample).toMatch(/^ere_[a-z_]+(\{[a-z]+="[a-z_]+"\})? (-?\d+(\.\d+)?(e[-+]\d+)?|\+Inf)$/);
+      expect(sample).toMatch(/^ere_[a-z_]+(\{[a-z_]+="[a-z_\d]+"\})? (-?\d+(\.\d+)?(e[-+]\d+)?|\+Inf)$/);
     expect(new Set(samples.map((sample) => sample.split(" ")[0])).size).toBe(samples.length);
     expect(text.endsWith("\n")).toBe(true);
   });

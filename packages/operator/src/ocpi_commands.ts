@@ -175,7 +175,7 @@ export const OCPI_COMMANDS: Command[] = [
     example: "ocpi disable --client cpo_4fGh2kLm",
     takes: [client()],
     ops: "ocpi_disable",
-    ends: ({ client }) => `The platform of client ${client} can send no more CDRs until it registers again.`,
+    ends: ({ client }) => `The platform of client ${client} will send no more CDRs until it registers again.`,
     view: changed("connection", "Disabled. Use ocpi add to open it again."),
   },
 ];

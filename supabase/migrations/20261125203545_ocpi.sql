@@ -784,8 +784,9 @@ CREATE OR REPLACE FUNCTION private.metrics()
   union all
   select 'ledger_check_age_seconds', null, private.seconds_since(min(coalesce(c.checked_at, p.created_at)))
     from core.partners p left join core.ledger_checks c on c.partner_id = p.id
-  union all select 'ocpi_requests_total', a.status_code, coalesce(sum(a.answers), 0)
-    from core.ocpi_connections c cross join lateral (values ('1000', c.taken), ('2001', c.refused)) a (status_code, answers) group by a.status_code
+  union all select 'ocpi_requests_total', a.status_code, coalesce((
+      select sum(case a.status_code when '1000' then c.taken else c.refused end) from core.ocpi_connections c), 0)
+    from unnest(array['1000', '2001']) a (status_code)
   union all
   select 'ocpi_pull_lag_seconds', null, private.seconds_since(min(coalesce(c.pulled_to, c.registered_at)))
     from core.ocpi_connections c where c.pull_due_at is not null
