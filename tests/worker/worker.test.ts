@@ -100,6 +100,7 @@ describe("§6 mail", () => {
       jobs: expect.objectContaining({ mail_purged: 0, mandates_expired: 0 }),
       notices: { mailed: 0 },
       mail: { sent: 0, failed: 0 },
+      ocpi: { pages: 0, refused: 0, failed: 0 },
       webhooks: { delivered: 0, failed: 0 },
       drafts: { expired: 0, purged: 0, reminded: 0, looked_up: 0, failed: 0 },
       ean_checks: { checked: 0, failed: 0 },
