@@ -471,7 +471,7 @@ export interface paths {
          * Show how the OCPI connection with your platform stands
          * @description Parked CDRs are in `GET /v1/charging-sessions/parked`, with the names that nobody knows.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read` and refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
          */
         get: operations["readOcpi"];
         put?: never;
