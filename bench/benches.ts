@@ -11,6 +11,7 @@ import { imports } from "./import.ts";
 import type { Bench } from "./kit/bench.ts";
 import { list } from "./list.ts";
 import { neighbour } from "./neighbour.ts";
+import { ocpi } from "./ocpi.ts";
 import { pooler } from "./pooler.ts";
 import { read } from "./read.ts";
 import { round_trips } from "./round_trips.ts";
@@ -33,4 +34,5 @@ export const BENCHES = {
   pooler,
   energy,
   ere,
+  ocpi,
 } satisfies Record<string, Bench>;
