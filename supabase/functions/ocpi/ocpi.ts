@@ -143,4 +143,4 @@ function routes(environment: Environment): Hono {
   return app;
 }
 
-export const ocpi: Pages = { sql: SQL, maxBody: MAX_BODY, routes };
+export const ocpi: Pages = { sql: SQL, slow: [], maxBody: MAX_BODY, routes };
