@@ -205,7 +205,7 @@ test("§4.2 customers.md: bring customers, by curl, exactly as written", async (
   expect(customers.customers).toMatchObject([{ external_ref: "K-0001", registration_status: "goedgekeurd" }]);
 });
 
-test("§8 idempotency.md, §3 months.md, §1 eligibility.md, §4.1 sessions.md: by curl, exactly as written", {
+test("§8 idempotency.md, §3 months.md, §1 eligibility.md, §4.1 sessions.md, ocpi.md: by curl, exactly as written", {
   timeout: 300_000,
 }, async () => {
   const [one, two] = await follow(blocksOf("idempotency"));
@@ -228,6 +228,9 @@ test("§8 idempotency.md, §3 months.md, §1 eligibility.md, §4.1 sessions.md: 
   expect(delivered).toMatchObject({ created: 1, parked: 1, invalid: 1 });
   expect(withdrawn).toMatchObject({ withdrawn: 2 });
   expect(page.sessions).toMatchObject([{ flags: ["withdrawn"], counted: false }]);
+
+  const [connection] = await follow(blocksOf("ocpi"));
+  expect(connection).toMatchObject({ versions_url: `${settings.API}/ocpi/versions`, status: "none" });
 });
 
 test("§4.4 oauth.md: the metadata and a person's own token, by curl, exactly as written", async () => {
@@ -300,6 +303,7 @@ test("§9.5 every guide with commands is run here", () => {
     "idempotency",
     "months",
     "oauth",
+    "ocpi",
     "rehearse",
     "sessions",
   ];
