@@ -239,7 +239,12 @@ describe("§1 what cannot be true is flagged, kept and not counted", () => {
   test.each<[string, Partial<SessionItem>, string[]]>([
     ["less than nothing", { wh: -1 }, ["negative"]],
     ["an end before the start", { ended_at: "2026-03-10T17:00:00Z", wh: 0 }, ["ends_before_start"]],
-    ["no time at all and much energy", { ended_at: "2026-03-10T18:00:00Z" }, ["beyond_power"]],
+    ["no time at all and much energy", { source: "api", ended_at: "2026-03-10T18:00:00Z" }, ["beyond_power"]],
+    [
+      "only an end by OCPP, and more than 11 kW give in a day",
+      { ended_at: "2026-03-10T18:00:00Z", wh: 290_700 },
+      ["beyond_power"],
+    ],
     ["more than 11 kW give in an hour", { wh: 12_400 }, ["beyond_power"]],
     ["the future", { started_at: "2027-02-01T13:00:00Z", ended_at: "2027-02-01T14:00:00Z" }, ["wrong_clock"]],
     ["an end in the future", { started_at: "2027-02-01T11:00:00Z", ended_at: "2027-02-01T14:00:00Z" }, ["wrong_clock"]],
@@ -264,6 +269,7 @@ describe("§1 what cannot be true is flagged, kept and not counted", () => {
   test.each<[string, Partial<SessionItem>]>([
     ["nothing", { wh: 0 }],
     ["nothing in no time", { wh: 0, ended_at: "2026-03-10T18:00:00Z" }],
+    ["only an end by OCPP, and what 11 kW give in a day", { ended_at: "2026-03-10T18:00:00Z", wh: 290_600 }],
     ["11 kW and the tolerance of meter and clock", { wh: 12_290 }],
     ["a clock four minutes ahead", { started_at: "2027-02-01T11:04:00Z", ended_at: "2027-02-01T12:04:00Z" }],
     ["three weeks at the plug", { ended_at: "2026-03-31T18:00:00Z" }],
