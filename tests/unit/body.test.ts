@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readMultipart, readText } from "#shared/http/body.ts";
+import { parseJson, readMultipart, readText } from "#shared/http/body.ts";
 
 const MAX = 1024 * 1024;
 
@@ -70,4 +70,14 @@ test("§4.2 a form with a file that comes in pieces is the form that was sent", 
     "content-type": sent.headers.get("content-type") ?? "",
   });
   expect(await readMultipart(request, MAX)).toEqual({ consent: "true", file: new TextEncoder().encode(csv) });
+});
+
+test("§8 JSON has at most 50 levels, and a text may have 1 MiB of them", () => {
+  const nested = (levels: number) => `${'{"a":['.repeat(levels / 2)}${"]}".repeat(levels / 2)}`;
+  expect(JSON.stringify(parseJson(`\ufeff${nested(50)}`))).toBe(nested(50));
+  const tooDeep = { code: "invalid_json", fields: { detail: "Nest JSON at most 50 levels deep." } };
+  for (const text of [nested(52), `[0,${nested(50)}]`, "[".repeat(MAX / 2) + "]".repeat(MAX / 2)])
+    expect(() => parseJson(text)).toThrow(expect.objectContaining(tooDeep));
+  for (const text of ["", "{", "[".repeat(MAX)])
+    expect(() => parseJson(text)).toThrow(expect.objectContaining({ code: "invalid_json", fields: {} }));
 });

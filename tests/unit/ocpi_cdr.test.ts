@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readCdr } from "#shared/domain/charging_in/ocpi/cdr.ts";
+import { readSent } from "#shared/domain/charging_in/ocpi/sent.ts";
 import { EXAMPLE } from "../ocpi/example.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test changes the fields it names
@@ -243,6 +244,11 @@ test("signed values are kept as they came", () => {
 
 test.each([[[example()]], [null], ["x"], [1], [undefined]])("no object: %#", (sent) => {
   expect(read(sent).refused).toBe("must be one CDR object");
+});
+
+test("a CDR of a pulled page that is nested too deeply is refused alone", () => {
+  const total_fixed_cost = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+  expect(readSent(dutch({ total_fixed_cost }))).toEqual({ refused: "is nested too deeply" });
 });
 
 test("whatever is sent is read or refused by a field, and no value is repeated", () => {

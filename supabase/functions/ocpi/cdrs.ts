@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { readSent } from "#shared/domain/charging_in/ocpi/sent.ts";
 import { cdrAsKept } from "#shared/domain/charging_in/ocpi/shown.ts";
+import { parseJson } from "#shared/http/body.ts";
 import { storable } from "#shared/values/text.ts";
 import type { Asked } from "./asked.ts";
-import { parsed } from "./body.ts";
 import { done, wrong } from "./envelope.ts";
 
 /** A party that a header names, such as NL-TNM; empty if it names none. */
@@ -19,7 +19,7 @@ const locationOf = ({ environment }: Asked, party: string, id: string) =>
 
 export async function receiveCdr(asked: Asked) {
   const { request, self, text, call } = asked;
-  const read = readSent(parsed(text));
+  const read = readSent(parseJson(text));
   const sent_sha256 = createHash("sha256").update(text).digest("hex");
   const to = partyIn(request, "to");
   const cdr =

@@ -5,9 +5,9 @@ import {
   sealTheirToken,
   TheirCredentials,
 } from "#shared/domain/charging_in/ocpi/credentials.ts";
+import { parseJson } from "#shared/http/body.ts";
 import { ruleText } from "#shared/http/rules.ts";
 import type { Asked } from "./asked.ts";
-import { parsed } from "./body.ts";
 import { done, OcpiAnswer, wrong } from "./envelope.ts";
 
 const ours = ({ environment: { config }, self }: Asked, token: string) =>
@@ -27,7 +27,7 @@ export async function showCredentials(asked: Asked) {
  */
 export const register = (method: "POST" | "PUT") => async (asked: Asked) => {
   const { environment, call, tokens, note } = asked;
-  const sent = TheirCredentials.safeParse(parsed(asked.text), { error: ruleText });
+  const sent = TheirCredentials.safeParse(parseJson(asked.text), { error: ruleText });
   if (!sent.success) {
     const [issue] = sent.error.issues;
     await asked.owner();

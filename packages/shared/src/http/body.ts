@@ -6,6 +6,9 @@ export const MAX_BODY = 1024 * 1024;
 /** Time limit for a whole body. A slower sender would hold a connection and memory. */
 export const BODY_MS = 30_000;
 
+/** Levels of objects and arrays in JSON. */
+const MAX_LEVELS = 50;
+
 /** Parameters of a form; the specification's largest has eight. */
 const MAX_PARAMETERS = 20;
 
@@ -92,6 +95,26 @@ export async function readText(request: Request, max: number): Promise<string> {
   } catch (error) {
     throw error instanceof ApiError ? error : new ApiError("invalid_json");
   }
+}
+
+/**
+ * The value of a JSON text, with or without a byte order mark.
+ * @throws {ApiError} `invalid_json`, also if it is nested deeper than 50 levels
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch {
+    throw new ApiError("invalid_json");
+  }
+  if (isDeeper(value, MAX_LEVELS)) throw new ApiError("invalid_json", { detail: "Nest JSON at most 50 levels deep." });
+  return value;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 /**

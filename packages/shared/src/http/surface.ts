@@ -9,7 +9,7 @@ import { consoleLog, describeCause } from "#shared/foundation/log.ts";
 import { type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
 import { storable } from "#shared/values/text.ts";
 import { readVisitor, type Visitor } from "./admit.ts";
-import { dropBody, MAX_BODY, readBytes, readMultipart, readParameters, readText } from "./body.ts";
+import { dropBody, MAX_BODY, parseJson, readBytes, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
 import { type Answer, type Context, type Endpoint, errorsOf, isFile } from "./endpoint.ts";
 import { ruleText } from "./rules.ts";
@@ -336,11 +336,7 @@ function parseBody(endpoint: Endpoint, request: Request, text: string): unknown 
   if (endpoint.accepts?.includes("form") && /^application\/x-www-form-urlencoded\b/i.test(type))
     return readParameters(text);
   if (endpoint.bodyOptional && text.trim() === "") return {};
-  try {
-    return JSON.parse(text.replace(/^\ufeff/, ""));
-  } catch {
-    throw new ApiError("invalid_json");
-  }
+  return parseJson(text);
 }
 
 function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
