@@ -79,8 +79,9 @@ test("§1 npm run demo: the whole story told against a stack of its own, signing
   const { stdout } = await run(process.execPath, [demo, "--stack", join(folder, "data/stack.json")]);
   expect(stdout).toContain("Four gates are open");
   expect(stdout, "an event arrives at a receiver").toContain('"type": "account.eligibility_changed"');
-  // 599.625 kWh x 0.332694 = 199.491639 ERE at 0.40 euro; of each month the fee of a fifth is cut to the cent
-  expect(stdout).toMatch(/599\.625 kWh → 199\.49 ERE → € 79\.80[\s\S]*gets € 63\.85 after a fee of 20 %/);
+  expect(stdout, "a row of the file is judged by itself").toMatch(/"invalid": 1[\s\S]*"bad_started_at"/);
+  // 25.92 kWh by the file and 599.625 typed, x 0.332694 = 208.115068 ERE at 0.40 euro; of each month the fee of a fifth is cut to the cent
+  expect(stdout).toMatch(/625\.545 kWh → 208\.12 ERE → € 83\.25[\s\S]*gets € 66\.61 after a fee of 20 %/);
   expect(stdout).toContain("Done.");
   expect(stdout).not.toContain(running.stack.demo.cpo.client_secret);
 });

@@ -32,16 +32,17 @@ type Ere = { kwh_counted: number; ere_sold: number; gross_eur: number; net_eur: 
 async function call<T = Json>(
   method: "GET" | "POST",
   url: string,
-  { token, body }: { token?: string; body?: Json } = {},
+  { token, body, file }: { token?: string; body?: Json; file?: string } = {},
 ): Promise<T> {
-  console.log(indent(`${method} ${url}${body ? `\n${JSON.stringify(hideSecret(body), null, 2)}` : ""}`));
+  const shown = file ?? (body && JSON.stringify(hideSecret(body), null, 2));
+  console.log(indent([`${method} ${url}`, ...(shown ? [shown] : [])].join("\n")));
   const response = await fetch(url, {
     method,
     headers: {
       ...(body ? { "content-type": "application/json" } : {}),
       ...(token ? { authorization: `Bearer ${token}` } : {}),
     },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+    ...(file || body ? { body: file ?? JSON.stringify(body) } : {}),
   });
   const answer = await response.json();
   console.log(dim(indent(`\n${response.status} ${JSON.stringify(hideSecret(answer), null, 2)}`)));
@@ -150,9 +151,10 @@ async function tell(stack: Stack): Promise<void> {
   step("Find the charger and register it", "The pair a charger reports in its BootNotification is enough.");
   const pair = new URLSearchParams({ vendor: "Alfen BV", model: "NG910-60023" });
   await call("GET", `${base_url}/v1/catalog/chargers/resolve?${pair}`, { token });
+  const serial_number = `ACE${randomInt(1e9)}`;
   await call("POST", `${base_url}/v1/chargers`, {
     token,
-    body: { account_id, ocpp_vendor: "Alfen BV", ocpp_model: "NG910-60023", serial_number: `ACE${randomInt(1e9)}` },
+    body: { account_id, ocpp_vendor: "Alfen BV", ocpp_model: "NG910-60023", serial_number },
   });
 
   step("Deliver months", "A malformed month is reported on its own row; the others are stored.");
@@ -161,12 +163,27 @@ async function tell(stack: Stack): Promise<void> {
     body: {
       account_id,
       months: [
-        { period: `${year}-01`, total_kwh: 312.5, session_count: 24 },
-        { period: `${year}-02`, total_kwh: 287.125, session_count: 21 },
+        { period: `${year}-02`, total_kwh: 312.5, session_count: 24 },
+        { period: `${year}-03`, total_kwh: 287.125, session_count: 21 },
         { period: `${year}-13`, total_kwh: 1 },
       ],
     },
   });
+
+  step(
+    "Deliver a file of charging sessions",
+    "A spreadsheet with Dutch headings, as CSV or .xlsx. Each row is judged, and January is the sum of what counts.",
+  );
+  const { counts } = await call<{ counts: Json }>("POST", `${base_url}/v1/uploads`, {
+    token,
+    file: [
+      "Serienummer;Start;Eind;Meterstand begin;Meterstand eind",
+      `${serial_number};01-01-${year} 00:15;01-01-${year} 02:30;4012,10;4030,52`,
+      `${serial_number};01-01-${year} 03:00;01-01-${year} 04:00;4030,52;4038,02`,
+      `${serial_number};gisteren;01-01-${year} 06:00;4038,02;4040,00`,
+    ].join("\n"),
+  });
+  if (counts.created !== 2 || counts.invalid !== 1) throw new Error("the sessions of the file did not arrive");
 
   const position = `${base_url}/v1/ere-positions?cpo_external_ref=${reference}`;
   step("Read the position", "Three gates are open; the mandate waits for its signature.");
