@@ -352,6 +352,16 @@ describe("when something is away", () => {
     await again.close();
   });
 
+  test("contract §6 the time limit of a call begins when it has a connection of ours", async () => {
+    await start({ callMs: 600 });
+    const all = await Promise.all(Array.from({ length: 70 }, (_, n) => Charger.connect(gateway.url, `c${n}`)));
+    contract.delayMs = 350;
+    const answers = await Promise.all(all.map((charger) => charger.call("StopTransaction", {})));
+    expect(answers).toEqual(Array(70).fill(expect.objectContaining(ANSWERED)));
+    expect(await (await fetch(`${gateway.adminUrl}/metrics`)).text()).not.toContain('status="0"');
+    await Promise.all(all.map((charger) => charger.close()));
+  });
+
   test("contract §6 a secret that is refused closes nothing by itself, and shows in the health", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");

@@ -20,8 +20,10 @@ class Unavailable extends Error {}
 /** Another connection of the charger is newer. */
 export class Superseded extends Error {}
 
-/** A busy database is given a moment; three tries and the pauses between them fit into 20 s. */
+/** A busy database is given a moment. */
 const PAUSES_MS = [500, 1_000];
+/** Three tries, the pauses between them, and the wait for a connection of ours: a charger waits 30 s. */
+const MOST_MS = 20_000;
 const MOST_ANSWER = 1024 * 1024;
 
 export class EdgeFunction {
@@ -59,8 +61,9 @@ export class EdgeFunction {
   }
 
   async #ask<T>(route: string, body: object): Promise<T> {
+    const end = AbortSignal.timeout(MOST_MS);
     for (let tried = 0; ; tried += 1) {
-      const { status, text } = await this.#send(route, JSON.stringify(body));
+      const { status, text } = await this.#send(route, JSON.stringify(body), end);
       this.#metrics.add("ocpp_gateway_requests_total", { route, status: String(status) });
       this.isRefused = status === 401 || status === 403;
       if (status === 200) {
@@ -72,7 +75,7 @@ export class EdgeFunction {
       }
       if (status === 409) throw new Superseded();
       const pause = PAUSES_MS[tried];
-      if (pause === undefined) {
+      if (pause === undefined || end.aborted) {
         this.#log("function_unavailable", { route, status, answer: text.slice(0, 300) });
         throw new Unavailable();
       }
@@ -81,7 +84,7 @@ export class EdgeFunction {
   }
 
   /** Status 0 stands for no answer. */
-  #send(route: string, body: string): Promise<{ status: number; text: string }> {
+  #send(route: string, body: string, signal: AbortSignal): Promise<{ status: number; text: string }> {
     const { functionUrl, secret, callMs } = this.#settings;
     const headers = {
       Authorization: `Bearer ${secret}`,
@@ -93,7 +96,7 @@ export class EdgeFunction {
       const none = () => resolve({ status: 0, text: "" });
       const request = this.#transport.request(
         `${functionUrl}/${route}`,
-        { method: "POST", agent: this.#agent, headers, signal: AbortSignal.timeout(callMs) },
+        { method: "POST", agent: this.#agent, headers, signal },
         (response) => {
           let text = "";
           response.setEncoding("utf8");
@@ -107,6 +110,8 @@ export class EdgeFunction {
         },
       );
       request.on("error", none);
+      // from when it has a connection: of 5,000 chargers at once, most wait for one
+      request.setTimeout(callMs, () => request.destroy());
       request.end(body);
     });
   }
