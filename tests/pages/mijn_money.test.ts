@@ -94,6 +94,69 @@ describe("contract §6 the first page says what a customer got, and what is stil
     expect(main(page)).toMatch(/± € [\d,]+ krijgt u nog, voor wat u tot nu toe laadde Betaald tot nu toe € 0,00/);
   });
 
+  test("who signed at two CPOs is told the fee and price of each; figure, bars and sums agree to the cent", async () => {
+    const email = newAddress();
+    const months = { "2026-01": 100, "2026-07": 300 };
+    await world.row("update core.partners set default_fee_pct = 15 where id = $1 returning 1", world.partnerB.id);
+    await signedCustomer(world, { email, months });
+    await signedCustomer(world, { email, months, partner: world.partnerB });
+    await world.row(
+      `insert into core.figures (partner_id, delivery_year, price) values ($1, 2026, 0.5), ($2, 2026, 0.3)
+       on conflict on constraint figures_pkey do update set price = excluded.price returning 1`,
+      world.partnerA.id,
+      world.partnerB.id,
+    );
+    const ask = newBrowser(world);
+    await signIn(world, ask, email);
+    const page = (await ask(mijn(world))).text.replaceAll("\u00a0", " ");
+    // 33.2694 ERE x 0.50 = 16.63 - 3.32 and x 0.30 = 9.98 - 1.49; 99.8082 ERE x 0.50 = 49.90 - 9.98 and x 0.30 = 29.94 - 4.49
+    expect(main(page)).toContain("± € 87,17 krijgt u nog");
+    for (const bar of ["€ 21,80 geschat, 200 kWh", "€ 65,37 geschat, 600 kWh"]) expect(page).toContain(bar);
+    expect(main(page)).toMatch(/133,08 ERE [^.]*€ 0,50, .* 20% .* ongeveer € 53,23 over/);
+    expect(main(page)).toMatch(/133,08 ERE [^.]*€ 0,30, .* 15% .* ongeveer € 33,94 over/);
+    const fees = main((await ask(mijn(world, "/earnings"))).text);
+    for (const fee of [
+      "Zonneveld Laadpalen: Teststraat 8, 3818 LH Utrecht: 20%",
+      "partner-b: Teststraat 8, 3818 LH Utrecht: 15%",
+    ])
+      expect(fees).toContain(fee);
+
+    const now = world.environment.now().toISOString();
+    await world.travel("2028-02-10T12:00:00Z");
+    const later = newBrowser(world);
+    await signIn(world, later, email);
+    const text = main((await later(mijn(world))).text.replaceAll("\u00a0", " "));
+    await world.travel(now);
+    expect(text, "what stands beside the plot is what the figure has").toContain("± € 87,17 krijgt u nog");
+    expect(text).toContain("Van vóór 2027 krijgt u nog ± € 87,17.");
+    expect(text).toMatch(/Vóór 2027 266,16 ERE – – € 87,17 800/);
+  });
+
+  test("kWh of a year whose factor is not set yet are told apart, with the reason", async () => {
+    const { email, connection_id } = await signedCustomer(world, { months: { "2026-01": 100 } });
+    await world.row(
+      "update core.delivered_months set period = '2027-01-01' where connection_id = $1 returning 1",
+      connection_id,
+    );
+    const factors = await world.database.admin.query(
+      "delete from core.ere_factors where delivery_year = 2027 returning *",
+    );
+    const now = world.environment.now().toISOString();
+    await world.travel("2027-02-10T12:00:00Z");
+    const ask = newBrowser(world);
+    await signIn(world, ask, email);
+    const text = main((await ask(mijn(world))).text);
+    await world.travel(now);
+    for (const { delivery_year, ...factor } of factors.rows)
+      await world.row(
+        `insert into core.ere_factors select * from jsonb_populate_record(null::core.ere_factors, $1) returning 1`,
+        { delivery_year, ...factor },
+      );
+    expect(text).toContain(
+      "Van januari 2027 telt 100 kWh niet mee. Hoeveel ERE een kWh in dat jaar oplevert, staat nog niet vast.",
+    );
+  });
+
   test("where no price is known there is no amount, and that is said", async () => {
     await publish(null);
     const text = main(await overviewOf(paid));
@@ -210,6 +273,24 @@ describe("contract §6 how far a customer is, with the next step and who must do
     }
     expect(main(await overviewOf(customer, "/charging?year=2025"))).not.toContain("Schuur");
     expect(main(await overviewOf(paid)), "nobody else's").not.toContain("Schuur");
+  });
+
+  test("a charger whose meter is no longer MID keeps what is booked: only open months do not count", async () => {
+    const customer = await paidCustomer(world);
+    const { id, kwh } = await world.row(
+      `update core.chargers h set mid_eligible = false where h.account_id = $1
+       returning h.id, (select sum(m.wh) from core.charger_months m where m.charger_id = h.id)::float / 1000 as kwh`,
+      customer.account_id,
+    );
+    const { booked } = await world.row(
+      `select sum(d.total_kwh)::float as booked from core.delivered_months d join core.connections c on c.id = d.connection_id
+        where c.account_id = $1 and d.locked`,
+      customer.account_id,
+    );
+    expect(id).toBeTruthy();
+    expect(booked).toBeGreaterThan(0);
+    const said = /De ([\d.,]+) kWh van/.exec(main(await overviewOf(customer)))?.[1] ?? "none";
+    expect(Number(said.replace(".", "").replace(",", "."))).toBeCloseTo(kwh - booked, 0);
   });
 
   test("of many accounts only those that wait for the person are shown, and how many others there are", async () => {

@@ -135,7 +135,7 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
       }
     }));
 
-  test("a link that is shown is copied by a button, also by keyboard", () =>
+  test("a link that is shown is copied by a button, also by keyboard, or it says that the browser refuses", () =>
     on(
       async (page) => {
         await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
@@ -147,6 +147,11 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
         expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
           await page.locator("#claim-link").inputValue(),
         );
+        await page.evaluate(() => {
+          navigator.clipboard.writeText = () => Promise.reject(new DOMException("no", "NotAllowedError"));
+        });
+        await page.getByRole("button", { name: "Kopieer" }).press("Enter");
+        await page.getByRole("button", { name: "Kopiëren mag niet van uw browser: selecteer de tekst" }).waitFor();
       },
       { permissions: ["clipboard-read", "clipboard-write"] },
     ));

@@ -102,7 +102,7 @@ as $$
 $$;
 
 create function private.own_quarters(since date, until date)
-returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean, unpaid numeric)
+returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean, unpaid numeric, unsold json)
 language plpgsql stable security definer
 as $$
 begin
@@ -124,18 +124,34 @@ begin
     select u.row_id, sum(least(u.amount, greatest(u.up_to - (u.whole - w.amount), 0))) as amount
       from unpaid u join owed w on w.id = u.id
      group by u.row_id
+  ), prices as materialized (
+    select t.partner_id, private.last_price(t.partner_id) as price from (select distinct o.partner_id from own o) t
+  ), parts as (
+    -- ERE are sold for each tenant, and each mandate has its own fee
+    select date_trunc('quarter', m.period)::date as first_day, p.price, coalesce(m.fee_pct, s.fee_pct) as fee_pct, sum(m.kwh) as kwh, sum(m.ere) as ere,
+           sum(m.registered_ere) as registered_ere, sum(m.sold_ere) as sold_ere, sum(m.gross) as gross, sum(m.net) as net, min(m.sold_on) as sold_on,
+           bool_and(w.row_id is null) as is_paid, coalesce(sum(w.amount), 0) as unpaid
+      from own o
+      join prices p on p.partner_id = o.partner_id
+      join core.connections c on c.partner_id = o.partner_id and c.account_id = o.id
+      join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+      left join waiting w on w.row_id = m.row_id
+      -- as private.reserve_months will book it
+      left join lateral (select d.fee_pct from core.mandates d
+                          where m.row_id is null and d.partner_id = c.partner_id and d.connection_id = c.id
+                            and m.period between d.valid_from and d.covered_until
+                          order by d.signed_at desc limit 1) s on true
+     where m.period >= since and m.period < until
+     group by 1, 2, 3
   )
-  select date_trunc('quarter', m.period)::date, sum(m.kwh), sum(m.ere), sum(m.registered_ere), sum(m.sold_ere), sum(m.gross), sum(m.net), min(m.sold_on),
-         bool_and(w.row_id is null), coalesce(sum(w.amount), 0)
-    from own o
-    join core.connections c on c.partner_id = o.partner_id and c.account_id = o.id
-    join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-    left join waiting w on w.row_id = m.row_id
-   where m.period >= since and m.period < until
-   group by 1;
+  select p.first_day, sum(p.kwh), sum(p.ere), sum(p.registered_ere), sum(p.sold_ere), sum(p.gross), sum(p.net), min(p.sold_on),
+         bool_and(p.is_paid), sum(p.unpaid),
+         json_agg(json_build_object('ere', p.ere - p.sold_ere, 'price_per_ere_eur', p.price, 'fee_pct', p.fee_pct) order by p.price, p.fee_pct)
+    from parts p
+   group by p.first_day;
 end $$;
 comment on function private.own_quarters(date, date) is
-  'The quarters in which something counts for this transaction''s person. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
+  'The quarters in which something counts for this transaction''s person. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). unsold has the ERE that are not sold, by the tenant''s last price and the fee: [{ere, price_per_ere_eur, fee_pct}]. since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
 
 -- The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid
 -- once all that was sold is.

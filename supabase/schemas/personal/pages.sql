@@ -37,6 +37,10 @@ as $$
            'draft_id', private.own_draft(a.id),
            'cpo', case when a.client_id is not null then (select p.name from core.partners p where p.id = a.partner_id) end,
            'payout_handler', a.payout_handler,
+           'fee_pct', (select m.fee_pct from core.connections c
+                         join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.status <> 'declined'
+                        where c.partner_id = a.partner_id and c.account_id = a.id
+                        order by m.signed_at desc limit 1),
            'iban_last4', a.iban_last4,
            'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
                                    then private.iso(a.iban_changed_at + interval '48 hours') end,
@@ -59,23 +63,7 @@ as $$
     join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
 $$;
 comment on function private.own_accounts() is
-  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, iban_last4, iban_held_until, checklist, chargers, connections}. cpo names the CPO whose customer they signed as, null for their own account. Definer, because that is in the tenant of the CPO.';
-
-create function private.own_prices(year int) returns json
-language sql stable security definer
-as $$
-  select json_build_object(
-    -- ERE are sold for each tenant; who has accounts in several is told the price of the service's own
-    'price_per_ere_eur', private.last_price(coalesce(
-      (select case when count(distinct a.partner_id) = 1 then (array_agg(a.partner_id))[1] end from private.own_account_rows() a), private.house())),
-    'ere_per_kwh', (select f.ere_per_kwh from core.ere_factors f where f.delivery_year = year),
-    'fee_pct', (select m.fee_pct from private.own_account_rows() a
-                  join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-                  join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.status <> 'declined'
-                 order by m.signed_at desc limit 1))
-$$;
-comment on function private.own_prices(int) is
-  'The numbers of a person''s estimate: {price_per_ere_eur, ere_per_kwh, fee_pct}. The last average price, the factor of a year, and the fee they signed for last; null if unknown. Definer, as private.own_accounts.';
+  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, iban_held_until, checklist, chargers, connections}. cpo names the CPO whose customer they signed as, null for their own account. fee_pct is what they signed for last. Definer, because that is in the tenant of the CPO.';
 
 -- The years from the first charging of this transaction's person to this one, newest first.
 create function private.own_years() returns json
@@ -103,7 +91,8 @@ language sql stable security definer
 as $$
   select coalesce(json_agg(json_build_object(
            'month', d.period, 'kwh', d.total_kwh - coalesce(k.accepted_kwh, 0),
-           'why', case when d.status <> 'outside_mandate' then 'register'
+           'why', case when d.status = 'staged' then 'no_factor'
+                       when d.status <> 'outside_mandate' then 'register'
                        when d.period < private.first_delivery_month() then 'before_ere' else 'outside_mandate' end,
            'reason', k.reason) order by d.period, d.connection_id), '[]')
     from private.own_account_rows() a
@@ -117,10 +106,14 @@ as $$
          and (d.status = 'registered' and r.live or d.status = 'rejected' and r.status = 'rejected')
        order by k.credited_at desc limit 1) k on d.status in ('registered', 'rejected')
    where d.period >= make_date(year, 1, 1) and d.period < make_date(year + 1, 1, 1)
-     and (d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered' and k.accepted_kwh < d.total_kwh)
+     and (d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered' and k.accepted_kwh < d.total_kwh
+          or d.status = 'staged' and d.total_kwh > 0
+             and not exists (select from core.ere_factors f where f.delivery_year = year)
+             and exists (select from core.mandates m where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+                                                       and d.period between m.valid_from and m.covered_until))
 $$;
 comment on function private.own_left_out(int) is
-  'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate or register; reason has the register''s own words, if any. Definer, as private.own_accounts.';
+  'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate, register, or no_factor as long as the year has none; reason has the register''s own words, if any. Definer, as private.own_accounts.';
 
 create function private.own_payouts(year int) returns json
 language sql stable security definer
@@ -240,7 +233,15 @@ as $$
            'why', case when h.mid_eligible is null then 'mid_unknown' when not h.mid_eligible then 'no_mid' else 'no_connection' end)
            order by k.wh desc, h.id), '[]')
     from core.chargers h
-    join lateral (select sum(m.wh) as wh from core.charger_months m
+    join lateral (select sum(case when d.locked then least(m.wh, greatest(d.charged - d.total_kwh * 1000, 0)) else m.wh end) as wh
+                    from core.charger_months m
+                    -- a month that is booked counts as it was then: what its chargers charged, less its total, was left out
+                    left join lateral (
+                      select d.locked, d.total_kwh,
+                             (select sum(o.wh) from core.chargers n join core.charger_months o on o.partner_id = n.partner_id and o.charger_id = n.id
+                               where n.partner_id = d.partner_id and n.connection_id = d.connection_id and o.month = d.period) as charged
+                        from core.delivered_months d
+                       where d.partner_id = h.partner_id and d.connection_id = h.connection_id and d.period = m.month and d.locked) d on true
                    where m.partner_id = h.partner_id and m.charger_id = h.id
                      and m.month >= make_date(year, 1, 1) and m.month < make_date(year + 1, 1, 1)) k on k.wh > 0
    where h.user_id = private.user_id() and (h.mid_eligible is not true or h.connection_id is null)
@@ -258,17 +259,16 @@ begin
     'name', private.own_name(),
     'charged_kwh', (select coalesce(sum(m.kwh), 0) from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
     'quarters', (select coalesce(json_agg(json_build_object('quarter', q.quarter, 'kwh', q.kwh, 'ere', q.ere, 'sold_ere', q.sold_ere,
-                                                            'net_eur', q.net, 'unpaid_eur', q.unpaid) order by q.quarter), '[]')
+                                                            'net_eur', q.net, 'unpaid_eur', q.unpaid, 'unsold', q.unsold) order by q.quarter), '[]')
                    from private.own_quarters('-infinity', 'infinity') q),
     'paid', private.own_paid(year),
-    'prices', private.own_prices(year),
     'progress', private.own_progress(),
     'idle_chargers', private.own_idle_chargers(year),
     'left_out', private.own_left_out(year),
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, prices, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts.';
+  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts.';
 
 create function api.read_own_overview(caller jsonb) returns json
 language plpgsql stable security definer
@@ -280,10 +280,10 @@ begin
   return json_build_object(
     'email', private.own_email(), 'year', year, 'name', private.own_name(),
     'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-    'position', private.own_ere_position(year), 'prices', private.own_prices(year), 'accounts', private.own_accounts());
+    'position', private.own_ere_position(year), 'prices', '{"price_per_ere_eur": null, "ere_per_kwh": null, "fee_pct": null}'::json, 'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_overview(jsonb) is
-  'The first page of 0.9.0, until its functions are replaced: {email, name, year, months, position, prices, accounts}. To be deleted with release 1.0.0.';
+  'The first page of 0.9.0, without an estimate, until its functions are replaced: {email, name, year, months, position, prices, accounts}. To be deleted with release 1.0.0.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -331,7 +331,6 @@ begin
     'year', year,
     'years', private.own_years(),
     'position', private.own_ere_position(year),
-    'prices', private.own_prices(year),
     'left_out', private.own_left_out(year),
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
@@ -339,7 +338,7 @@ begin
     'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, prices, left_out, idle_chargers, accounts, payouts, overviews}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, left_out, idle_chargers, accounts, payouts, overviews}.';
 
 create function api.read_own_mandates(caller jsonb) returns json
 language plpgsql stable security definer

@@ -69,14 +69,14 @@ export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Cl
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
   return layout(frame, {
     title: ended ? ended.title : words.title,
-    body: html`${ended ? "" : todo(frame, claim)}
-${
-  ended
-    ? html`<div class="status ${signed.status === "revoked" ? "withdrawn" : "ended"}"><p class="lead">${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, kit))}</p>
+    body: html`${
+      ended
+        ? html`<div class="status ${signed.status === "revoked" ? "withdrawn" : "ended"}"><p class="lead">${ended.since(longDate((signed.status === "revoked" && signed.ended_at) || signed.valid_until, kit))}</p>
 <p>${words.signed_on(longDate(signed.signed_at, kit))}</p></div>`
-    : html`<div class="status done"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p></div>`
-}
+        : html`<div class="status done"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p></div>`
+    }
 ${ownPages(frame)}
+${ended ? "" : todo(frame, claim)}
 ${showValidity(
   frame,
   signed,
@@ -148,7 +148,7 @@ function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): 
     ...(charger && !checklist?.mid_charger_registered ? [{ ...words[charger], page: "/charger" }] : []),
   ];
   if (missing.length === 0) return "";
-  return html`<h2 class="first">${words.title}</h2>
+  return html`<h2>${words.title}</h2>
 <ul class="todo">${missing.map(
     ({ text, action, page }) => html`<li><p>${text}</p>
 <div class="actions"><a class="button second" href="${to(page)}">${action}</a></div></li>`,

@@ -11,7 +11,12 @@ export const en: KitWords = {
   back: "Back",
   skip: "Skip to the content",
   more: "More",
-  script: { copy: "Copy", copied: "Copied", busy: "One moment…" },
+  script: {
+    copy: "Copy",
+    copied: "Copied",
+    not_copied: "Your browser does not allow copying: select the text",
+    busy: "One moment…",
+  },
   questions: "Questions? Mail",
   through: (service) => `via ${service}`,
   retry_in: (seconds) =>

@@ -60,7 +60,7 @@ export function layout(
 <link rel="icon" href="data:,">
 <link rel="preload" as="font" type="font/woff2" crossorigin href="${root}/${FONT_NAME}">
 <link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">
-<script defer src="${root}/page.js?v=${SCRIPT_VERSION}" data-say-copy="${words.script.copy}" data-say-copied="${words.script.copied}" data-say-busy="${words.script.busy}"></script>
+<script defer src="${root}/page.js?v=${SCRIPT_VERSION}" data-say-copy="${words.script.copy}" data-say-copied="${words.script.copied}" data-say-not-copied="${words.script.not_copied}" data-say-busy="${words.script.busy}"></script>
 ${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}
 ${brand?.color ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ color: brand.color })}">` : ""}
 </head>

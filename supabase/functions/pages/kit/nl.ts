@@ -11,7 +11,12 @@ export const nl = {
   back: "Terug",
   skip: "Naar de inhoud",
   more: "Meer",
-  script: { copy: "Kopieer", copied: "Gekopieerd", busy: "Even geduld…" },
+  script: {
+    copy: "Kopieer",
+    copied: "Gekopieerd",
+    not_copied: "Kopiëren mag niet van uw browser: selecteer de tekst",
+    busy: "Even geduld…",
+  },
   questions: "Vragen? Mail naar",
   through: (service: string) => `via ${service}`,
   retry_in: (seconds: number) =>

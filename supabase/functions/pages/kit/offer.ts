@@ -110,8 +110,8 @@ ${estimate(frame, page, fee_pct, offer, partner, wishes)}
 <div><dt>${said.when}</dt><dd>${via ? said.when_via(partner) : said.when_paid(inEuro(MIN_PAYOUT_EUR, locale))}</dd></div>
 </dl>
 <p>${said.read} <a href="${config.CONDITIONS_URL}">${said.conditions}</a> ${said.and} <a href="${config.PRIVACY_URL}">${said.privacy}</a>.</p>
-<h3>${said.who(config.SERVICE_NAME)}</h3>
-<p>${config.SERVICE_ADDRESS}<br>${said.kvk} ${config.SERVICE_KVK}<br>${said.phone} <a href="tel:${config.SERVICE_PHONE.replace(/[^\d+]/g, "")}">${config.SERVICE_PHONE}</a><br>${said.mail} <a href="mailto:${config.SUPPORT_EMAIL}">${config.SUPPORT_EMAIL}</a></p>
+<details><summary>${said.who(config.SERVICE_NAME)}</summary>
+<p>${config.SERVICE_ADDRESS}<br>${said.kvk} ${config.SERVICE_KVK}<br>${said.phone} <a href="tel:${config.SERVICE_PHONE.replace(/[^\d+]/g, "")}">${config.SERVICE_PHONE}</a><br>${said.mail} <a href="mailto:${config.SUPPORT_EMAIL}">${config.SUPPORT_EMAIL}</a></p></details>
 </section>`;
 }
 

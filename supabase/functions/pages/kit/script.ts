@@ -21,7 +21,12 @@ function react(
   estimate: typeof estimateOf,
   shown: typeof shownYield,
 ): void {
-  const { sayCopy: copy = "", sayCopied: copied = "", sayBusy: busy = "" } = document.currentScript?.dataset ?? {};
+  const {
+    sayCopy: copy = "",
+    sayCopied: copied = "",
+    sayNotCopied: refused = "",
+    sayBusy: busy = "",
+  } = document.currentScript?.dataset ?? {};
 
   const end = (form: HTMLFormElement) => {
     delete form.dataset.sent;
@@ -39,8 +44,8 @@ function react(
     if (form.enctype === "multipart/form-data") said.append(document.createElement("progress"), " ");
     (event.submitter?.closest(".actions") ?? form).append(said);
     said.append(busy);
-    // a download leaves the page as it is
-    setTimeout(end, 15_000, form);
+    // until the answer replaces the page; a form that seems lost may be sent again
+    setTimeout(end, 60_000, form);
   });
   // back to a page that the browser kept
   addEventListener("pageshow", () => {
@@ -55,8 +60,11 @@ function react(
     button.textContent = copy;
     button.setAttribute("aria-live", "polite");
     button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(shown instanceof HTMLInputElement ? shown.value : (shown.textContent ?? ""));
-      button.textContent = copied;
+      const text = shown instanceof HTMLInputElement ? shown.value : (shown.textContent ?? "");
+      button.textContent = await navigator.clipboard.writeText(text).then(
+        () => copied,
+        () => refused,
+      );
       setTimeout(() => {
         button.textContent = copy;
       }, 3_000);

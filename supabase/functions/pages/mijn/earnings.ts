@@ -6,7 +6,7 @@ import { html } from "../kit/html.ts";
 import { doneOf, inNumbers, table } from "../kit/signed_in_views.ts";
 import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
-import { addressOf } from "./mandates.ts";
+import { addressOf, nameOf } from "./mandates.ts";
 import type { Account, Earnings, Payout } from "./model.ts";
 import { percent, settles } from "./money.ts";
 import { leftOut } from "./months.ts";
@@ -17,7 +17,7 @@ import { WORDS } from "./words.ts";
 export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string | null): Html {
   const { locale } = frame;
   const words = WORDS[locale].earnings;
-  const { year, position, prices, accounts, payouts } = earnings;
+  const { year, position, accounts, payouts } = earnings;
   const cpo = settles(accounts);
   const [held = null] = accounts
     .flatMap(({ iban_held_until }) => iban_held_until ?? [])
@@ -41,8 +41,20 @@ ${
 ${yearOverviews(frame, earnings)}
 ${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account))}` : ""}
 <h2>${words.fee}</h2>
-<p>${prices.fee_pct === null ? words.fee_unknown : words.fee_is(percent(frame, prices.fee_pct))}</p>`,
+${fees(frame, accounts)}`,
   });
+}
+
+/** What the service keeps; by account where it differs. */
+function fees(frame: MijnFrame, accounts: readonly Account[]): Html {
+  const words = WORDS[frame.locale].earnings;
+  const known = accounts.flatMap((account) =>
+    account.fee_pct === null ? [] : { name: nameOf(account), fee: percent(frame, account.fee_pct) },
+  );
+  const [fee, ...others] = new Set(known.map(({ fee }) => fee));
+  if (fee === undefined) return html`<p>${words.fee_unknown}</p>`;
+  if (others.length === 0) return html`<p>${words.fee_is(fee)}</p>`;
+  return html`<ul>${known.map(({ name, fee }) => html`<li>${name}: ${fee}%</li>`)}</ul><p>${words.fee_differs}</p>`;
 }
 
 function payoutLink(frame: MijnFrame, { paid_on, amount_eur, ...of }: Payout): Html {

@@ -37,6 +37,7 @@ export const en: MijnWords = {
     before_ere: "ERE exist since January 2026.",
     outside_mandate: "Your mandate was not in force then.",
     register: "The government did not register this.",
+    no_factor: "How many ERE a kWh earns in that year is not set yet. Once it is, this counts.",
     charger: (kwh, name) => `The ${kwh} kWh of ${name} do not count.`,
     no_mid:
       "This charger has no MID meter, and only what such a certified meter measures earns ERE. Do you want this to count? Ask your installer for a charger or a meter with MID.",
@@ -79,6 +80,8 @@ export const en: MijnWords = {
     plot: "Euro by quarter: paid, on its way and estimated, with the kWh that count beneath",
     plot_total: (total) => `${total} together.`,
     quarter_short: (quarter, year) => `Q${quarter} '${year}`,
+    earlier: (year) => `Before ${year}`,
+    of_earlier: (year, amount) => `${amount} is still to come from before ${year}.`,
     quarter_table: "See the quarters as a table",
     kwh: "kWh",
     ere: (ere) => `${ere} ERE`,
@@ -227,6 +230,8 @@ export const en: MijnWords = {
     fee: "What our service costs",
     fee_is: (percent) =>
       `${percent}% of what your ERE earn, VAT included. We keep that; you never pay anything yourself. The percentage is in your mandate and does not change while the mandate is in force.`,
+    fee_differs:
+      "That is what we keep of what your ERE earn, VAT included; you never pay anything yourself. Each percentage is in a mandate and does not change while the mandate is in force.",
     fee_unknown: "The fee is in your mandate. You have not signed one yet.",
   },
 

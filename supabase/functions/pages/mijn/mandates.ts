@@ -62,6 +62,10 @@ function withdrawal(frame: MijnFrame, { account_id, draft_id, cpo, connections }
     : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`;
 }
 
+/** An account among others: its CPO and addresses. */
+export const nameOf = ({ cpo, connections }: Account) =>
+  [cpo, connections.map(addressOf).join("; ")].filter(Boolean).join(": ");
+
 export function addressOf({
   street,
   house_number,

@@ -17,7 +17,8 @@ type Quarter = {
 
 type Position = { year: number; forecast_ere: number | null; quarters: Quarter[] };
 
-export type Prices = { price_per_ere_eur: number | null; ere_per_kwh: number | null; fee_pct: number | null };
+/** ERE that are not sold, which may bring the last average price of their tenant, null before its first sale, less the mandate's fee. */
+export type Unsold = { ere: number; price_per_ere_eur: number | null; fee_pct: number };
 
 export type Connection = {
   connection_id: string;
@@ -43,6 +44,8 @@ export type Account = {
   /** The CPO whose customer they signed as; null of an account of their own. */
   cpo: string | null;
   payout_handler: "service_pays_customer" | "via_cpo_invoicing";
+  /** What they signed for last; null before. */
+  fee_pct: number | null;
   iban_last4: string | null;
   iban_held_until: string | null;
   checklist: Record<"mandate_signed" | "ean_validated" | "mid_charger_registered" | "iban_present", boolean>;
@@ -58,6 +61,7 @@ export type Earned = {
   sold_ere: number;
   net_eur: number;
   unpaid_eur: number;
+  unsold: Unsold[];
 };
 
 /** The progress of an account: the day of each step, or null. */
@@ -89,7 +93,6 @@ export type Overview = {
    * since, and comes off later payments.
    */
   paid: { year_eur: number; all_eur: number; debt_eur: number };
-  prices: Prices;
   progress: Record<string, Progress>;
   idle_chargers: IdleCharger[];
   left_out: LeftOut[];
@@ -111,7 +114,7 @@ export type ChargingSession = {
 export type LeftOut = {
   month: string;
   kwh: number;
-  why: "before_ere" | "outside_mandate" | "register";
+  why: "before_ere" | "outside_mandate" | "register" | "no_factor";
   reason: string | null;
 };
 
@@ -131,7 +134,6 @@ export type Earnings = {
   year: number;
   years: number[];
   position: Position;
-  prices: Prices;
   left_out: LeftOut[];
   idle_chargers: IdleCharger[];
   accounts: Account[];

@@ -4,7 +4,7 @@ import { estimateOf } from "../kit/estimate.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
-import type { Account, Earned, Overview, Prices } from "./model.ts";
+import type { Account, Earned, Overview, Unsold } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
@@ -20,27 +20,33 @@ export const percent = ({ words }: MijnFrame, pct: number): string =>
 
 const sum = (values: readonly number[]) => Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
 
-/** The euro of a quarter; what may come of ERE that are not sold is null where no price is known. */
-function partsOf({ ere, sold_ere, net_eur, unpaid_eur }: Earned, { price_per_ere_eur: price, fee_pct }: Prices) {
-  const left = ere - sold_ere;
-  const estimated =
-    left < 0.01 ? 0 : price === null || fee_pct === null ? null : estimateOf([left, price], fee_pct).net;
-  return { paid: sum([net_eur, -unpaid_eur]), waits: unpaid_eur, estimated };
+/** What may come of ERE; null where no price is known. */
+function estimated({ ere, price_per_ere_eur: price, fee_pct }: Unsold): number | null {
+  if (ere < 0.01) return 0;
+  return price === null ? null : estimateOf([ere, price], fee_pct).net;
+}
+
+/** The euro of quarters, and whether some of it is not known yet. */
+function partsOf(quarters: readonly Earned[]) {
+  const estimates = quarters.flatMap(({ unsold }) => unsold.map(estimated));
+  return {
+    paid: sum(quarters.flatMap(({ net_eur, unpaid_eur }) => [net_eur, -unpaid_eur])),
+    waits: sum(quarters.map(({ unpaid_eur }) => unpaid_eur)),
+    estimated: sum(estimates.map((estimate) => estimate ?? 0)),
+    unknown: estimates.includes(null),
+  };
 }
 
 /** One large figure, what they got; then what is still to come, and what that is computed from. Nothing where nothing counts yet. */
 export function money(frame: MijnFrame, overview: Overview): Html {
   const { locale } = frame;
   const words = WORDS[locale].overview;
-  const { year, quarters, paid, prices, accounts, charged_kwh } = overview;
+  const { year, quarters, paid, accounts, charged_kwh } = overview;
   if (quarters.length === 0 && paid.all_eur === 0) {
     return charged_kwh === 0 ? html`` : html`<p>${words.charged_only(inNumbers(frame, charged_kwh), year)}</p>`;
   }
   const cpo = settles(accounts);
-  const parts = quarters.map((quarter) => partsOf(quarter, prices));
-  const waits = sum(parts.map((part) => part.waits));
-  const estimated = sum(parts.map((part) => part.estimated ?? 0));
-  const unknown = parts.some((part) => part.estimated === null);
+  const { waits, estimated, unknown } = partsOf(quarters);
   const euro = (amount: number) => inEuro(amount, locale);
   const { got, got_via } = words;
   const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
@@ -74,28 +80,35 @@ ${computed(frame, overview)}
 </div>`;
 }
 
-/** How what may come is estimated, with its figures, and what ERE are. */
-function computed(frame: MijnFrame, { quarters, prices }: Overview): Html {
+/** How what may come is estimated, for each price and fee, and what ERE are. */
+function computed(frame: MijnFrame, { quarters }: Overview): Html {
   const { locale } = frame;
   const words = WORDS[locale].overview;
-  const { price_per_ere_eur: price, fee_pct } = prices;
-  const ere = quarters.reduce((total, quarter) => total + quarter.ere - quarter.sold_ere, 0);
-  const lines = [words.ere_hint];
-  if (price !== null && fee_pct !== null && ere >= 0.01) {
-    const { net } = estimateOf([ere, price], fee_pct);
-    const said = [
-      inNumbers(frame, ere, 2),
-      inEuro(price, locale),
-      percent(frame, fee_pct),
-      inEuro(net, locale),
-    ] as const;
-    lines.push(words.estimate_computed(...said));
-  } else if (price === null) lines.push(words.unknown_why);
-  return html`<details><summary>${words.estimate_how}</summary>${lines.map((line) => html`<p>${line}</p>`)}</details>`;
+  const unsold = quarters.flatMap((quarter) => quarter.unsold).filter(({ ere }) => ere >= 0.01);
+  const alike = new Map<string, Unsold[]>();
+  for (const each of unsold) {
+    const key = `${each.price_per_ere_eur} ${each.fee_pct}`;
+    alike.set(key, [...(alike.get(key) ?? []), each]);
+  }
+  const lines = [...alike.values()].flatMap((group) => {
+    const [first] = group;
+    if (!first || first.price_per_ere_eur === null) return [];
+    return words.estimate_computed(
+      inNumbers(frame, sum(group.map(({ ere }) => ere)), 2),
+      inEuro(first.price_per_ere_eur, locale),
+      percent(frame, first.fee_pct),
+      inEuro(sum(group.map((each) => estimated(each) ?? 0)), locale),
+    );
+  });
+  if (unsold.some(({ price_per_ere_eur }) => price_per_ere_eur === null)) lines.push(words.unknown_why);
+  return html`<details><summary>${words.estimate_how}</summary>${[words.ere_hint, ...lines].map((line) => html`<p>${line}</p>`)}</details>`;
 }
 
-/** This year and, where something counted before it, the last one: euro by quarter in three kinds, the kWh beneath, and a table. */
-export function byQuarter(frame: MijnFrame, { year, quarters, prices, accounts }: Overview): Html {
+/**
+ * This year and, where something counted before it, the last one: euro by quarter in three kinds, the kWh beneath, and a table. What is
+ * still to come of earlier years is said beside the plot, because the figure above it has it.
+ */
+export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overview): Html {
   const { locale } = frame;
   const { overview: words, earnings } = WORDS[locale];
   const first = quarters.some(({ quarter }) => quarter < `${year}`) ? year - 1 : year;
@@ -106,11 +119,15 @@ export function byQuarter(frame: MijnFrame, { year, quarters, prices, accounts }
   const all = Array.from({ length: (year - first + 1) * 4 }, (_, index) => {
     const [of, number] = [first + Math.floor(index / 4), (index % 4) + 1];
     const day = `${of}-${String(number * 3 - 2).padStart(2, "0")}-01`;
-    const none = { quarter: day, kwh: 0, ere: 0, sold_ere: 0, net_eur: 0, unpaid_eur: 0 };
-    const quarter = quarters.find((known) => known.quarter === day) ?? none;
-    const { paid, waits, estimated } = partsOf(quarter, prices);
-    return { ...quarter, number: String(number), of: String(of), euros: [paid, waits, estimated ?? 0] as const };
+    const quarter = quarters.find((known) => known.quarter === day);
+    const { paid, waits, estimated } = partsOf(quarter ? [quarter] : []);
+    const { kwh = 0, ere = 0 } = quarter ?? {};
+    return { kwh, ere, number: String(number), of: String(of), euros: [paid, waits, estimated] as const };
   });
+  const before = quarters.filter(({ quarter }) => quarter < `${first}`);
+  const earlier = partsOf(before);
+  const toCome = sum([earlier.waits, earlier.estimated]);
+  const ofEarlier = (field: "kwh" | "ere") => before.reduce((all, quarter) => all + quarter[field], 0);
   const total = sum(all.flatMap(({ euros }) => euros));
   const plot = bars({
     id: "quarters",
@@ -131,14 +148,27 @@ ${
     : html`<ul class="kinds" aria-hidden="true">${kinds.map((kind, index) => html`<li class="kind-${index}">${kind}</li>`)}<li>${words.below}</li></ul>
 ${plot}`
 }
+${toCome > 0 ? html`<p>${words.of_earlier(first, `${earlier.estimated > 0 ? "± " : ""}${euro(toCome)}`)}</p>` : ""}
 <details><summary>${words.quarter_table}</summary>
 ${table(
   words.quarter_table,
   [earnings.quarter, ...kinds, words.kwh].map((name) => ({ name })),
-  all
+  [
+    ...(before.length > 0
+      ? [
+          {
+            name: words.earlier(first),
+            kwh: ofEarlier("kwh"),
+            ere: ofEarlier("ere"),
+            euros: [earlier.paid, earlier.waits, earlier.estimated],
+          },
+        ]
+      : []),
+    ...all.map(({ number, of, ...quarter }) => ({ name: earnings.quarter_name(number, of), ...quarter })),
+  ]
     .filter(({ kwh }) => kwh > 0)
-    .map(({ number, of, kwh, ere, euros }) => [
-      html`${earnings.quarter_name(number, of)}<small>${words.ere(inNumbers(frame, ere, 2))}</small>`,
+    .map(({ name, kwh, ere, euros }) => [
+      html`${name}<small>${words.ere(inNumbers(frame, ere, 2))}</small>`,
       ...euros.map((value) => (value > 0 ? euro(value) : null)),
       inNumbers(frame, kwh),
     ]),

@@ -36,6 +36,7 @@ export const nl = {
     before_ere: "ERE zijn er vanaf januari 2026.",
     outside_mandate: "Uw machtiging gold toen niet.",
     register: "De overheid heeft dit niet ingeschreven.",
+    no_factor: "Hoeveel ERE een kWh in dat jaar oplevert, staat nog niet vast. Zodra dat vaststaat, telt dit mee.",
     charger: (kwh: string, name: string) => `De ${kwh} kWh van ${name} tellen niet mee.`,
     no_mid:
       "Deze laadpaal heeft geen MID-meter, en alleen wat zo'n geijkte meter meet, levert ERE op. Wilt u dat dit meetelt? Vraag uw installateur om een laadpaal of meter met MID.",
@@ -81,6 +82,8 @@ export const nl = {
     plot: "Euro per kwartaal: betaald, onderweg en geschat, met daaronder de kWh die meetelt",
     plot_total: (total: string) => `Samen ${total}.`,
     quarter_short: (quarter: string, year: string) => `K${quarter} '${year}`,
+    earlier: (year: number) => `Vóór ${year}`,
+    of_earlier: (year: number, amount: string) => `Van vóór ${year} krijgt u nog ${amount}.`,
     quarter_table: "Bekijk de kwartalen als tabel",
     kwh: "kWh",
     ere: (ere: string) => `${ere} ERE`,
@@ -235,6 +238,8 @@ export const nl = {
     fee: "Wat onze dienst kost",
     fee_is: (percent: string) =>
       `${percent}% van wat uw ERE opbrengen, inclusief btw. Wij houden dat in; u betaalt nooit zelf iets. Dit percentage staat in uw machtiging en verandert niet zolang die geldt.`,
+    fee_differs:
+      "Zoveel houden wij in van wat uw ERE opbrengen, inclusief btw; u betaalt nooit zelf iets. Elk percentage staat in een machtiging en verandert niet zolang die geldt.",
     fee_unknown: "Wat onze dienst kost, staat in uw machtiging. U heeft er nog geen ondertekend.",
   },
 

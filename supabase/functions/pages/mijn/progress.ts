@@ -4,7 +4,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
 import { claimButton, renewButton } from "./frame.ts";
-import { addressOf } from "./mandates.ts";
+import { nameOf } from "./mandates.ts";
 import type { Account, Overview, Progress } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
@@ -43,9 +43,6 @@ ${timeline(frame, account, steps)}</details>`,
 ${others > 0 ? html`<p>${words.others(inNumbers(frame, others))}</p>` : ""}`;
   return { shown: page, asks: all.some(({ waits }) => waits) };
 }
-
-const nameOf = ({ cpo, connections }: Account) =>
-  [cpo, connections.map(addressOf).join("; ")].filter(Boolean).join(": ");
 
 /** The first step that waits, in a few words. */
 function nextOf(frame: MijnFrame, steps: readonly Shown[]): string {
