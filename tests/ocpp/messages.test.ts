@@ -167,13 +167,6 @@ describe("contract §6 OCPP 1.6", () => {
       [sample("08:30", 4000), sample("08:40", 0)],
       session("08:00", "09:00", 3000),
     ],
-    [
-      "right, beside values in kWh that say Wh",
-      1000,
-      6000,
-      [sample("08:00", "1.0", BEGIN), sample("08:30", "3.0"), sample("09:00", "6.0", END)],
-      session("08:00", "09:00", 5000),
-    ],
     ["far below, without values", 1000, 500, [], session("08:00", "09:00", -500, "negative")],
     ["0 at the start only, by values", 0, 0.0, [], session("08:00", "09:00", 0)],
     ["missing, with values", 1000, undefined, [sample("08:59", 4000)], session("08:00", "09:00", 3000)],

@@ -164,37 +164,3 @@ test("contract §6 a charger that moves between two gateways loses nothing", asy
   expect(await sessions(id)).toEqual([9000]);
   await second.close();
 });
-
-test("contract §6 a message whose answer the network or the database kept back is stored once when it is sent again", async () => {
-  const { id, identity, password } = await newCharger();
-  const connected = () => Charger.connect(gateways[0]?.url ?? "", identity, { password });
-  const start = { connectorId: 1, idTag: "X", meterStart: 0, timestamp: ago(3) };
-  const lost = await connected();
-  void lost.call("StartTransaction", start);
-  // the frame is on its way, and nobody is there for the answer
-  lost.socket.terminate();
-  const link = await connected();
-  const [, , { transactionId }] = (await link.call("StartTransaction", start)) as [
-    number,
-    string,
-    { transactionId: number },
-  ];
-
-  const { name } = await world.row("select current_database() as name");
-  await world.row(`revoke connect on database ${name} from public`);
-  await world.row(
-    "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and usename like 'edge%'",
-    name,
-  );
-  const stop = { transactionId, meterStop: 9000, timestamp: ago(1) };
-  expect(await link.call("StopTransaction", stop)).toBeNull();
-  expect(await link.closed).toMatchObject({ code: 1013 });
-  await world.row(`grant connect on database ${name} to public`);
-  const again = await connected();
-  expect(await again.call("StopTransaction", stop)).toEqual([3, "m1", {}]);
-  expect(await again.call("StopTransaction", stop)).toEqual([3, "m2", {}]);
-  expect(await sessions(id)).toEqual([9000]);
-  const { count } = await world.row("select count(*)::int from core.charging_sessions where charger_id = $1", id);
-  expect(count).toBe(1);
-  await again.close();
-});

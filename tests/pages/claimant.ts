@@ -112,7 +112,13 @@ export async function newSignInLink(world: World, draft: Draft, return_url: stri
   return signInLink(world.environment, token);
 }
 
-export type PageAnswer = { status: number; headers: Headers; text: string; location: string | null };
+export type PageAnswer = {
+  status: number;
+  headers: Headers;
+  bytes?: Uint8Array<ArrayBuffer>;
+  text: string;
+  location: string | null;
+};
 
 /** A browser without script: keeps its cookies, each for its path, sends forms as our own pages would, and goes back to a form that is refused. */
 export function newBrowser(world: World) {
@@ -164,8 +170,10 @@ export function newBrowser(world: World) {
       const cookie = [...others, returned.split(";")[0]].join("; ");
       return ask(next.href, { headers: { ...headers, cookie } });
     }
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, location: response.headers.get("location") };
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const text = new TextDecoder().decode(bytes);
+    const location = response.headers.get("location");
+    return { status: response.status, headers: response.headers, bytes, text, location };
   };
   /** The claim's session. */
   const cookie = () => [...jar.values()].findLast((kept) => /^(__Secure-)?claim=/.test(kept.cookie))?.cookie ?? "";

@@ -95,7 +95,9 @@ describe("§4.2 the customers of a partner on its pages", () => {
   });
 
   test("a customer is found by the reference that the API gives, a hidden one too, and another partner's by none", async () => {
-    expect(listed((await ask(path({ q: await refOf(undefined) }))).text)).toHaveLength(1);
+    const found = (await ask(path({ q: await refOf(undefined) }))).text;
+    expect(listed(found)).toHaveLength(1);
+    expect(found).toContain("1 tot en met 1 van 1<");
     expect(listed((await ask(path({ q: await refOf("Carla Elders", world.keyB) }))).text)).toHaveLength(0);
   });
 
@@ -109,15 +111,18 @@ describe("§4.2 the customers of a partner on its pages", () => {
     );
     const browser = await portalBrowser(world, await newManager(world, { id }));
     const seen: string[] = [];
+    const ranges: (string | undefined)[] = [];
     let next: string | undefined = portal(world, "/customers?city=");
     let pages = 0;
     while (next) {
       const { text }: PageAnswer = await browser(next);
+      ranges.push(/role="status">([^<]*)</.exec(text)?.[1]);
       seen.push(...[...text.matchAll(/R-\d+/g)].map(([ref]) => ref));
       next = onwardOf(text, "Volgende");
       pages += 1;
     }
     expect([pages, seen.length, new Set(seen).size]).toEqual([3, 120, 120]);
+    expect(ranges).toEqual(["1 tot en met 50 van 120", "51 tot en met 100 van 120", "101 tot en met 120 van 120"]);
     const { text } = await browser(portal(world, "/customers.csv"));
     expect(text.match(/R-\d+/g)).toEqual(seen);
   });

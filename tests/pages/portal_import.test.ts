@@ -7,7 +7,7 @@ import { strToU8, zipSync } from "fflate";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newSecret } from "#shared/auth/tokens.ts";
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
-import { readCsv } from "#shared/domain/import/table.ts";
+import { readFile } from "#shared/domain/import/table.ts";
 import { rowCounts } from "../harness/world.ts";
 import { newEmail } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -116,14 +116,18 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(csv).toContain("'=HYPERLINK");
   });
 
-  test("contract §4 without the consent nothing is shown or kept of a file, a customer or addresses; nothing is ticked beforehand", async () => {
+  test("contract §4 without the consent nothing is shown of a file, a customer or addresses; nothing is ticked beforehand", async () => {
     const [email = ""] = emails(1);
     for (const page of ["/import", "/import/customer", "/import/invite"])
       expect((await ask(portal(world, page))).text).not.toMatch(/<input type="checkbox"[^>]*checked/);
     const send = async (page: string, fields: Record<string, string>) =>
       ask(portal(world, page), { form: { form_token: await tokenOf(ask, page), ...fields } });
+    const brought = await upload(csvOf(email), { consent: false });
+    const waiting = `/import/${brought.location?.split("/import/")[1]?.split("?")[0]}`;
+    const looks = "select count(*)::int as n from core.audit_log where action = 'drafts.previewed'";
+    const before = await world.row(looks);
     for (const { status, text } of [
-      await upload(csvOf(email), { consent: false }),
+      await ask(portal(world, waiting)),
       await send("/import/customer", { naam: "Jan", email }),
       await send("/import/invite", { emails: email }),
     ]) {
@@ -132,7 +136,16 @@ describe("contract §4 bringing customers on a partner's pages", () => {
         /^Bevestig dat .* toestemming heeft/,
       );
     }
-    expect(await rowCounts(world, "imports")).toEqual({ imports: 0 });
+    expect((await ask(portal(world, waiting))).text).not.toContain(email);
+    expect((await confirm(waiting)).location, "not past it").toContain(waiting);
+    expect((await ask(portal(world, `${waiting}/mend.csv`))).status).toBe(404);
+    const unticked = { form_token: await tokenOf(ask, waiting) };
+    expect((await ask(portal(world, `${waiting}/consent`), { form: unticked })).location).toContain(waiting);
+    expect(await world.row(looks), "nobody was looked up").toEqual(before);
+    // the file is still there: they only tick
+    const form = { form_token: await tokenOf(ask, waiting), consent: "yes" };
+    const agreed = await ask(portal(world, `${waiting}/consent`), { form });
+    expect((await ask(agreed.location ?? "")).text).toContain("Van 1 regel wordt er 1 aangemeld.");
     const { text } = await look(csvOf(email));
     expect(text).not.toMatch(/<input type="checkbox"[^>]*checked/);
     expect(text).not.toContain('name="consent"');
@@ -361,7 +374,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(text).toContain("Van 3 regels worden er 2 aangemeld.");
     const rows = rowsOf(text);
     expect(rows.map(([row]) => row)).toEqual([2, 4, 5]);
-    expect(rows[1]?.[1]).toContain("naam heeft een fout in de spreadsheet");
+    expect(rows[1]?.[1]).toContain("Naam heeft een fout in de spreadsheet");
     expect(rows[2]?.[1]).toContain("Het huisnummer ontbreekt of is niet te lezen");
     await confirm(page);
     const draft = "select name, house_number, external_ref from core.drafts where email = $1";
@@ -415,6 +428,11 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const [email = ""] = emails(1);
     const { text, page } = await look(`Achternaam;Voornaam;Tussenvoegsel;Email\nVries;Sanne;de;${email}\n`);
     expect(text.match(/Bedoelt u: Naam\?/g)).toHaveLength(3);
+    // nothing is known of the row before they chose
+    expect(rowsOf(text)[0]?.[1]).toContain("Kies eerst wat er in de kolom Achternaam staat");
+    expect(text).toMatch(/class="check"[^>]*>[^<]*<strong>1<.*class="bad"[^>]*>[^<]*<strong>0</s);
+    expect(text).toContain("Kies hierboven eerst wat er in elke kolom staat.");
+    expect(text).not.toContain("mend.csv");
     const form = {
       form_token: await tokenOf(ask, page),
       ...{ "column-0": "naam", "column-1": "naam", "column-2": "naam", "column-3": "email" },
@@ -439,8 +457,8 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const mend = (await ask(portal(world, `${page}/mend.csv`))).text;
     expect(mend.replace("\ufeff", "").split("\r\n").slice(0, 3)).toEqual([
       "Naam;E-mail;Postcode;Huisnummer;Hobby;Wat er gebeurde",
-      "Piet;geen;3818 LH;8;'=1+1;Niet te lezen email is geen e-mailadres.",
-      ";ook geen;;;z;Niet te lezen email is geen e-mailadres.",
+      "Piet;geen;3818 LH;8;'=1+1;Niet te lezen E-mail is geen e-mailadres.",
+      ";ook geen;;;z;Niet te lezen E-mail is geen e-mailadres.",
     ]);
     await confirm(page);
     const done = (await ask(portal(world, page))).text;
@@ -463,14 +481,28 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(await drafted(...all)).toBe(1_000);
   });
 
-  test("contract §4 the template is what the import reads", async () => {
-    const { text, headers } = await ask(portal(world, "/import/template.csv"));
-    expect(headers.get("content-disposition")).toContain("klanten.csv");
-    expect(text.startsWith("type;naam;email;")).toBe(true);
-    const { columns, rows } = readCsv(text);
-    expect(columns.filter(({ column }) => column === null)).toEqual([]);
-    expect(rows, "an empty example invites nobody").toEqual([]);
-  });
+  test.each([
+    ["template.csv", "nl", "klanten.csv", "type;naam;email"],
+    ["template.xlsx", "nl", "klanten.xlsx", "type;naam;email"],
+    ["template.xlsx", "en", "customers.xlsx", "type;name;email"],
+  ])(
+    "contract §4 the template %s in %s is what the import reads, and invites nobody",
+    async (path, lang, file, starts) => {
+      const address = portal(world, `/import/${path}?lang=${lang}`);
+      const { headers, bytes = new Uint8Array() } = await ask(address);
+      expect(headers.get("content-disposition")).toContain(file);
+      const { columns, rows } = await readFile(bytes);
+      expect(
+        columns
+          .map(({ header }) => header)
+          .join(";")
+          .startsWith(starts),
+      ).toBe(true);
+      expect(columns.filter(({ column }) => column === null)).toEqual([]);
+      expect(rows).toEqual([]);
+      expect((await upload(bytes, { name: file })).text).toContain("staan geen klanten onder de kolommen");
+    },
+  );
 
   test("contract §4 one customer by a form: what is wrong stands at its field, and the rest as for a file", async () => {
     const send = async (fields: Record<string, string>) =>

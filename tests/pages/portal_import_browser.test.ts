@@ -46,7 +46,6 @@ describe.skipIf(noBrowser)(
           await page.locator("main .button").first().click();
           await page.locator("#consent-error").waitFor();
           await look(page, "portal-import-consent", lang, EVERY_LOOK);
-          await page.locator("#file").setInputFiles(EXCEL);
           await page.locator("#consent").check();
           await page.locator("main .button").first().click();
           await page.locator("#send_invite").waitFor();

@@ -49,6 +49,12 @@ describe("§4.2 what a partner earned, on its pages", () => {
     );
     expect(text).toMatch(/Dat is 5% van de opbrengst: brengen de ERE van een klant € 100 op, dan is €\s5,00 voor u/);
     expect((await other(page())).text).not.toContain(invoice.number);
+    expect([text.includes("1 kwartaal<"), text.includes("1 factuur<")]).toEqual([true, true]);
+    const { text: csv, headers } = await ask(page(".csv"));
+    expect(headers.get("content-disposition")).toContain("uitbetalingen.csv");
+    const share = String(payout.partner_share_eur).replace(".", ",");
+    expect(csv).toMatch(new RegExp(`^Kwartaal;Stand;Betaald op;.*\r\n2026-Q2;[^;]+;[^;]*;.*;${share};[^;]*\r\n$`));
+    expect((await other(page(".csv"))).text.split("\r\n")).toHaveLength(2);
   });
 
   test("an invoice is a PDF for the partner, and unknown to everybody else", async () => {

@@ -44,6 +44,17 @@ end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the house. It discloses nothing: private.customer_page decides who is found by what.';
 
+create function private.customers_counted(partner uuid, after uuid) returns jsonb
+language sql stable security definer
+as $$
+  select jsonb_build_object('total', count(*), 'before', count(*) filter (where (a.created_at, a.user_id) >= (l.created_at, l.user_id)))
+    from core.attributions a
+    left join core.attributions l on l.partner_id = customers_counted.partner and l.user_id = after
+   where a.partner_id = customers_counted.partner
+$$;
+comment on function private.customers_counted(uuid, uuid) is
+  'How many customers a partner has, and how many of them a list that goes on after one has shown: {total, before}. Definer, because people own what they have in the house. It discloses counts.';
+
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -69,13 +80,14 @@ begin
                                  jsonb_build_object('ids', ids, 'for', looks_for, 'limit', size + 1, 'key', query -> 'key'));
   return json_build_object(
     'who', private.portal_who(),
+    'counted', case when jsonb_strip_nulls(query -> 'for') = '{}' then private.customers_counted(partner.id, private.customer_named(query ->> 'after', partner.id, key)) end,
     'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
                     from json_array_elements(found) with ordinality as f (customer, place) where f.place <= size),
     'more_after', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
                  when cardinality(ids) = examined then private.customer_ref(ids[examined], private.customer_key(partner.id, key)) end);
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
-  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, customers, more_after}, customers as GET /partner/customers. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
+  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, counted, customers, more_after}, customers as GET /partner/customers, counted as private.customers_counted if nothing is looked for. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

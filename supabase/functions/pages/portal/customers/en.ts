@@ -51,6 +51,7 @@ export const customers: typeof customersNl = {
   nobody: "No customer matches this.",
   nobody_yet: "None of the customers searched so far matches this.",
   pages: "More customers",
+  range: (from, to, all) => `${from} to ${to} of ${all}`,
   first: "Back to the first",
   next: "Next",
   go_on: "Search further among older customers",

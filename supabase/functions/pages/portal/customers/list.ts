@@ -17,7 +17,7 @@ const MONTHS = 60;
 /** The customers of a partner, newest first: what they are looked for by, a page of them, and the file. */
 export function customersPage(
   frame: PortalFrame,
-  { who, customers, more_after }: Customers,
+  { who, counted, customers, more_after }: Customers,
   asked: CustomerQuery,
   after: string | null,
   now: Date,
@@ -38,7 +38,8 @@ ${filterForm(frame, asked, now)}
 ${
   customers.length === 0
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
-    : customerTable(frame, customers)
+    : html`${whereIn(frame, customers.length, counted, after === null && more_after === null)}
+${customerTable(frame, customers)}`
 }
 ${waysOn(words.pages, [
   ...(after ? [{ href: frame.to("/customers", asked), label: words.first }] : []),
@@ -46,6 +47,15 @@ ${waysOn(words.pages, [
 ])}
 ${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="link" href="${frame.to("/customers.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`}`,
   });
+}
+
+/** How many there are, and which of them are shown. Of what is looked for that is known where it fits one page. */
+function whereIn(frame: PortalFrame, shown: number, counted: Customers["counted"], whole: boolean): Html {
+  const { range } = WORDS[frame.locale].customers;
+  const { total, before } = counted ?? { total: shown, before: 0 };
+  if (!counted && !whole) return html``;
+  const [from, to, all] = [before + 1, before + shown, total].map((value) => inNumbers(frame, value));
+  return html`<p class="quiet" role="status">${range(from ?? "", to ?? "", all ?? "")}</p>`;
 }
 
 /** A form that asks for the same page with what was chosen in its address. */

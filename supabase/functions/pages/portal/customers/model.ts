@@ -27,7 +27,13 @@ export type Customer = {
   charger_count: number;
 };
 
-export type Customers = { who: Who; customers: Customer[]; more_after: string | null };
+export type Customers = {
+  who: Who;
+  /** Of all customers; null where some are looked for. */
+  counted: { total: number; before: number } | null;
+  customers: Customer[];
+  more_after: string | null;
+};
 
 export type OneCustomer = {
   who: Who;

@@ -45,6 +45,7 @@ export const customers = {
   nobody: "Er is geen klant die hierbij past.",
   nobody_yet: "Onder de klanten die tot nu toe zijn doorzocht, is er geen die hierbij past.",
   pages: "Meer klanten",
+  range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
   first: "Naar het begin",
   next: "Volgende",
   go_on: "Zoek verder onder oudere klanten",

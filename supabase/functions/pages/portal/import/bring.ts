@@ -19,6 +19,7 @@ import { WORDS } from "../words.ts";
 import { type Cap, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
 
 const FILE = "/import";
+const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const ONE = "/import/customer";
 const INVITE = "/import/invite";
 
@@ -39,8 +40,22 @@ export const COLUMNS = [
   "external_ref",
   "referral_code",
 ] as const;
-/** The names that Dutch spreadsheets have for them, where these are others. */
-const HEADERS: Partial<Record<(typeof COLUMNS)[number], string>> = { external_ref: "klantnummer" };
+/** The names of them in a spreadsheet of the reader's language, where these are others. */
+const HEADERS: Record<"nl" | "en", Partial<Record<(typeof COLUMNS)[number], string>>> = {
+  nl: { external_ref: "klantnummer" },
+  en: {
+    naam: "name",
+    bedrijfsnaam: "company_name",
+    contactpersoon: "contact_name",
+    btw: "vat",
+    postcode: "postal_code",
+    huisnummer: "house_number",
+    toevoeging: "house_number_addition",
+    plaats: "city",
+    external_ref: "customer_ref",
+  },
+};
+const headerOf = (locale: "nl" | "en", column: (typeof COLUMNS)[number]): string => HEADERS[locale][column] ?? column;
 
 export const showImportFile = signedIn(async (visit) => {
   const { who, cap } = await readKept(visit);
@@ -72,14 +87,15 @@ export const bringFile = signedIn(async (visit) => {
   if (more > 0)
     return refuse(words.errors.too_many(inNumbers(visit.frame, rows.length + more), inNumbers(visit.frame, MOST_ROWS)));
   if (!mayBeKept(table)) return refuse(words.errors.no_text);
-  if (missing.consent) return visit.refuse(FILE, { consent: consent.missing_file });
-  return keep(visit, { source: "csv", message: null, table }, rows.length);
+  // a file that was chosen stays chosen
+  const unagreed = missing.consent ? ({ unagreed: true } as const) : {};
+  return keep(visit, { source: "csv", message: null, table, ...unagreed }, rows.length);
 });
 
-const agreed = (form: Returned["typed"]): boolean => form.get("consent") === "yes";
+export const agreed = (form: Returned["typed"]): boolean => form.get("consent") === "yes";
 
 /** Asked before anything is shown: what would happen to a row also tells who is known already. */
-function consentTick(frame: PortalFrame, { typed, errors }: Returned, who: "all" | "one" | "invited"): Html {
+export function consentTick(frame: PortalFrame, { typed, errors }: Returned, who: "all" | "one" | "invited"): Html {
   const { consent: words } = WORDS[frame.locale].bring;
   return tick({
     id: "consent",
@@ -89,11 +105,22 @@ function consentTick(frame: PortalFrame, { typed, errors }: Returned, who: "all"
   });
 }
 
-/** For Excel as it is set up in the Netherlands, in whichever language the page is read. */
+/** An empty workbook, whose columns are text, so that Excel keeps an EAN and a leading zero as they are typed. */
 export const downloadTemplate = signedIn(async (visit) => {
   // only the signed-in person may see it, as on all these pages
   await readKept(visit);
-  const text = toCsv("nl", [COLUMNS.map((name) => HEADERS[name] ?? name)]);
+  const { writeXlsx } = await import("#shared/domain/sheet/write_xlsx.ts");
+  const { locale } = visit;
+  return visit.c.body(writeXlsx([COLUMNS.map((column) => headerOf(locale, column))]), 200, {
+    "Content-Type": XLSX,
+    "Content-Disposition": `attachment; filename="${locale === "nl" ? "klanten" : "customers"}.xlsx"`,
+  });
+});
+
+/** The same as CSV, with the semicolons of Excel as it is set up in the Netherlands, in whichever language the page is read. */
+export const downloadCsvTemplate = signedIn(async (visit) => {
+  await readKept(visit);
+  const text = toCsv("nl", [COLUMNS.map((column) => headerOf("nl", column))]);
   return visit.c.body(text, 200, {
     "Content-Type": "text/csv; charset=utf-8",
     "Content-Disposition": 'attachment; filename="klanten.csv"',
@@ -115,16 +142,17 @@ ${formToken(frame.form_token)}
 <label for="file">${words.file.label}</label>
 <p class="hint" id="file-hint">${words.file.hint(inNumbers(frame, MOST_ROWS))}</p>
 ${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
-<input type="file" id="file" name="file" accept=".xlsx,.csv,text/csv,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" required aria-describedby="file-hint${errors.file ? " file-error" : ""}"${errors.file ? html` aria-invalid="true"` : ""}>
+<input type="file" id="file" name="file" accept=".xlsx,.csv,text/csv,${XLSX}" required aria-describedby="file-hint${errors.file ? " file-error" : ""}"${errors.file ? html` aria-invalid="true"` : ""}>
 </div>
 <p class="quiet">${words.file.kept}</p>
 ${consentTick(frame, news, "all")}
 <div class="actions"><button class="button">${words.file.submit}</button></div>
-<p><a class="link" href="${frame.to("/import/template.csv")}">${words.file.template}</a></p>
+<p><a class="link" href="${frame.to("/import/template.xlsx")}">${words.file.template}</a></p>
+<p><a class="link" href="${frame.to("/import/template.csv")}">${words.file.template_csv}</a></p>
 </form>
 <details><summary>${words.file.columns}</summary>
 <p>${words.file.columns_what}</p>
-<dl>${COLUMNS.map((name) => html`<div><dt><code>${HEADERS[name] ?? name}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>
+<dl>${COLUMNS.map((name) => html`<div><dt><code>${headerOf(frame.locale, name)}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>
 </details>
 <ul class="pages">
 <li><a href="${frame.to(ONE)}">${words.one.link}</a></li>

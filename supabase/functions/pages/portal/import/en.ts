@@ -10,10 +10,11 @@ export const en: ImportWords = {
     label: "File from Excel, or CSV",
     hint: (rows) => `An Excel workbook (.xlsx) or CSV. At most 2 MB and ${rows} rows. We read the first visible sheet.`,
     submit: "See what would happen",
-    template: "Download an empty example (CSV for Dutch Excel)",
+    template: "Download an empty example (Excel)",
+    template_csv: "Download an empty example (CSV for Dutch Excel)",
     columns: "Which columns may the file have?",
     columns_what:
-      "The first row names the columns. Only email is always needed, plus naam for private customers or kvk for businesses. They may come in any order; other columns are skipped.",
+      "The first row names the columns. Only email is always needed, plus name for private customers or kvk for businesses. The Dutch names work too. They may come in any order; other columns are skipped.",
     kept: "We keep the file encrypted, for an hour, and only you can see it.",
     errors: {
       missing: "Choose a file",
@@ -120,7 +121,9 @@ export const en: ImportWords = {
     invited: (service) => `Everyone on this list agreed to their e-mail address being shared with ${service}.`,
     missing: "Confirm that everyone agreed",
     missing_one: "Confirm that the customer agreed",
-    missing_file: "Confirm that every customer agreed, and choose the file again",
+    missing_file: "Confirm that every customer agreed",
+    title: "One more confirmation",
+    file_kept: (rows) => `Your file of ${rows} rows is still here. You need not choose it again.`,
   },
   gone: {
     title: "We no longer keep this sign-up",
@@ -147,6 +150,8 @@ export const en: ImportWords = {
     which_columns: "What is in which column?",
     no_email: "We do not know which column has the e-mail address. Choose it below.",
     no_header: "without a name",
+    waits: (header) => `First choose what is in the column ${header}`,
+    choose_first: "First choose above what is in each column.",
     none_would: "There is nobody to sign up. Correct the file and choose it again.",
     back: "Choose another file",
   },

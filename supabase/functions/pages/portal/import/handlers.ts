@@ -2,23 +2,26 @@ import {
   bringFile,
   bringInvited,
   bringOne,
+  downloadCsvTemplate,
   downloadTemplate,
   showImportFile,
   showImportInvite,
   showImportOne,
 } from "./bring.ts";
-import { chooseColumns, confirmImport, downloadBad, downloadImport, showImport } from "./look.ts";
+import { agreeImport, chooseColumns, confirmImport, downloadBad, downloadImport, showImport } from "./look.ts";
 
 /** What the pages do on which a partner brings customers, and their forms. */
 export const importPages = {
   showImportFile,
   bringFile,
+  downloadCsvTemplate,
   downloadTemplate,
   showImportOne,
   bringOne,
   showImportInvite,
   bringInvited,
   showImport,
+  agreeImport,
   chooseColumns,
   confirmImport,
   downloadBad,

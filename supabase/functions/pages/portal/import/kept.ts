@@ -13,10 +13,10 @@ import type { PortalVisit } from "../visit.ts";
 export const MOST_ROWS = MAX_ROWS;
 
 /** What somebody brought, as it is kept: a file, with the column of each header where they chose them, or the rows of a form. */
-export type Brought = { source: "csv" | "invite"; message: string | null } & (
-  | { table: Table; chosen?: (string | null)[] }
-  | { rows: RawRow[] }
-);
+export type Brought = {
+  source: "csv" | "invite";
+  message: string | null;
+} & ({ table: Table; chosen?: (string | null)[]; unagreed?: true } | { rows: RawRow[] }); // `unagreed`: nothing of it is shown before they confirm that its customers agreed
 
 export type Cap = { rolling_days: number; rolling_cap: number; remaining: number };
 

@@ -2,6 +2,7 @@
 
 import { type Imported, MAX_ROWS } from "#shared/domain/import/model.ts";
 import type { DraftRow } from "#shared/domain/import/rows.ts";
+import type { Customers } from "#shared/domain/import/table.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
@@ -13,7 +14,7 @@ import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { COLUMNS } from "./bring.ts";
+import { agreed, COLUMNS, consentTick } from "./bring.ts";
 import { type Cap, type Kept, keep, readKept, type State, type Verdict } from "./kept.ts";
 
 /** Rows on a page of the table. */
@@ -36,6 +37,7 @@ export const showImport = signedIn(async (visit) => {
     show: KINDS.find((each) => each === visit.c.req.query("show")) ?? null,
   };
   if (kept.state.send_invite !== null) return visit.page(donePage(visit.frame, who, kept, asked));
+  if (isUnagreed(kept)) return visit.page(consentPage(visit.frame, who, kept), 422);
   if (lacksEmail(kept)) return visit.page(mappingPage(visit.frame, who, kept));
   return visit.pageOf(lookPage(visit.frame, who, cap, kept, await wouldBe(visit, kept), asked, news), news);
 });
@@ -65,6 +67,17 @@ async function wouldBe(visit: PortalVisit, { brought, read }: Kept): Promise<Ver
 const lacksEmail = ({ brought, customers }: Kept): boolean =>
   "table" in brought && !customers.columns.some(({ column }) => column === "email");
 
+const isUnagreed = ({ brought }: Kept): boolean => "unagreed" in brought;
+
+/** Takes the confirmation that was forgotten when the file was chosen, and shows what would happen. */
+export const agreeImport = signedIn(async (visit) => {
+  const { who, kept } = await readKept(visit);
+  if (!kept || !("table" in kept.brought)) return gone(visit, who);
+  if (!agreed(visit.form)) return visit.go(`/import/${kept.id}`);
+  const { unagreed: _confirmed, ...brought } = kept.brought;
+  return keep(visit, brought, kept.brought.table.rows.length);
+});
+
 /** Reads the same file by other columns: it is kept once more, and looked at afresh. */
 export const chooseColumns = signedIn(async (visit) => {
   const { who, kept } = await readKept(visit);
@@ -80,7 +93,7 @@ export const chooseColumns = signedIn(async (visit) => {
 export const confirmImport = signedIn(async (visit) => {
   const { who, kept } = await readKept(visit);
   if (!kept) return gone(visit, who);
-  if (lacksEmail(kept)) return visit.go(`/import/${kept.id}`);
+  if (isUnagreed(kept) || lacksEmail(kept)) return visit.go(`/import/${kept.id}`);
   const { id, brought, read } = kept;
   const page = `/import/${id}`;
   const invites = brought.source === "invite";
@@ -130,11 +143,11 @@ export const downloadImport = signedIn(async (visit) => {
 /** The rows that are not signed up, as they stand in the file, and why: to mend and to bring again. */
 export const downloadBad = signedIn(async (visit) => {
   const { who, kept } = await readKept(visit);
-  if (!kept || !("table" in kept.brought) || lacksEmail(kept)) return gone(visit, who);
+  if (!kept || !("table" in kept.brought) || isUnagreed(kept) || lacksEmail(kept)) return gone(visit, who);
   const { bring: words } = WORDS[visit.locale];
   const { header, rows } = kept.brought.table;
   const verdicts = kept.state.send_invite === null ? await wouldBe(visit, kept) : kept.outcomes;
-  const bad = verdicts.filter(({ reason }) => reason !== null);
+  const bad = verdicts.filter((verdict) => kindOf(kept, verdict) === "bad");
   const body = bad.map((verdict): Cell[] => {
     const { label, notes } = said(visit.frame, kept, verdict);
     const cells = rows[verdict.row - 1]?.cells ?? [];
@@ -169,7 +182,9 @@ function said(
   const row = read[verdict.row - 1];
   if (verdict.reason) {
     const notes: string[] = [];
-    if (row?.wrong) notes.push(`${row.wrong.column} ${words.wrong[row.wrong.what]}.`);
+    const header = waitsFor(customers, row, verdict);
+    if (header !== null) return { label: words.look.waits(shortened(header)), notes };
+    if (row?.wrong) notes.push(`${headingOf(customers, words, row.wrong.column)} ${words.wrong[row.wrong.what]}.`);
     const first = first_rows.get(row?.email ?? "") ?? verdict.row;
     if (verdict.reason === "already_drafted" && first < verdict.row)
       notes.push(words.table.also(String(customers.sheet_rows[first - 1] ?? first)));
@@ -187,10 +202,22 @@ function said(
   };
 }
 
+/** A column by its heading in the file, or by our name for it where the file has none. */
+function headingOf({ columns }: Customers, words: (typeof WORDS)["nl"]["bring"], column: string): string {
+  const heading = columns.find((each) => each.column === column)?.header;
+  return heading ? shortened(heading) : nameOfColumn(words, column);
+}
+
+/** The heading that may have what a row lacks, while they have not chosen yet; null where there is none. */
+function waitsFor({ columns }: Customers, row: DraftRow | undefined, { reason }: Verdict): string | null {
+  const lacks = row?.wrong?.column ?? (reason === "missing_kvk" ? "kvk" : null);
+  return columns.find(({ suggestion }) => suggestion !== null && suggestion === lacks)?.header ?? null;
+}
+
 /** What becomes of a row: something of it is left out, or all of it. */
-function kindOf({ read }: Kept, { row, reason }: Verdict): Kind {
-  if (reason) return "bad";
-  const of = read[row - 1];
+function kindOf({ customers, read }: Kept, verdict: Verdict): Kind {
+  const of = read[verdict.row - 1];
+  if (verdict.reason) return waitsFor(customers, of, verdict) === null ? "bad" : "check";
   return of?.ean_ignored || of?.address_ignored ? "check" : "good";
 }
 
@@ -209,17 +236,19 @@ function lookPage(
   const { bring: words } = WORDS[frame.locale];
   const count = (value: number) => inNumbers(frame, value);
   const added = verdicts.filter(({ reason }) => reason === null).length;
+  const bad = verdicts.filter((verdict) => kindOf(kept, verdict) === "bad");
+  const waits = bad.length + added < verdicts.length;
   return portalPage(frame, "/import", who, {
     title: words.look.title,
     body: html`<p class="${panelOf(verdicts.length - added, verdicts.length)}" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
 ${kinds(frame, kept, verdicts, asked)}
-${toMend(frame, kept, verdicts)}
+${toMend(frame, kept, bad)}
 ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
 ${encodingOf(frame, kept)}
 ${columns(frame, kept)}
 ${rowTable(frame, kept, verdicts, asked)}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>
-${added > 0 ? confirmForm(frame, kept, added) : html`<p>${words.look.none_would}</p>`}`,
+${added > 0 ? confirmForm(frame, kept, added) : html`<p>${waits ? words.look.choose_first : words.look.none_would}</p>`}`,
   });
 }
 
@@ -308,6 +337,24 @@ ${formToken(frame.form_token)}
 <div class="filters">${shown.map(choice)}</div>
 <div class="actions"><button class="button second">${words.look.read_again}</button></div>
 </form></details>`;
+}
+
+/** A file that was brought without the confirmation that its customers agreed: nothing of it is shown before. */
+function consentPage(frame: PortalFrame, who: Who, { id, brought }: Kept): Html {
+  const { consent: words, file, look } = WORDS[frame.locale].bring;
+  const rows = "table" in brought ? brought.table.rows.length : 0;
+  const news = { typed: new URLSearchParams(), errors: { consent: words.missing_file } };
+  return portalPage(frame, "/import", who, {
+    title: words.title,
+    errors: news.errors,
+    body: html`<p>${words.file_kept(inNumbers(frame, rows))}</p>
+<form method="post" action="${frame.to(`/import/${id}/consent`)}" novalidate>
+${formToken(frame.form_token)}
+${consentTick(frame, news, "all")}
+<div class="actions"><button class="button">${file.submit}</button></div>
+</form>
+<p class="apart"><a class="link" href="${frame.to("/import")}">${look.back}</a></p>`,
+  });
 }
 
 /** A file of which we do not know the column of addresses. */

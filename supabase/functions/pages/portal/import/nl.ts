@@ -10,7 +10,8 @@ export const nl = {
     hint: (rows: string) =>
       `Een Excel-bestand (.xlsx) of CSV. Hoogstens 2 MB en ${rows} regels. Wij lezen het eerste zichtbare blad.`,
     submit: "Bekijk wat er zou gebeuren",
-    template: "Download een leeg voorbeeld (CSV voor Excel)",
+    template: "Download een leeg voorbeeld (Excel)",
+    template_csv: "Download een leeg voorbeeld (CSV voor Excel)",
     columns: "Welke kolommen kan het bestand hebben?",
     columns_what:
       "De eerste regel noemt de kolommen. Alleen email is altijd nodig, en naam voor particulieren, of kvk voor zakelijke klanten. De volgorde is vrij; andere kolommen slaan wij over.",
@@ -124,7 +125,9 @@ export const nl = {
       `Iedereen op deze lijst heeft toestemming gegeven om zijn of haar e-mailadres met ${service} te delen.`,
     missing: "Bevestig dat iedereen toestemming heeft gegeven",
     missing_one: "Bevestig dat de klant toestemming heeft gegeven",
-    missing_file: "Bevestig dat elke klant toestemming heeft gegeven, en kies het bestand opnieuw",
+    missing_file: "Bevestig dat elke klant toestemming heeft gegeven",
+    title: "Nog één bevestiging",
+    file_kept: (rows: string) => `Uw bestand met ${rows} regels is er nog. U hoeft het niet opnieuw te kiezen.`,
   },
   gone: {
     title: "Deze aanmelding bewaren wij niet meer",
@@ -151,6 +154,8 @@ export const nl = {
     which_columns: "Wat staat in welke kolom?",
     no_email: "Wij weten niet in welke kolom het e-mailadres staat. Kies het hieronder.",
     no_header: "zonder naam",
+    waits: (header: string) => `Kies eerst wat er in de kolom ${header} staat`,
+    choose_first: "Kies hierboven eerst wat er in elke kolom staat.",
     none_would: "Er is niemand aan te melden. Verbeter het bestand en kies het opnieuw.",
     back: "Ander bestand kiezen",
   },

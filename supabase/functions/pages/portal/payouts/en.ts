@@ -4,6 +4,11 @@ import type { payouts as payoutsNl } from "./nl.ts";
 export const payouts: typeof payoutsNl = {
   title: "Payouts",
   quarters: "By quarter",
+  quarters_are: (count) => (count === 1 ? "1 quarter" : `${count} quarters`),
+  invoices_are: (count) => (count === 1 ? "1 invoice" : `${count} invoices`),
+  download: "Download all quarters (CSV)",
+  file: "payouts",
+  paid_on: "Paid on",
   quarter: "Quarter",
   quarter_short: (quarter) => `Q${quarter}`,
   quarter_name: (quarter, year) => `Quarter ${quarter} of ${year}`,

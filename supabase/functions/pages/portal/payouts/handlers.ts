@@ -1,11 +1,45 @@
+import { type Cell, toCsv } from "../../kit/csv.ts";
 import { asPdf } from "../../kit/pdf.ts";
 import { signedIn } from "../visit.ts";
-import type { Payouts } from "./model.ts";
+import { WORDS } from "../words.ts";
+import type { Payout, Payouts } from "./model.ts";
 import { payoutsPage } from "./page.ts";
 
 const showPayouts = signedIn(async (visit) =>
   visit.page(payoutsPage(visit.frame, await visit.own<Payouts>("read_portal_payouts"))),
 );
+
+/** Every quarter, as the page shows it. */
+const downloadPayouts = signedIn(async (visit) => {
+  const { payouts } = await visit.own<Payouts>("read_portal_payouts");
+  const { payouts: words } = WORDS[visit.locale];
+  return visit.c.body(toCsv(visit.locale, [columnsOf(words), ...payouts.map((payout) => rowOf(words, payout))]), 200, {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Disposition": `attachment; filename="${words.file}.csv"`,
+  });
+});
+
+type Words = (typeof WORDS)["nl"]["payouts"];
+const columnsOf = (words: Words): Cell[] => [
+  words.quarter,
+  words.status,
+  words.paid_on,
+  words.customers,
+  words.kwh,
+  words.ere,
+  words.yours,
+  words.vat,
+];
+const rowOf = (words: Words, payout: Payout): Cell[] => [
+  payout.period,
+  words.statuses[payout.status],
+  payout.paid_at?.slice(0, 10) ?? null,
+  payout.customers,
+  payout.kwh,
+  payout.ere_units,
+  payout.partner_share_eur,
+  payout.vat_eur,
+];
 
 /** An invoice of the partner as PDF; 404 for another partner's. */
 const downloadInvoice = signedIn(async (visit) => {
@@ -15,4 +49,4 @@ const downloadInvoice = signedIn(async (visit) => {
   return refused ? visit.unknown() : answer;
 });
 
-export const payoutPages = { showPayouts, downloadInvoice };
+export const payoutPages = { showPayouts, downloadPayouts, downloadInvoice };

@@ -2,6 +2,11 @@
 export const payouts = {
   title: "Uitbetalingen",
   quarters: "Per kwartaal",
+  quarters_are: (count: number) => (count === 1 ? "1 kwartaal" : `${count} kwartalen`),
+  invoices_are: (count: number) => (count === 1 ? "1 factuur" : `${count} facturen`),
+  download: "Download alle kwartalen (CSV)",
+  file: "uitbetalingen",
+  paid_on: "Betaald op",
   quarter: "Kwartaal",
   quarter_short: (quarter: string) => `K${quarter}`,
   quarter_name: (quarter: string, year: string) => `${quarter}e kwartaal ${year}`,

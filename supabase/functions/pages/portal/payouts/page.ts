@@ -20,9 +20,11 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
     body: html`${todo(frame, shown)}
 <h2>${words.quarters}</h2>
 ${payouts.length === 0 ? html`<p>${words.nothing}</p>` : quarterTable(frame, payouts)}
+${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${words.download}</a></p>`}
 <p>${words.when}</p>
 <h2>${words.invoices}</h2>
 ${invoices.length === 0 ? html`<p>${words.no_invoices}</p>` : invoiceTable(frame, invoices)}
+${invoices.length === 0 ? "" : html`<p class="quiet">${words.invoices_are(invoices.length)}</p>`}
 <h2>${words.how}</h2>
 <p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
 <p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
