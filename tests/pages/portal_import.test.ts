@@ -79,7 +79,7 @@ const drafted = async (...of: string[]) =>
 
 /** The rows of the table: their number, and the customer with what happens. */
 const rowsOf = (text: string): [number, string][] =>
-  [...text.matchAll(/<tr><th scope="row">(\d+)<\/th>\s*<td class="text">(.*?)<\/td>/gs)].map(([, row, cell = ""]) => [
+  [...text.matchAll(/<tr><th scope="row">(\d+)<\/th>\s*<td>(.*?)<\/td>/gs)].map(([, row, cell = ""]) => [
     Number(row),
     cell
       .replace(/<[^>]*>/g, " ")

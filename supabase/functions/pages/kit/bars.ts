@@ -36,6 +36,7 @@ export function bars({ id, title, description, points, format }: Bars): Html {
   const step = WIDTH / points.length;
   const width = round(Math.min(step * 0.64, 40));
   const height = points.some(({ below }) => below) ? HEIGHT + 18 : HEIGHT;
+  const names: Html[] = [];
   const heightOf = (value: number) => round(highest === 0 ? 0 : (value / highest) * (BOTTOM - TOP));
   return html`<svg class="bars" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="${id}-title ${id}-description">
 <title id="${id}-title">${title}</title>
@@ -56,12 +57,11 @@ ${points.map(({ short, below, said, values }, index) => {
     // what is there is to be seen, however little
     const tall = value > 0 ? Math.max(heightOf(value), 2) : 0;
     top = round(top - tall);
-    return html`<rect x="${x}" y="${top}" width="${width}" height="${tall}" rx="2"${kind > 0 ? html` class="kind-${kind}"` : ""}${values.length > 1 ? "" : html` data-value="${said}"`}/>`;
+    return html`<rect x="${x}" y="${top}" width="${width}" height="${tall}"${kind > 0 ? html` class="kind-${kind}"` : ""}${values.length > 1 ? "" : html` data-value="${said}"`}/>`;
   });
-  return html`${values.length > 1 ? html`<g data-value="${said}">${rects}</g>` : rects}
-<text class="name" x="${middle}" y="${HEIGHT - 8}">${short}</text>${below ? html`<text class="name" x="${middle}" y="${HEIGHT + 9}">${below}</text>` : ""}
-`;
-})}</svg>`;
+  names.push(html`<text x="${middle}">${short}</text>${below ? html`<text x="${middle}" y="17">${below}</text>` : ""}`);
+  return values.length > 1 ? html`<g data-value="${said}">${rects}</g>` : html`${rects}`;
+})}<g class="names" transform="translate(0 ${HEIGHT - 8})">${names}</g></svg>`;
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

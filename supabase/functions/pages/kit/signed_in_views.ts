@@ -67,14 +67,16 @@ export function table(
     const all = names.filter(Boolean).join(" ");
     return all ? html` class="${all}"` : "";
   };
+  // said once of the table, where each of its cells has it
+  const texts = columns.slice(1).every(({ text }) => text);
   const rowOf = ([head = null, ...cells]: readonly TableCell[]) =>
     html`<tr${role("row")}><th scope="row"${role("rowheader")}>${head}</th>${cells.map((cell, index) => {
       const column = columns[index + 1];
-      return html`<td${classOf(column?.text && "text", blocks && cell === null && "none")}${role("cell")}${blocks ? html` data-column="${column?.name}"` : ""}>${cell ?? "–"}</td>`;
+      return html`<td${classOf(column?.text && !texts && "text", blocks && cell === null && "none")}${role("cell")}${blocks && cell !== null ? html` data-column="${column?.name}"` : ""}>${cell ?? "–"}</td>`;
     })}</tr>`;
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
-<table${blocks ? html` class="blocks" role="table"` : ""}>
-<thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text, sort }) => html`<th scope="col"${classOf(text && "text")}${role("columnheader")}${sort?.is ? html` aria-sort="${sort.is}"` : ""}>${sort ? html`<a href="${sort.href}">${name}</a>` : name}</th>`)}</tr></thead>
+<table${classOf(blocks && "blocks", texts && "texts")}${role("table")}>
+<thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text, sort }) => html`<th scope="col"${classOf(text && !texts && "text")}${role("columnheader")}${sort?.is ? html` aria-sort="${sort.is}"` : ""}>${sort ? html`<a href="${sort.href}">${name}</a>` : name}</th>`)}</tr></thead>
 <tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot>${rowOf(total)}</tfoot>` : ""}
 </table>
 </div>`;

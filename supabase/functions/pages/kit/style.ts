@@ -153,7 +153,7 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .signed-in { margin-top: 3.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 1rem; overflow-wrap: anywhere; }
 .bars { display: block; width: 100%; height: auto; margin: .5rem 0 1.25rem; font-size: 13px; }
 @media (min-width: 48rem) { .bars { font-size: 9px; } }
-.bars rect { fill: var(--accent); }
+.bars rect { rx: 2px; fill: var(--accent); }
 .bars .kind-1, .bars .kind-2 { stroke: var(--accent); stroke-width: 1.2; }
 .bars .kind-1 { fill: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
 .bars .kind-2 { fill: var(--sheet); stroke-dasharray: 4 3; }
@@ -186,7 +186,7 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .timeline .who { font-weight: 650; }
 .timeline .actions { margin-top: .75rem; }
 .bars text { fill: var(--quiet); }
-.bars .name { text-anchor: middle; }
+.bars .names { text-anchor: middle; }
 .bars .rule { stroke: var(--line); }
 .bars .ground { stroke: var(--edge); }
 .scroll { overflow-x: auto; margin: 0 0 1rem; }
@@ -194,7 +194,7 @@ table { width: 100%; border-collapse: collapse; font-size: 1rem; font-variant-nu
 @media (max-width: 30rem) { table { font-size: .9375rem; } dd small, th small, td small { font-size: .875rem; } }
 th, td { padding: .55rem .4rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
 th:first-child { padding-left: 0; }
-th:first-child, th.text, td.text { text-align: left; }
+th:first-child, th.text, td.text, .texts :is(th, td) { text-align: left; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
