@@ -123,7 +123,7 @@ export const en: ImportWords = {
     missing_one: "Confirm that the customer agreed",
     missing_file: "Confirm that every customer agreed",
     title: "One more confirmation",
-    file_kept: (rows) => `Your file of ${rows} rows is still here. You need not choose it again.`,
+    file_kept: (rows) => `Your file is still here (rows: ${rows}). You need not choose it again.`,
   },
   gone: {
     title: "We no longer keep this sign-up",

@@ -127,7 +127,7 @@ export const nl = {
     missing_one: "Bevestig dat de klant toestemming heeft gegeven",
     missing_file: "Bevestig dat elke klant toestemming heeft gegeven",
     title: "Nog één bevestiging",
-    file_kept: (rows: string) => `Uw bestand met ${rows} regels is er nog. U hoeft het niet opnieuw te kiezen.`,
+    file_kept: (rows: string) => `Uw bestand is er nog (regels: ${rows}). U hoeft het niet opnieuw te kiezen.`,
   },
   gone: {
     title: "Deze aanmelding bewaren wij niet meer",
