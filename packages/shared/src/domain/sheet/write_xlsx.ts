@@ -12,7 +12,7 @@ const relations = (...to: [string, string][]): string =>
   `<Relationships xmlns="${PACKAGE}/relationships">${to.map(([type, target], index) => `<Relationship Id="rId${index + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`).join("")}</Relationships>`;
 
 /** A workbook of one sheet. Each cell is text, and so are the cells below it: Excel changes nothing that is typed there. */
-export function writeXlsx(rows: readonly (readonly string[])[]): Uint8Array<ArrayBuffer> {
+export function writeXlsx(rows: readonly (readonly string[])[]): ArrayBuffer {
   const columns = Math.max(...rows.map(({ length }) => length));
   const parts = {
     "[Content_Types].xml": `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${TYPE}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${TYPE}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/></Types>`,
@@ -24,5 +24,6 @@ export function writeXlsx(rows: readonly (readonly string[])[]): Uint8Array<Arra
     "xl/worksheets/sheet1.xml": `<worksheet xmlns="${MAIN}"><cols><col min="1" max="${columns}" width="20" customWidth="1" style="1"/></cols><sheetData>${rows.map((row) => `<row>${row.map(cellOf).join("")}</row>`).join("")}</sheetData></worksheet>`,
   };
   const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
-  return zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(head + text)])));
+  const zipped = zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(head + text)])));
+  return new Uint8Array(zipped).buffer;
 }
