@@ -467,11 +467,9 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
     },
     {
       name: "claim-mandate",
-      go: at("mandate", (page) =>
-        page.locator("summary").evaluateAll((all) => {
-          for (const one of all) one.click();
-        }),
-      ),
+      go: at("mandate", async (page) => {
+        for (const folded of await page.locator("summary").all()) await folded.click();
+      }),
     },
     {
       name: "claim-sign-error",
