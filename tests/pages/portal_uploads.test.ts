@@ -1,6 +1,7 @@
 // A partner delivers months and charging sessions by file: looked at first, then stored for one of its CPO clients.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readUpload } from "#shared/domain/charging_in/file/read_upload.ts";
 import { createAccount } from "../harness/people.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken } from "./claimant.ts";
@@ -98,7 +99,31 @@ describe("§4.1 a file of months", () => {
     expect(await refusal("")).toContain("Kies een bestand");
     expect((await upload(months(`${reference};mrt 2026;1.234`), { decimal: "." })).location).toContain("/uploads/");
     expect((await ask(portal(world, "/uploads?lang=en"))).text).toContain("Deliver charging data");
-    expect((await ask(portal(world, "/uploads/example/sessions.csv"))).text).toContain("PAAL-17");
+  });
+
+  test.each([
+    ["nl", "maanden", "months"],
+    ["nl", "sessies", "sessions"],
+    ["en", "months", "months"],
+    ["en", "sessions", "sessions"],
+  ])("§4.1 its examples in %s are read as they are, the same from CSV and Excel: %s", async (lang, name, kind) => {
+    const page = await ask(portal(world, `/uploads?lang=${lang}`));
+    const read = async (type: string) => {
+      expect(page.text).toContain(`/uploads/example/${name}.${type}?`);
+      const { headers, bytes = new Uint8Array() } = await ask(portal(world, `/uploads/example/${name}.${type}`));
+      expect(headers.get("content-disposition")).toBe(`attachment; filename="${name}.${type}"`);
+      const { table: _, ...told } = await readUpload(bytes);
+      return told;
+    };
+    const told = await read("csv");
+    expect(told).toMatchObject({ kind, rows: 2, rejected: [] });
+    expect(told.columns.filter(({ field }) => field === null)).toEqual([]);
+    expect(told.items[0]).toMatchObject(
+      kind === "months"
+        ? { period: "2026-03-01", total_kwh: 312.5 }
+        : { started_at: "2026-03-10T17:00:00Z", wh: 18_420 },
+    );
+    expect(await read("xlsx")).toEqual(told);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Flow } from "../kit/visit.ts";
 import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
 
 const EVENT = "event/:event{[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}}";
+const EXAMPLE = ":file{(?:maanden|sessies|months|sessions)[.](?:csv|xlsx)}";
 
 const does = loadedLate(() => import("./handlers.ts"));
 
@@ -52,7 +53,7 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/import/:id/result.csv`, run: does("downloadImport") },
     { method: "GET", path: `${PATH}/uploads`, run: does("showUploads") },
     { method: "POST", path: `${PATH}/uploads`, run: does("bringUpload"), upload: MAX_IMPORT },
-    { method: "GET", path: `${PATH}/uploads/example/:file{(?:months|sessions)[.]csv}`, run: does("downloadExample") },
+    { method: "GET", path: `${PATH}/uploads/example/${EXAMPLE}`, run: does("downloadExample") },
     { method: "GET", path: `${PATH}/uploads/${ID}`, run: does("showUpload") },
     { method: "POST", path: `${PATH}/uploads/${ID}`, run: does("confirmUpload") },
     { method: "GET", path: `${PATH}/uploads/${ID}/mend.csv`, run: does("downloadBadRows") },

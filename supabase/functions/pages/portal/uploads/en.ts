@@ -19,7 +19,10 @@ export const en: UploadWords = {
   decimals: { ",": "A comma: 7,5", ".": "A point: 7.5" },
   kept: "We keep the file for an hour, encrypted. Only you can see it. After that we keep the rows as evidence.",
   submit: "See what would happen",
-  examples: { months: "Example with months (CSV)", sessions: "Example with sessions (CSV)" },
+  examples: [
+    { name: "months", label: "Example with months" },
+    { name: "sessions", label: "Example with sessions" },
+  ],
   columns: "Which columns does the file need?",
   columns_what: {
     months: "Months: customer number, EAN or connection_id; month; and kWh. The number of sessions may be there too.",

@@ -16,19 +16,43 @@ import { formPage, gonePage, isBad, KIND_OF, PAGE, type RowsQuery, resultPage, s
 
 const belongsTo = (id: string) => `upload ${id}`;
 
-/** For Excel as it is set up in the Netherlands: the columns of each kind, in Dutch. */
-const EXAMPLES = {
-  months: [
-    ["klantnummer", "maand", "sessies", "kWh"],
-    ["KL-1001", "2026-03", "24", "312,5"],
-    ["KL-1002", "2026-03", "9", "88,25"],
-  ],
-  sessions: [
-    ["sessie", "laadpaal", "start", "eind", "kWh", "meterstand begin", "meterstand eind"],
-    ["S-1", "PAAL-17", "10-03-2026 18:00", "10-03-2026 20:10", "18,42", "4012,10", "4030,52"],
-    ["S-2", "PAAL-17", "11-03-2026 18:00", "11-03-2026 19:00", "7,5", "4030,52", "4038,02"],
-  ],
-} as const;
+const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+/** The columns of each kind as somebody types them, by the name of the file to download. */
+const EXAMPLES: Record<string, { locale: "nl" | "en"; rows: string[][] }> = {
+  maanden: {
+    locale: "nl",
+    rows: [
+      ["klantnummer", "maand", "sessies", "kWh"],
+      ["KL-1001", "2026-03", "24", "312,5"],
+      ["KL-1002", "2026-03", "9", "88,25"],
+    ],
+  },
+  sessies: {
+    locale: "nl",
+    rows: [
+      ["sessie", "laadpaal", "start", "eind", "kWh", "meterstand begin", "meterstand eind"],
+      ["S-1", "PAAL-17", "10-03-2026 18:00", "10-03-2026 20:10", "18,42", "4012,10", "4030,52"],
+      ["S-2", "PAAL-17", "11-03-2026 18:00", "11-03-2026 19:00", "7,5", "4030,52", "4038,02"],
+    ],
+  },
+  months: {
+    locale: "en",
+    rows: [
+      ["customer number", "month", "sessions", "kWh"],
+      ["KL-1001", "2026-03", "24", "312.5"],
+      ["KL-1002", "2026-03", "9", "88.25"],
+    ],
+  },
+  sessions: {
+    locale: "en",
+    rows: [
+      ["session", "charger", "start", "end", "kWh", "meter start", "meter end"],
+      ["S-1", "PAAL-17", "2026-03-10 18:00", "2026-03-10 20:10", "18.42", "4012.10", "4030.52"],
+      ["S-2", "PAAL-17", "2026-03-11 18:00", "2026-03-11 19:00", "7.5", "4030.52", "4038.02"],
+    ],
+  },
+};
 
 const showUploads = signedIn(async (visit) => {
   const shown = await visit.own<Shown>("read_portal_uploads", { id: null });
@@ -169,8 +193,14 @@ const downloadBadRows = signedIn(async (visit) => {
 const downloadExample = signedIn(async (visit) => {
   // only who is signed in, as on all these pages
   await visit.admit();
-  const kind = visit.c.req.param("file") === "months.csv" ? "months" : "sessions";
-  return csv(visit, kind === "months" ? "maanden" : "sessies", EXAMPLES[kind], "nl");
+  const [name = "", type] = (visit.c.req.param("file") ?? "").split(".");
+  const { locale, rows } = EXAMPLES[name] as (typeof EXAMPLES)[string];
+  if (type === "csv") return csv(visit, name, rows, locale);
+  const { writeXlsx } = await import("#shared/domain/sheet/write_xlsx.ts");
+  return visit.c.body(writeXlsx(rows), 200, {
+    "Content-Type": XLSX,
+    "Content-Disposition": `attachment; filename="${name}.xlsx"`,
+  });
 });
 
 const csv = (visit: PortalVisit, name: string, rows: readonly (readonly Cell[])[], locale = visit.locale) =>

@@ -17,7 +17,10 @@ export const nl = {
   decimals: { ",": "Een komma: 7,5", ".": "Een punt: 7.5" },
   kept: "Wij bewaren het bestand een uur, versleuteld. Alleen u kunt het zien. Daarna bewaren wij de regels als bewijs.",
   submit: "Bekijk wat er zou gebeuren",
-  examples: { months: "Voorbeeld met maanden (CSV voor Excel)", sessions: "Voorbeeld met sessies (CSV voor Excel)" },
+  examples: [
+    { name: "maanden", label: "Voorbeeld met maanden" },
+    { name: "sessies", label: "Voorbeeld met sessies" },
+  ],
   columns: "Welke kolommen heeft het bestand nodig?",
   columns_what: {
     months: "Maanden: klantnummer, EAN of connection_id; maand; en kWh. Het aantal sessies mag erbij.",

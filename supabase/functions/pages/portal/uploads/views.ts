@@ -75,8 +75,7 @@ ${clients.length === 0 ? html`<p class="panel waits">${words.no_client}</p>` : f
 <p>${words.columns_what.sessions}</p>
 </details>
 <ul class="pages">
-<li><a href="${frame.to(`${PAGE}/example/months.csv`)}">${words.examples.months}</a></li>
-<li><a href="${frame.to(`${PAGE}/example/sessions.csv`)}">${words.examples.sessions}</a></li>
+${words.examples.map(({ name, label }) => html`<li>${label}: <a href="${frame.to(`${PAGE}/example/${name}.xlsx`)}" aria-label="${label}, Excel">Excel</a>, <a href="${frame.to(`${PAGE}/example/${name}.csv`)}" aria-label="${label}, CSV">CSV</a></li>`)}
 </ul>`,
   });
 }
