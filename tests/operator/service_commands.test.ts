@@ -185,8 +185,14 @@ describe("contract §8 account show", () => {
       ...person("Toon Alles", "toon@voorbeeld.nl"),
     });
     const token = await world.partnerA.client.token();
-    expect((await world.post("/v1/chargers", { account_id, ...MID_CHARGER }, token)).status).toBe(200);
+    const charger = await world.post("/v1/chargers", { account_id, ...MID_CHARGER }, token);
+    expect(charger.status).toBe(200);
     await signMandate(world, account_id);
+    const { charger_id } = charger.body;
+    const started_at = "2026-08-10T18:00:00Z";
+    const readings = { meter_start_kwh: 4012.1, meter_end_kwh: 4017.1 };
+    const session = { session_id: "S-1", charger_id, started_at, ended_at: "2026-08-10T19:00:00Z", ...readings };
+    await world.post("/v1/charging-sessions", { sessions: [session] }, token);
     await world.post(
       "/v1/sessions:batch",
       {
@@ -216,13 +222,21 @@ describe("contract §8 account show", () => {
       { connection_id, status: "signed", signed_name: expect.any(String), code_confirmed: expect.any(Boolean) },
     ]);
     expect(json.chargers).toMatchObject([{ status: "active" }]);
-    expect(json.months).toEqual([{ year: 2026, status: expect.any(String), months: 2, kwh: 15.5 }]);
+    expect(json.months).toEqual([{ year: 2026, status: expect.any(String), months: 3, kwh: 20.5 }]);
+    expect(json.sessions).toMatchObject([{ charger_id, source: "api", started_at, kwh: 5, ...readings, flags: [] }]);
     expect(json.told.map(({ kind }: { kind: string }) => kind)).toContain("registration_approved");
     expect(JSON.stringify(json)).not.toContain("NL91");
     expect((await done(`account show ${account_id}`)).json).toEqual(json);
 
     const { out } = await operate(["account", "show", "TOON-1"], env);
-    for (const title of ["Connections", "Mandates", "Chargers", "Months", "Notices they were sent"])
+    for (const title of [
+      "Connections",
+      "Mandates",
+      "Chargers",
+      "Months",
+      "Charging sessions, the newest 50",
+      "Notices they were sent",
+    ])
       expect(out).toContain(`\n${title}\n`);
   });
 

@@ -5,7 +5,16 @@ import { type Command, count, limit, list, partner, type Row, titled } from "./c
 import type { OpsAnswer } from "./database.ts";
 import { euro, fields } from "./text.ts";
 
-function showAccount({ account, signatory, connections, mandates, chargers, months, told }: OpsAnswer): string {
+function showAccount({
+  account,
+  signatory,
+  connections,
+  mandates,
+  chargers,
+  months,
+  sessions,
+  told,
+}: OpsAnswer): string {
   const { display_name, partner_slug, balance_eur } = account as Row;
   const { full_name } = (signatory ?? {}) as Row;
   const signed = (mandates as Row[]).some(({ status }) => status === "signed");
@@ -25,6 +34,11 @@ function showAccount({ account, signatory, connections, mandates, chargers, mont
     ),
     titled("Chargers", chargers, "charger_id brand model serial_number mid_eligible status created_at"),
     titled("Months", months, "year status months kwh"),
+    titled(
+      "Charging sessions, the newest 50",
+      sessions,
+      "charging_session_id started_at ended_at kwh source meter_start_kwh meter_end_kwh flags",
+    ),
     titled("Notices they were sent", told, "created_at kind waits"),
   ].join("\n\n");
 }

@@ -152,8 +152,15 @@ begin
                  from (select extract(year from d.period)::int as year, d.status, count(*) as months, sum(d.total_kwh) as kwh
                          from core.connections c join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
                         where c.partner_id = account.partner_id and c.account_id = account.id group by 1, 2) g),
+    'sessions', (select coalesce(json_agg(json_build_object(
+                          'charging_session_id', r.id, 'charger_id', r.charger_id, 'source', r.source, 'started_at', private.iso(r.started_at),
+                          'ended_at', private.iso(r.ended_at), 'kwh', r.wh / 1000.0, 'meter_start_kwh', r.meter_start_wh / 1000.0,
+                          'meter_end_kwh', r.meter_end_wh / 1000.0, 'flags', r.flags) order by r.started_at desc, r.id), '[]')
+                   from (select s.*
+                           from core.chargers h join core.charging_sessions s on s.partner_id = h.partner_id and s.charger_id = h.id
+                          where h.partner_id = account.partner_id and h.account_id = account.id order by s.started_at desc, s.id limit 50) r),
     'told', (select coalesce(json_agg(json_build_object('kind', n.kind, 'created_at', private.iso(n.created_at), 'waits', n.due_at is not null) order by n.created_at, n.id), '[]')
                from core.notices n where n.partner_id = account.partner_id and n.account_id = account.id));
 end $$;
 comment on function ops.account_show(jsonb) is
-  'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, told}, months summed by year and status. Leaves an audit row.';
+  'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, sessions, told}, months summed by year and status, the newest 50 sessions. Leaves an audit row.';
