@@ -320,6 +320,15 @@ describe("§1 two sessions that overlap", () => {
     expect(await ingest(world, b({ external_id: "c", connector: 2 }))).toMatchObject([{ flags: [] }]);
   });
 
+  test.each([
+    ["three weeks", "2026-02-17T18:30:00Z"],
+    ["24 hours", "2026-03-09T18:30:00Z"],
+    ["a minute less than 24 hours", "2026-03-09T18:31:00Z"],
+  ])("a session that began %s earlier overlaps while it lasts", async (_, started_at) => {
+    await ingest(world, a({ started_at, ended_at: "2026-03-10T18:31:00Z" }));
+    expect(await ingest(world, b())).toMatchObject([{ flags: ["overlapping"] }]);
+  });
+
   test("a correction of the first frees the second, and another takes it back", async () => {
     await ingest(world, a());
     await ingest(world, b());

@@ -7,20 +7,15 @@ create function private.lasting_flags(session core.charging_sessions) returns te
 language sql immutable
 return case when 'withdrawn' = any (session.flags) and session.source not in ('api', 'file') then '{withdrawn}'::text[] else '{}' end;
 
--- Inserts new sessions, updates changed ones, keeps the words that changed them as evidence, and returns what changed. One item per
--- session; the chargers are locked.
-create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
+-- A function's setting applies to the checks of foreign keys too, and force_custom_plan plans each check anew. So these two write without it.
+-- Their plans are right for any number of rows.
+create function private.write_charging_sessions(items private.charging_session_item[]) returns core.charging_sessions[]
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'auto'
 as $$
 declare
-  old    core.charging_sessions[];
   stored core.charging_sessions[];
 begin
-  old := array(
-    select s from unnest(items) i
-      join core.charging_sessions s
-        on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
   with written as (
     insert into core.charging_sessions as s
       (partner_id, charger_id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at,
@@ -43,14 +38,13 @@ begin
                              excluded.meter_start_wh, excluded.meter_end_wh, excluded.flags || private.lasting_flags(s))
     returning s as session)
   select array_agg(w.session) into stored from written w;
+  return stored;
+end $$;
 
-  insert into core.replaced_charging_sessions
-    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
-    from unnest(stored) s
-    join unnest(old) o on o.id = s.id
-   where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
-
+create function private.write_charging_evidence(stored core.charging_sessions[], items private.charging_session_item[]) returns void
+language sql
+set plan_cache_mode = 'auto' set enable_nestloop = 'off'
+as $$
   insert into core.charging_evidence
     (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document, document_sha256, sent_sha256,
      signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
@@ -59,7 +53,33 @@ begin
          i.meter_start_wh, i.meter_end_wh, i.end_from, s.received_at
     from unnest(stored) s
     join unnest(items) i on i.charger_id = s.charger_id and i.source = s.source and i.external_id = s.external_id
-   where i.document is not null;
+   where i.document is not null
+$$;
+
+-- Inserts new sessions, updates changed ones, keeps the words that changed them as evidence, and returns what changed. One item per
+-- session; the chargers are locked.
+create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
+language plpgsql
+set plan_cache_mode = 'force_custom_plan'
+as $$
+declare
+  old    core.charging_sessions[];
+  stored core.charging_sessions[];
+begin
+  old := array(
+    select s from unnest(items) i
+      join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
+  stored := private.write_charging_sessions(items);
+
+  insert into core.replaced_charging_sessions
+    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+  select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+    from unnest(stored) s
+    join unnest(old) o on o.id = s.id
+   where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
+
+  perform private.write_charging_evidence(stored, items);
   return array(
     select row(s, o)::private.charging_session_change from unnest(stored) s left join unnest(old) o on o.id = s.id);
 end $$;
@@ -90,7 +110,7 @@ begin
                    and s.started_at > span.started_at - interval '31 days'
                 offset 0) other  -- one index lookup per span, instead of a join of all sessions with all
              where (c.before).id is not null) k);
-  with looked_at as (
+  with looked_at as materialized (
     select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, (c.after).id is not null as changed, (c.before).month as old_month,
            private.own_flags(s.flags) || coalesce(o.flags, '{}') as judged,
            -- what came after the lock, and was withdrawn since, was never booked
@@ -100,23 +120,29 @@ begin
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and (d.period = s.month or d.period = (c.before).month and (c.before).ended_at is not null)) as locked
+                and d.period in (s.month, case when (c.before).ended_at is not null then (c.before).month end)) as locked
       from unnest(candidates) s
       join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
       left join unnest(changes) c on (c.after).id = s.id
       left join lateral (
         select case when bool_or(e.same) then '{duplicate}'::text[] when count(*) > 0 then '{overlapping}' else '{}' end as flags
-          from core.charging_sessions o
+          from (
+           -- only a long session that began over a day ago can still last
+           select near.* from core.charging_sessions near
+            where near.partner_id = s.partner_id and near.charger_id = s.charger_id and near.started_at > s.started_at - interval '24 hours'
+              and near.started_at <= s.ended_at + interval '5 minutes'
+           union all
+           select long.* from core.charging_sessions long
+            where long.partner_id = s.partner_id and long.charger_id = s.charger_id and long.ended_at - long.started_at > interval '23 hours'
+              and long.started_at > s.started_at - interval '31 days' and long.started_at <= s.started_at - interval '24 hours') o
          cross join lateral (
            select abs(extract(epoch from o.started_at - s.started_at)) <= 300 and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
                   and abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
                   -- short sessions of one source may follow each other so closely
                   and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at) as same) e
          where s.ended_at is not null
-           and o.partner_id = s.partner_id and o.charger_id = s.charger_id and o.connector = s.connector
-           and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
+           and o.connector = s.connector and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
            and o.started_at <= s.ended_at + interval '5 minutes' and o.ended_at >= s.started_at - interval '5 minutes'
-           and o.started_at > s.started_at - interval '31 days'
            and (e.same or o.started_at < s.ended_at and o.ended_at > s.started_at)) o on true
   ), verdict as materialized (
     select l.*, l.judged || case when l.booked and ('after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}'))
@@ -143,6 +169,7 @@ end $$;
 -- stay.
 create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
+set plan_cache_mode = 'auto'
 as $$
 begin
   -- one total, signature or booking at a time on a connection

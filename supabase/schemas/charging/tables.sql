@@ -51,6 +51,8 @@ comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the same charge first.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
+-- serves: overlaps with what began long before
+create index charging_sessions_long on core.charging_sessions (partner_id, charger_id, started_at) where ended_at - started_at > interval '23 hours';
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
 create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
