@@ -350,9 +350,9 @@ describe("when something is away", () => {
   });
 
   test("contract §6 the time limit of a call begins when it has a connection of ours", async () => {
-    await start({ callMs: 600 });
+    await start({ callMs: 1500 });
     const all = await Promise.all(Array.from({ length: 70 }, (_, n) => Charger.connect(gateway.url, `c${n}`)));
-    contract.delayMs = 350;
+    contract.delayMs = 875;
     const answers = await Promise.all(all.map((charger) => charger.call("StopTransaction", {})));
     expect(answers).toEqual(Array(70).fill(expect.objectContaining(ANSWERED)));
     expect(await (await fetch(`${gateway.adminUrl}/metrics`)).text()).not.toContain('status="0"');
