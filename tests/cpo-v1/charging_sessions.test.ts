@@ -619,6 +619,15 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
       connection_id,
       body: [{ Klantnummer: ref, Maand: "mrt 2026", Sessies: "12", "Verbruik (MWh)": "0,3125" }],
     });
+    // the same file is the same upload, until a customer that it names is known
+    const again = () => uploaded(file.replace("Verbruik in MWh", "Verbruik (MWh)"));
+    expect(await again()).toEqual({ ...answer, idempotent: true });
+    const late = await createAccount(world);
+    await world.row("update core.accounts set cpo_external_ref = 'KL-niemand' where id = $1", late.account_id);
+    const mended = await again();
+    expect(mended.counts).toMatchObject({ ingested: 3, invalid: 5 });
+    expect(mended.upload_id).not.toBe(answer.upload_id);
+    expect(await again()).toEqual({ ...mended, idempotent: true });
     const corrected = (await uploaded(`ref,month,kwh\n${ref},2026-03,300.5\n`)).counts;
     expect(corrected).toMatchObject({ ingested: 1 });
     await world.row("update core.delivered_months set status = 'submitted' where connection_id = $1", connection_id);
@@ -647,6 +656,7 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
       ["naam;bedrag\nSanne;5\n", 422, { error: "unknown_columns", headers: ["naam", "bedrag"] }],
       [both, 422, { error: "unknown_columns" }],
       [sessionFile(), 422, { error: "unreadable_file" }],
+      [`${["laadpaal;start;kwh", ...Array(498).fill("x")].join(";")}\n1;2;3\n`, 422, { error: "unreadable_file" }],
       [many, 413, { error: "payload_too_large", detail: expect.stringContaining("5001") }],
       [new Uint8Array(4 * 1024 * 1024 + 1), 413, { error: "payload_too_large" }],
       [ambiguous, 422, { error: "ambiguous_decimals", column: "Energie (kWh)", sheet_row: 2, value: "1.234" }],
@@ -654,6 +664,9 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     for (const [file, status, body] of refused) expect(await upload(file)).toMatchObject({ status, body });
     expect((await upload(ambiguous, "?decimal=;")).status).toBe(400);
     expect(await uploaded(ambiguous, "?decimal=.&dry_run=true")).toMatchObject({ counts: { created: 2 } });
+    // a heading is cut between its characters
+    const long = `klantnummer;maand;kwh;${"x".repeat(119)}😀😀\n1;2026-03;1;${"y".repeat(100_000)}\n`;
+    expect((await uploaded(long, "?dry_run=true")).columns[3].header).toBe(`${"x".repeat(119)}😀`);
     expect((await uploaded(both, "?kind=months")).counts).toMatchObject({ invalid: 1 });
     expect(await months()).toEqual([]);
     const reader = await (await world.addClient(world.partnerA.id, { scopes: ["cpo:accounts:read"] })).token();

@@ -96,6 +96,9 @@ describe("§4.1 a file of months", () => {
     expect(await refusal("naam;bedrag\nSanne;5\n")).toContain("Wij lezen: naam, bedrag.");
     expect(await refusal(months(`${reference};mrt 2026;1.234`))).toContain("staat 1.234");
     expect(await refusal(months())).toContain("Onder de kolommen staan geen regels");
+    expect(await refusal(`klantnummer;maand;kwh${";x".repeat(498)}\n1;2026-03;1`)).toContain("meer dan 500 kolommen");
+    const formula = pageOf((await upload(months("=1+1;mrt 2026;1,5;@x"))).location);
+    expect((await ask(portal(world, `${formula}/mend.csv?lang=nl`))).text).toContain(`'=1+1;mrt 2026;"1,5";'@x;`);
     expect(await refusal("")).toContain("Kies een bestand");
     expect((await upload(months(`${reference};mrt 2026;1.234`), { decimal: "." })).location).toContain("/uploads/");
     expect((await ask(portal(world, "/uploads?lang=en"))).text).toContain("Deliver charging data");
@@ -135,6 +138,11 @@ test("§4.1 of several clients one is chosen; another partner's is refused; a pa
   // the other client does not know this customer
   const page = pageOf((await upload(file, { client: second.id })).location);
   expect((await ask(portal(world, `${page}?lang=nl`))).text).toContain("Wij kennen deze klant niet.");
+  // its client was disabled before they confirmed
+  await world.row("update core.oauth_clients set disabled_at = now() where id = $1 returning 1", second.id);
+  expect((await ask(portal(world, page))).status).toBe(404);
+  const confirmed = await ask(portal(world, page), { form: { form_token: await tokenOf(ask, "/uploads") } });
+  expect(confirmed.status).toBe(404);
   const partner = await world.addPartner();
   await world.row("update core.oauth_clients set disabled_at = now() where partner_id = $1 returning 1", partner.id);
   const alone = await portalBrowser(world, await newManager(world, partner));

@@ -146,8 +146,15 @@ as $$
                             'columns', upload.columns, 'counts', upload.counts, 'results', upload.results)
 $$;
 
+-- Rows of which nothing is stored, by an upload's counts.
+create function private.rows_left_out(counts jsonb) returns int
+language sql immutable
+as $$
+  select (counts ->> 'invalid')::int + coalesce((counts ->> 'locked')::int, 0)
+$$;
+
 -- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses, dry_run} to its answer. As a
--- client. The client's newest file once more is answered as it was stored.
+-- client. The client's newest file once more is answered as it was stored, unless a row that was refused or locked can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -155,14 +162,19 @@ as $$
 declare
   dry    constant boolean := (input ->> 'dry_run')::boolean;
   upload core.uploads;
+  newest core.uploads;
 begin
   -- one file of a client at a time, so that equal ones find the first stored
   perform pg_advisory_xact_lock(hashtextextended('uploads of ' || private.client_id(), 0));
   if not dry then
-    select * into upload from core.uploads u
+    select * into newest from core.uploads u
      where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
-    if upload.sha256 = decode(input ->> 'sha256', 'hex') and upload.kind = input ->> 'kind' and upload.decimal is not distinct from input ->> 'decimal' then
-      return private.upload_answer(upload) || '{"idempotent": true}';
+    if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind' and newest.decimal is not distinct from input ->> 'decimal' then
+      if private.rows_left_out(newest.counts) = 0 then
+        return private.upload_answer(newest) || '{"idempotent": true}';
+      end if;
+    else
+      newest := null;
     end if;
   end if;
   begin
@@ -177,7 +189,7 @@ begin
         from jsonb_array_elements_text(input -> 'statuses') s (status)
         left join (select e.result ->> 'status' as status, count(*) as rows from jsonb_array_elements(upload.results) e (result) group by 1) n
           on n.status = s.status);
-    if dry then
+    if dry or private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       raise exception using errcode = 'DRY01';
     end if;
     insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, decimal, kind, rows, columns, counts, results)
@@ -187,6 +199,9 @@ begin
     returning * into upload;
   exception when sqlstate 'DRY01' then
     -- it was judged by storing it, and is undone
+    if not dry then
+      return private.upload_answer(newest) || '{"idempotent": true}';
+    end if;
     return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows', 'columns', input -> 'columns',
                               'counts', upload.counts, 'results', upload.results);
   end;

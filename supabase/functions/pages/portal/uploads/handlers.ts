@@ -4,7 +4,7 @@ import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
 import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/read_upload.ts";
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import { open, seal } from "#shared/values/iban.ts";
-import { storable } from "#shared/values/text.ts";
+import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
@@ -75,7 +75,7 @@ const bringUpload = signedIn(async (visit) => {
   const bytes = Buffer.from(await file.arrayBuffer());
   const kept: Kept = {
     file: bytes.toString("base64"),
-    file_name: storable(file.name).slice(0, 200),
+    file_name: storable(cut(file.name, 200)),
     client: client.id,
     kind,
     decimal,
@@ -111,7 +111,7 @@ function whyNot({ locale }: PortalVisit, { code, wrong, fields }: UploadFault): 
   if (code === "unknown_columns") return errors.unknown_columns((about.headers ?? []).join(", ").slice(0, 300) || "–");
   if (code === "ambiguous_decimals")
     return errors.ambiguous_decimals(about.column ?? "", String(about.sheet_row), about.value ?? "");
-  if (wrong === "too_many_rows" || wrong === "no_rows") return errors[wrong];
+  if (wrong === "too_many_rows" || wrong === "too_many_columns" || wrong === "no_rows") return errors[wrong];
   return bring.file.errors[wrong ?? "other"];
 }
 
@@ -121,7 +121,9 @@ async function find(visit: PortalVisit): Promise<Found> {
   const id = visit.c.req.param("id") ?? "";
   const shown = await visit.own<Shown>("read_portal_uploads", { id });
   const kept = shown.sealed ? (JSON.parse(open(visit.environment, belongsTo(id), shown.sealed)) as Kept) : null;
-  return { shown, kept, id };
+  // its client may have been disabled since
+  const may = shown.clients.some((client) => client.id === kept?.client);
+  return { shown, kept: may ? kept : null, id };
 }
 
 /** Judges a file that is kept, or stores it. As slow as what programs may send. */
