@@ -258,6 +258,10 @@ describe("§6 the texts", () => {
         }
       }
       expect(all[0]?.html, "a light color has dark letters").toContain("background: #ffd400; color: #000000");
+      // so that its button is seen: 3:1 on white and on dark (WCAG 2.2, 1.4.11)
+      expect(all[0]?.html).toContain("border: 2px solid #7f6a00");
+      const black = write({ template: "claim", content: { ...letter, brand: { ...brand, color: "#000000" } } });
+      expect(black.html).toContain("border-color: #949494 !important");
       const logo = { hash: "0".repeat(64), width: 120, height: 40 };
       const content = { ...iban, brand: { ...brand, logo } };
       const { html } = write({ template: "customer_iban_changed", content });

@@ -102,9 +102,9 @@ const DARK = `
     .quiet, .quiet a { color: #a9b7af !important; }
     .code { background: #0f1512 !important; border-color: #33413a !important; }
   }`;
-/** Our own button in dark. A partner's color stays, with letters that can be read on it. */
-const DARK_BUTTON = `
-  @media (prefers-color-scheme: dark) { .button { background: #6fd3aa !important; color: #06281c !important; } }`;
+/** The button in dark. A partner's color stays, with letters that can be read on it, and an edge that is seen. */
+const darkButton = (edge: string | undefined) => `
+  @media (prefers-color-scheme: dark) { .button { ${edge ? `border-color: ${edge} !important` : "background: #6fd3aa !important; border-color: #6fd3aa !important; color: #06281c !important"}; } }`;
 const FONT = "font-family: -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const TEXT = `margin: 0 0 16px; font-size: 17px; line-height: 1.55; color: #17211c; ${FONT}`;
 const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #55615a; ${FONT}`;
@@ -114,8 +114,8 @@ function toHtml(config: Service, locale: Locale, content: Content): string {
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
   const { subject, greeting, lines, code, button, after, unexpected, document, sender, logo, unsubscribe } = content;
   const head = logo ? raw(showLogo(config, logo.of, logo.shown)) : (sender ?? SERVICE_NAME);
-  const chosen = shadesOf(content.color)?.light;
-  const { fill, on_fill } = chosen ?? { fill: OURS, on_fill: "#ffffff" };
+  const chosen = shadesOf(content.color);
+  const { accent, fill, on_fill } = chosen?.light ?? { accent: OURS, fill: OURS, on_fill: "#ffffff" };
   // what a partner writes may have lines
   const paragraph = (text: string) => html`<p style="${TEXT}; white-space: pre-line">${text}</p>`;
   return html`<!doctype html>
@@ -125,7 +125,7 @@ function toHtml(config: Service, locale: Locale, content: Content): string {
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
 <title>${subject}</title>
-<style>${raw(DARK)}${chosen ? "" : raw(DARK_BUTTON)}
+<style>${raw(DARK)}${raw(darkButton(chosen?.dark.accent))}
 </style>
 </head>
 <body style="margin: 0; background: #f3f6f4">
@@ -141,7 +141,7 @@ ${
 }
 ${
   button
-    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 14px 24px; font-size: 17px; font-weight: 600; text-decoration: none; background: ${fill}; color: ${on_fill}; border-radius: 8px; ${FONT}">${button.label}</a></p>`
+    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 12px 22px; border: 2px solid ${accent}; font-size: 17px; font-weight: 600; text-decoration: none; background: ${fill}; color: ${on_fill}; border-radius: 8px; ${FONT}">${button.label}</a></p>`
     : ""
 }
 ${paragraph(after)}
