@@ -434,9 +434,12 @@ describe("§6 an endpoint", () => {
       last_error: null,
     });
     await until(() => receiver.received.length === 1);
-    const { body } = await world.get(`/partner/webhooks/${made.id}/attempts?limit=1`, manager);
-    expect(body).toEqual({ attempts: [expect.objectContaining({ type: "draft.claimed", status: 204, attempt: 1 })] });
-    expect(JSON.stringify(body)).not.toMatch(/draft_id|secret/);
+    // an attempt is stored after its answer came
+    const tried = async () => (await world.get(`/partner/webhooks/${made.id}/attempts?limit=1`, manager)).body;
+    await expect
+      .poll(tried)
+      .toEqual({ attempts: [expect.objectContaining({ type: "draft.claimed", status: 204, attempt: 1 })] });
+    expect(JSON.stringify(await tried())).not.toMatch(/draft_id|secret/);
     expect((await act(made.id, "update", { url: "https://10.0.0.1" })).body.error).toBe("url_not_allowed");
     for (const nothing of [{}, { url: null }, { types: [] }, { types: ["account.created"] }])
       expect((await act(made.id, "update", nothing)).status, JSON.stringify(nothing)).toBe(400);
