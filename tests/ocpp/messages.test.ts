@@ -426,7 +426,7 @@ describe("contract §6 what a charger is", () => {
   ];
 
   test("its first boot is an event in the log of its owner's partner, later ones are none", async () => {
-    await world.row("select private.claim_customer($1, $2, 'manual')", user.id, world.partnerA.id);
+    await world.row("select private.reserve_customer($1, $2, 'manual')", user.id, world.partnerA.id);
     await Promise.all([tell(boot("ACE 0100")), tell(boot("ACE 0100")), tell2(boot("ACE 0100"))]);
     link = await connect();
     await tell(boot("ACE 0100"));
