@@ -61,7 +61,7 @@ describe("§6 opting out", () => {
     );
     expect(response.status).toBe(200);
     const { suppressed } = await world.row(
-      "select private.is_suppressed(private.email_hash($1, $2)) as suppressed",
+      "select exists (select from core.suppressions where email_hash = private.email_hash($1, $2)) as suppressed",
       draft.email.toUpperCase(),
       claimKey(world.environment),
     );
