@@ -11,7 +11,7 @@ import { type Client, createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { operatorOf } from "../operator/operator.ts";
 import { EXAMPLE } from "./example.ts";
-import { type Fault, type Platform, startPlatform } from "./platform.ts";
+import { DEEP, type Fault, type Platform, startPlatform } from "./platform.ts";
 
 const NOW = "2026-04-01T12:00:00Z";
 /** A card: it must be found nowhere. */
@@ -135,10 +135,14 @@ const parked = async ({ client }: { client: Client }) =>
 const standing = ({ client }: { client: Client }) =>
   world.row("select * from core.ocpi_connections where owner_id = $1", client.id);
 /** What the worker does, as it does it. */
-async function pull(deadline = Date.now() + 60_000) {
+async function pull(outgoing?: { patienceMs: number }, heard?: (name: string, input: unknown) => unknown) {
   const { environment } = world;
   const caller = { kind: "worker", host: "sandbox" as const, request_id: crypto.randomUUID() };
-  return pullOcpi(environment, (name, ...input) => environment.slowDb.call(name, caller, ...input), deadline, "r1");
+  const call: Parameters<typeof pullOcpi>[1] = (name, ...input) => {
+    heard?.(name, input[0]);
+    return environment.slowDb.call(name, caller, ...input);
+  };
+  return pullOcpi(environment, call, Date.now() + 60_000, "r1", outgoing);
 }
 const pages = () =>
   platform.asked.filter(({ path }) => path === "/ocpi/sender/cdrs").map(({ query }) => query.get("offset"));
@@ -223,6 +227,16 @@ describe("§1 a platform registers", () => {
     await world.freeze("2026-04-01T14:00:01Z");
     expect((await cred(again.data.token)).status, "an hour later").toBe(401);
     expect((await cred(third.data.token)).status).toBe(200);
+  });
+
+  test("the hour of the old token begins with the first PUT", async () => {
+    const made = await registered();
+    for (const at of ["2026-04-01T12:00:00Z", "2026-04-01T12:50:00Z"]) {
+      await world.freeze(at);
+      expect((await cred(made.token, { method: "PUT", body: platform.credentials() })).code).toBe(1000);
+    }
+    await world.freeze("2026-04-01T13:00:01Z");
+    expect((await cred(made.token)).status).toBe(401);
   });
 
   test("DELETE ends both tokens and keeps the data; the operator opens it again, or disables it", async () => {
@@ -700,7 +714,15 @@ describe("§1 CDRs are read from a platform", () => {
 
   test("a bad CDR is noted, and the others go on", async () => {
     const [first, second, third, fourth] = many(4);
-    platform.state.cdrs = [first, { ...second, total_energy: "much" }, { ...third, auth_method: "\ud800" }, 7, fourth];
+    platform.state.cdrs = [
+      first,
+      { ...second, total_energy: "much" },
+      { ...third, auth_method: "\ud800" },
+      7,
+      { ...third, total_cost: DEEP },
+      { ...third, total_cost: JSON.parse("[".repeat(60) + "]".repeat(60)) },
+      fourth,
+    ];
     await readAll();
     expect(await month(made)).toEqual({ kwh: 2, sessions: 2 });
     expect(await standing(made)).toMatchObject({ failing_since: null, last_refusal: expect.any(String) });
@@ -708,7 +730,14 @@ describe("§1 CDRs are read from a platform", () => {
 
   test("platforms that page wrongly are read whole all the same", async () => {
     platform.state.cdrs = many(5);
-    for (const fault of ["link_to_private", "inclusive_date_to", "no_total", "same_page"] as const) {
+    for (const fault of [
+      "link_to_private",
+      "inclusive_date_to",
+      "no_total",
+      "blank_total",
+      "zero_total",
+      "same_page",
+    ] as const) {
       platform.asked.length = 0;
       platform.state.faults = new Set([fault]);
       if (fault === "same_page") platform.state.cdrs = many(2);
@@ -732,9 +761,11 @@ describe("§1 CDRs are read from a platform", () => {
       ["no_list", "no_list"],
       ["gzip", "encoded"],
       ["too_large", "too_large"],
+      ["hangs", "timeout"],
+      ["trickles", "timeout"],
     ] as const) {
       platform.state.faults = new Set([fault]);
-      expect(await pull(), fault).toMatchObject({ failed: 1 });
+      expect(await pull(reason === "timeout" ? { patienceMs: 50 } : undefined), fault).toMatchObject({ failed: 1 });
       const due = new Date("2026-04-01T12:15:00Z");
       expect(await standing(made)).toMatchObject({ last_error: reason, pulled_to: null, pull_due_at: due });
       expect(await pull(), fault).toMatchObject({ failed: 0, pages: 0 });
@@ -744,6 +775,47 @@ describe("§1 CDRs are read from a platform", () => {
     await readAll();
     expect(await month(made)).toEqual({ kwh: 3, sessions: 3 });
     expect(await standing(made)).toMatchObject({ last_error: null, failing_since: null });
+  });
+
+  test("one that sends all that it has is taken a hundred at a time", async () => {
+    platform.state.faults.add("no_limit");
+    platform.state.cdrs = Array.from({ length: 250 }, (_, n) => cdr(`all-${n}`, made, { total_energy: 0 }));
+    const sizes: number[] = [];
+    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+    await pull(undefined, (name, input) => {
+      if (name === "take_pulled_cdrs") sizes.push((input as { cdrs: unknown[] }).cdrs.length);
+    });
+    expect(sizes).toEqual([100, 100, 50]);
+    expect(await standing(made)).toMatchObject({ taken: "250", pulled_to: new Date(NOW) });
+  });
+
+  test("nothing is left out by a turn of the year, a later --from, or a platform that registers anew", async () => {
+    const begins = () => platform.asked.find(({ path }) => path.endsWith("/cdrs"))?.query.get("date_from");
+    await world.freeze("2027-01-05T12:00:00Z");
+    await pull();
+    expect(begins()).toBe("2025-12-31T23:00:00Z");
+    expect((await operator(`ocpi pull --client ${made.client.client_id} --from 2027-01-10`)).code).toBe(0);
+    platform.asked.length = 0;
+    await pull();
+    expect(begins()).toBe("2027-01-03T12:00:00Z");
+
+    await world.freeze(NOW);
+    const anew = await registered();
+    platform.state.cdrs = many(5).map((each) => ({
+      ...each,
+      cdr_location: { ...each.cdr_location, evse_uid: anew.evse_uid },
+    }));
+    // in the middle of a pass
+    await world.row("update core.ocpi_connections set pull_offset = 4 where owner_id = $1", anew.client.id);
+    expect((await cred(anew.token, { method: "PUT", body: platform.credentials() })).code).toBe(1000);
+    await pull();
+    expect(await month(anew)).toEqual({ kwh: 5, sessions: 5 });
+  });
+
+  test("no more is read for a client that the operator disabled", async () => {
+    platform.state.cdrs = many(1);
+    await world.row("update core.oauth_clients set disabled_at = $2 where id = $1", made.client.id, NOW);
+    expect(await pull()).toEqual({ pages: 0, refused: 0, failed: 0 });
   });
 
   test("500s for a day: the client's log tells it once, managers and the operator are mailed, and it is tried on", async () => {

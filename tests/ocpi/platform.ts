@@ -17,11 +17,19 @@ export type Fault =
   | "no_list"
   | "gzip"
   | "too_large"
+  | "hangs"
+  | "trickles"
   // that a receiver bears
   | "link_to_private"
   | "same_page"
   | "inclusive_date_to"
-  | "no_total";
+  | "no_total"
+  | "blank_total"
+  | "zero_total"
+  | "no_limit";
+
+/** Stands in a CDR for JSON that the fake platform itself could not write. */
+export const DEEP = "nested 50,000 levels deep";
 
 export type Asked = { method: string; path: string; query: URLSearchParams; token: string; body: unknown };
 // biome-ignore lint/suspicious/noExplicitAny: a CDR is whatever a test sends
@@ -68,8 +76,12 @@ export async function startPlatform() {
     const send = (data: unknown, headers: Record<string, string> = {}) => {
       const status_code = has("status_2001") ? 2001 : 1000;
       const body = has("no_envelope") ? data : { data, status_code, timestamp: new Date().toISOString() };
-      response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+      response
+        .writeHead(200, { "content-type": "application/json", ...headers })
+        .end(JSON.stringify(body).replace(`"${DEEP}"`, "[".repeat(50_000) + "]".repeat(50_000)));
     };
+    if (has("hangs")) return;
+    if (has("trickles")) return void response.writeHead(200).write("{");
     if (has("http_500")) return void response.writeHead(500).end("oops");
     if (has("http_401") || token !== state.token) return void response.writeHead(401).end();
     if (has("not_json")) return void response.end("<html>Welcome</html>");
@@ -100,7 +112,7 @@ export async function startPlatform() {
     }
     if (pathname === "/ocpi/sender/cdrs") {
       const offset = has("same_page") ? 0 : Number(searchParams.get("offset"));
-      const limit = Math.min(Number(searchParams.get("limit")), 2);
+      const limit = has("no_limit") ? 1_000 : Math.min(Number(searchParams.get("limit")), 2);
       await state.beforePage?.(offset);
       const [from, to] = ["date_from", "date_to"].map((name) => Date.parse(searchParams.get(name) ?? "") || 0);
       const chosen = state.cdrs.filter(({ last_updated }) => {
@@ -113,7 +125,9 @@ export async function startPlatform() {
         : `${origin}${pathname}`;
       return send(chosen.slice(offset, offset + limit), {
         link: `<${next}>; rel="next"`,
-        ...(has("no_total") || has("same_page") ? {} : { "x-total-count": String(chosen.length) }),
+        ...(has("no_total") || has("same_page")
+          ? {}
+          : { "x-total-count": has("blank_total") ? "" : has("zero_total") ? "0" : String(chosen.length) }),
       });
     }
     response.writeHead(404).end();

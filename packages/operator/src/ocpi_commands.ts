@@ -59,12 +59,7 @@ async function register(input: Input, machine: Machine): Promise<OpsAnswer> {
     const given = TheirCredentials.safeParse(data).data;
     if (!given) throw new PlatformFault("no_credentials");
     // what it lets us see may depend on the token, and the answer names its own URL
-    const platform = new Platform(
-      given.url,
-      [...(origins as string[]), new URL(String(input.url)).origin],
-      given.token,
-      host,
-    );
+    const platform = new Platform(given.url, origins as string[], given.token, host);
     const { cdrs_url } = await platform.discover();
     return await call("ocpi_settle", {
       client: input.client,

@@ -121,7 +121,10 @@ as $$
     from unnest(array['1000', '2001']) a (status_code)
   union all
   select 'ocpi_pull_lag_seconds', null, private.seconds_since(min(coalesce(c.pulled_to, c.registered_at)))
-    from core.ocpi_connections c where c.pull_due_at is not null
+    from core.ocpi_connections c
+    join core.partners p on p.id = c.partner_id and p.is_active
+    join core.oauth_clients o on o.id = c.owner_id and o.disabled_at is null
+   where c.pull_due_at is not null
   union all select 'documents_due', null, count(*) from due_documents
   union all select 'documents_oldest_due_seconds', null, private.seconds_since(min(d.created_at)) from due_documents d
   union all select 'unchained_entries', l.log, private.unchained(l.log) from unnest(array['audit', 'ledger']) l (log)

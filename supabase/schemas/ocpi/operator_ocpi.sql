@@ -90,7 +90,9 @@ declare
 begin
   perform private.refuse_if('ocpi_no_pull', link.status <> 'registered' or link.cdrs_url is null, json_build_object('client', input ->> 'client'));
   update core.ocpi_connections c
-     set pull_due_at = private.now(), pull_from = coalesce(private.dutch_midnight((input ->> 'from')::date), c.pull_from),
+     -- a later beginning would leave a gap that nobody reads
+     set pull_due_at = private.now(),
+         pull_from = case when input ? 'from' then least(private.dutch_midnight((input ->> 'from')::date), c.pulled_to - interval '48 hours') else c.pull_from end,
          pull_until = case when input ? 'from' then null else c.pull_until end, pull_offset = case when input ? 'from' then 0 else c.pull_offset end,
          pull_pages = 0,
          pull_lease_id = null, pull_lease_until = null

@@ -16,6 +16,7 @@ begin
         where d.pull_due_at <= private.now() and (d.pull_lease_until is null or d.pull_lease_until <= private.now())
           and d.status = 'registered' and d.cdrs_url is not null and d.their_token_ciphertext is not null
           and exists (select from core.partners p where p.id = d.partner_id and p.is_active)
+          and exists (select from core.oauth_clients o where o.id = d.owner_id and o.partner_id = d.partner_id and o.disabled_at is null)
         order by d.pull_due_at limit size for update skip locked)
     returning c.*)
     select coalesce(json_agg(json_build_object(
@@ -27,11 +28,12 @@ begin
 end $$;
 comment on function private.lease_ocpi_pulls(int) is 'Leases pulls that are due, for a minute each. Definer: every tenant at once.';
 
--- Where the next pass begins: 48 hours before the last one ended, because clocks differ. The first begins with the Dutch year.
+-- Where the next pass begins: 48 hours before the last one ended, because clocks differ. The first begins with the Dutch year in which the
+-- connection was made: a platform that fails over the turn of the year loses no CDR.
 create function private.ocpi_pull_from(link core.ocpi_connections) returns timestamptz
 language sql stable
 as $$
-  select coalesce(link.pull_from, link.pulled_to - interval '48 hours', private.dutch_midnight(date_trunc('year', private.today())::date))
+  select coalesce(link.pull_from, link.pulled_to - interval '48 hours', private.dutch_midnight(date_trunc('year', link.created_at at time zone 'Europe/Amsterdam')::date))
 $$;
 
 create function api.lease_ocpi_pulls(caller jsonb, batch jsonb) returns json

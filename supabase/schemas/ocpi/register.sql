@@ -38,11 +38,13 @@ begin
      set status = 'registered', versions_url = input ->> 'versions_url', cdrs_url = input ->> 'cdrs_url',
          parties = array(select jsonb_array_elements_text(input -> 'parties')),
          previous_token_hash = case when renewed then coalesce(c.previous_token_hash, c.token_hash) end,
-         previous_until = case when renewed then private.now() + interval '1 hour' end,
+         -- the hour begins with the first PUT: the old token cannot be held on to by asking again
+         previous_until = case when renewed then coalesce(c.previous_until, private.now() + interval '1 hour') end,
          token_hash = decode(input ->> 'token_hash', 'hex'), registration_token_hash = null, registration_until = null,
          their_token_ciphertext = input #>> '{their_token,ciphertext}', their_token_key_id = input #>> '{their_token,key_id}',
          registered_at = private.now(), pull_due_at = case when input ->> 'cdrs_url' is not null then private.now() end,
-         pull_lease_id = null, pull_lease_until = null, failing_since = null, last_error = null, warned = false
+         -- an offset is of the list that was read: this may be another
+         pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null, failing_since = null, last_error = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
   perform private.audit('ocpi.registered', link.owner_id, jsonb_build_object('parties', link.parties));

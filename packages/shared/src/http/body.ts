@@ -1,13 +1,11 @@
 import { ApiError } from "#shared/foundation/errors.ts";
+import { isDeeper } from "#shared/values/json.ts";
 
 /** The largest body in bytes, unless a route sets its own. */
 export const MAX_BODY = 1024 * 1024;
 
 /** Time limit for a whole body. A slower sender would hold a connection and memory. */
 export const BODY_MS = 30_000;
-
-/** Levels of objects and arrays in JSON. */
-const MAX_LEVELS = 50;
 
 /** Parameters of a form; the specification's largest has eight. */
 const MAX_PARAMETERS = 20;
@@ -108,13 +106,8 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new ApiError("invalid_json");
   }
-  if (isDeeper(value, MAX_LEVELS)) throw new ApiError("invalid_json", { detail: "Nest JSON at most 50 levels deep." });
+  if (isDeeper(value)) throw new ApiError("invalid_json", { detail: "Nest JSON at most 50 levels deep." });
   return value;
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 /**

@@ -41,15 +41,23 @@ export class Platform {
   readonly #token: string;
   readonly #host: Host;
   readonly #lookUp: LookUp | undefined;
+  readonly #patienceMs: number | undefined;
 
   /** @throws {PlatformFault} where the versions URL is no URL. */
-  constructor(versionsUrl: string, origins: readonly string[], token: string, host: Host, lookUp?: LookUp) {
+  constructor(
+    versionsUrl: string,
+    origins: readonly string[],
+    token: string,
+    host: Host,
+    { lookUp, patienceMs }: { lookUp?: LookUp | undefined; patienceMs?: number | undefined } = {},
+  ) {
     if (!URL.canParse(versionsUrl)) throw new PlatformFault("url_not_allowed");
     this.#versionsUrl = versionsUrl;
     this.#origins = new Set([new URL(versionsUrl).origin, ...origins]);
     this.#token = token;
     this.#host = host;
     this.#lookUp = lookUp;
+    this.#patienceMs = patienceMs;
   }
 
   /** @throws {PlatformFault} where it does not answer, or not as OCPI does. */
@@ -70,13 +78,15 @@ export class Platform {
         },
         ...(body ? { body: JSON.stringify(body) } : {}),
         mostBytes: MOST_BYTES,
+        ...(this.#patienceMs === undefined ? {} : { patienceMs: this.#patienceMs }),
       });
       if (error) throw new PlatformFault(error);
       if (status === null || status < 200 || status > 299) throw new PlatformFault(`http_${status}`);
       if (!/^(identity)?$/i.test(String(headers["content-encoding"] ?? ""))) throw new PlatformFault("encoded");
       if (text.length >= MOST_BYTES) throw new PlatformFault("too_large");
-      const total = Number(headers["x-total-count"] ?? Number.NaN);
-      return { data: dataIn(text), total: Number.isSafeInteger(total) && total >= 0 ? total : null, text };
+      // an empty one, or 0 above a page with CDRs, tells nothing
+      const total = /^[1-9]\d{0,14}$/.exec(String(headers["x-total-count"] ?? ""))?.[0];
+      return { data: dataIn(text), total: total === undefined ? null : Number(total), text };
     } finally {
       await line.close();
     }

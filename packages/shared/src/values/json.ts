@@ -1,0 +1,8 @@
+/** Levels of objects and arrays in JSON. */
+const MAX_LEVELS = 50;
+
+/** Whether JSON is nested deeper than 50 levels. */
+export function isDeeper(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
+}
