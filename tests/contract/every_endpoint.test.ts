@@ -455,7 +455,8 @@ test.each(named(withBody.filter(({ bodyOptional }) => bodyOptional)))(
 
 describe.each(named(withBody))("%s", (_, endpoint) => {
   const wrong = bodies.filter(([what]) => what !== "nothing" || !endpoint.bodyOptional);
-  test.each(wrong)("contract §1 a body of %s is refused by name (case %#)", async (_what, raw, status, error) => {
+  test.each(wrong)("contract §1 a body of %s is refused by name (case %#)", async (_what, raw, status, named) => {
+    const error = raw === nested && endpoint.levels ? "invalid_json" : named;
     const answer = await world.send(endpoint.path, { ...sent(sample(endpoint)), raw: raw(endpoint) });
     expect(answer).toMatchObject({ status, body: { error } });
     if (error === "invalid_request") expect(answer.body.issues).not.toHaveLength(0);

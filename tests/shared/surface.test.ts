@@ -44,10 +44,6 @@ describe("§4 paths", () => {
     async (path) => {
       const answer = await toCpo(path, { ...(await authorized()), method: "POST", body: "{" });
       expect(await answer.json()).toMatchObject({ error: "invalid_json" });
-      const body = `{"a":${"[".repeat(50)}${"]".repeat(50)}}`;
-      const deep = await toCpo(path, { ...(await authorized()), method: "POST", body });
-      expect(deep.status).toBe(400);
-      expect(await deep.json()).toMatchObject({ error: "invalid_json", detail: expect.stringContaining("50 levels") });
     },
   );
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Item, readItem, SESSION, type Unreadable } from "#shared/domain/charging_in/session_item.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { MAX_LEVELS } from "#shared/values/json.ts";
 import { storable } from "#shared/values/text.ts";
 import { flags, NotCounted } from "./charging_session_list.ts";
 
@@ -55,6 +56,7 @@ export const deliverChargingSessions = endpoint(
     limit: "cpo_sessions",
     sql: ["deliver_charging_sessions"],
     slow: true,
+    levels: MAX_LEVELS,
     body: z
       .object({
         sessions: z

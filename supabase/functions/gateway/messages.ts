@@ -2,6 +2,7 @@ import { evidenceOf, keepable } from "#shared/domain/charging_in/ocpp/evidence.t
 import { readMessage } from "#shared/domain/charging_in/ocpp/read.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { MAX_LEVELS } from "#shared/values/json.ts";
 
 const Message = z.object({
   action: z.string(),
@@ -30,6 +31,7 @@ export const takeMessages = endpoint(
     }),
     // a frame may have 256 KiB, and what was held back comes with it
     maxBody: 2 * 1024 * 1024,
+    levels: MAX_LEVELS,
     response: z.object({
       answers: z
         .array(

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readSent } from "#shared/domain/charging_in/ocpi/sent.ts";
 import { cdrAsKept } from "#shared/domain/charging_in/ocpi/shown.ts";
 import { parseJson } from "#shared/http/body.ts";
+import { MAX_LEVELS } from "#shared/values/json.ts";
 import { storable } from "#shared/values/text.ts";
 import type { Asked } from "./asked.ts";
 import { done, wrong } from "./envelope.ts";
@@ -19,7 +20,7 @@ const locationOf = ({ environment }: Asked, party: string, id: string) =>
 
 export async function receiveCdr(asked: Asked) {
   const { request, self, text, call } = asked;
-  const read = readSent(parseJson(text));
+  const read = readSent(parseJson(text, MAX_LEVELS));
   const sent_sha256 = createHash("sha256").update(text).digest("hex");
   const to = partyIn(request, "to");
   const cdr =

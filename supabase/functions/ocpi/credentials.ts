@@ -7,6 +7,7 @@ import {
 } from "#shared/domain/charging_in/ocpi/credentials.ts";
 import { parseJson } from "#shared/http/body.ts";
 import { ruleText } from "#shared/http/rules.ts";
+import { MAX_LEVELS } from "#shared/values/json.ts";
 import type { Asked } from "./asked.ts";
 import { done, OcpiAnswer, wrong } from "./envelope.ts";
 
@@ -27,7 +28,7 @@ export async function showCredentials(asked: Asked) {
  */
 export const register = (method: "POST" | "PUT") => async (asked: Asked) => {
   const { environment, call, tokens, note } = asked;
-  const sent = TheirCredentials.safeParse(parseJson(asked.text), { error: ruleText });
+  const sent = TheirCredentials.safeParse(parseJson(asked.text, MAX_LEVELS), { error: ruleText });
   if (!sent.success) {
     const [issue] = sent.error.issues;
     await asked.owner();

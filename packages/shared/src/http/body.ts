@@ -96,17 +96,18 @@ export async function readText(request: Request, max: number): Promise<string> {
 }
 
 /**
- * The value of a JSON text, with or without a byte order mark.
- * @throws {ApiError} `invalid_json`, also if it is nested deeper than 50 levels
+ * The value of a JSON text, with or without a byte order mark, of at most so many levels.
+ * @throws {ApiError} `invalid_json`, also if it is nested deeper
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, levels = Number.POSITIVE_INFINITY): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     throw new ApiError("invalid_json");
   }
-  if (isDeeper(value)) throw new ApiError("invalid_json", { detail: "Nest JSON at most 50 levels deep." });
+  if (levels < Number.POSITIVE_INFINITY && isDeeper(value, levels))
+    throw new ApiError("invalid_json", { detail: `Nest JSON at most ${levels} levels deep.` });
   return value;
 }
 

@@ -97,6 +97,8 @@ export type EndpointSpec<
   accepts?: readonly ("form" | "multipart" | "file")[];
   /** Largest body in bytes; 1 MiB by default. */
   maxBody?: number;
+  /** Most levels of objects and arrays in the body; any number by default. */
+  levels?: number;
   response: z.ZodType;
   /** The media type of the response, if it is not JSON: the endpoint returns its own Response. */
   produces?: "application/pdf" | "text/csv" | "text/plain";

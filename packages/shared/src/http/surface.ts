@@ -336,7 +336,7 @@ function parseBody(endpoint: Endpoint, request: Request, text: string): unknown 
   if (endpoint.accepts?.includes("form") && /^application\/x-www-form-urlencoded\b/i.test(type))
     return readParameters(text);
   if (endpoint.bodyOptional && text.trim() === "") return {};
-  return parseJson(text);
+  return parseJson(text, endpoint.levels);
 }
 
 function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
