@@ -35,6 +35,7 @@ describe("energy", () => {
     ["no energy unit", [{ value: 11000, unit: "varh" }], null],
     ["text", [{ value: "NaN" }], null],
     ["nothing", [{}], null],
+    ["a text too long for a number", [{ value: `${"0".repeat(250_000)}x` }], null],
     ["an absurd register", [{ value: 1e15 }], null],
     ["an absurd multiplier", [{ value: 1, unitOfMeasure: { unit: "Wh", multiplier: 400 } }], null],
   ])("contract §6 %s", (_, values, expected) => expect(wh(...values)).toBe(expected));
@@ -109,6 +110,8 @@ describe("clocks", () => {
     ["2026-03-10T11:00:00", "2026-03-10T11:00:00.000Z"],
     ["2026-03-10 11:00", "2026-03-10T11:00:00.000Z"],
     ["1970-1-1", "1970-01-01T00:00:00.000Z"],
+    ["0001-01-01T00:00:00+02:00", null],
+    ["9999-12-31T23:59:59-01:00", null],
     ["2026-13-10T11:00:00Z", null],
     ["10-03-2026", null],
     ["", null],

@@ -51,6 +51,9 @@ export type Moment = {
 const TIME =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
 
+const FIRST_MS = Date.parse("0001-01-01T00:00:00Z");
+const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
 /** A time in milliseconds; without a zone it is UTC. Null if it cannot be read. */
 export function timeOf(value: unknown): number | null {
   const match = TIME.exec(textOf(value) ?? "");
@@ -61,7 +64,8 @@ export function timeOf(value: unknown): number | null {
   const offset = /^z$/i.test(zone) ? "Z" : `${zone[0]}${digits.slice(0, 2)}:${digits.slice(2)}`;
   const text = `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}T${hour}:${minute}:${second}.${fraction.padEnd(3, "0").slice(0, 3)}${offset}`;
   const time = Date.parse(text);
-  return Number.isNaN(time) ? null : time;
+  // an offset may lead out of the years that ISO 8601 and Postgres write with four digits
+  return time >= FIRST_MS && time <= LAST_MS ? time : null;
 }
 
 /**
