@@ -107,7 +107,8 @@ describe("§8 any query string", () => {
       };
       await fc.assert(
         fc.asyncProperty(searches, (together) => Promise.all(together.map(ask)).then(() => {})),
-        { numRuns: 60 / atOnce },
+        // where no query is declared, nothing reads one
+        { numRuns: (endpoint.query ? 60 : 20) / atOnce },
       );
     });
 });
