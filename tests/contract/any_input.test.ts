@@ -68,7 +68,7 @@ describe("contract §1 any JSON as a body", () => {
           });
           expect(status).toBeLessThan(500);
         }),
-        { numRuns: 120 },
+        { numRuns: 60 },
       );
     });
 });

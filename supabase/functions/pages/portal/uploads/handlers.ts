@@ -97,7 +97,13 @@ async function readKept({ file, kind, decimal }: Kept): Promise<Read> {
   const { readUpload, UploadFault } = await import("#shared/domain/charging_in/file/read_upload.ts");
   try {
     const said = { kind: kind || undefined, decimal: decimal || undefined };
-    return { read: await readUpload(new Uint8Array(Buffer.from(file, "base64")), said), fault: null };
+    return {
+      read: await readUpload(
+        Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0)),
+        said,
+      ),
+      fault: null,
+    };
   } catch (error) {
     if (!(error instanceof UploadFault)) throw error;
     return { read: null, fault: error };
