@@ -99,14 +99,14 @@ export async function readText(request: Request, max: number): Promise<string> {
  * The value of a JSON text, with or without a byte order mark, of at most so many levels.
  * @throws {ApiError} `invalid_json`, also if it is nested deeper
  */
-export function parseJson(text: string, levels = Number.POSITIVE_INFINITY): unknown {
+export function parseJson(text: string, levels?: number): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     throw new ApiError("invalid_json");
   }
-  if (levels < Number.POSITIVE_INFINITY && isDeeper(value, levels))
+  if (levels !== undefined && isDeeper(value, levels))
     throw new ApiError("invalid_json", { detail: `Nest JSON at most ${levels} levels deep.` });
   return value;
 }

@@ -29,7 +29,7 @@ export type Area<Section extends string, Name extends string> = {
   confirmed?: readonly string[];
   caller: CallerRule;
   sql: readonly Name[];
-  /** Those that take long by their nature. A visit is admitted before by another one. */
+  /** Functions with a longer time limit. Another function admits the visit first. */
   slow_sql?: readonly Name[];
   next?: Fetchers;
 };

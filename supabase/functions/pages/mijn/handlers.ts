@@ -6,6 +6,7 @@ import type { Farewell } from "#shared/domain/mail/notices.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
+import { csvFile } from "../kit/download.ts";
 import { asPdf } from "../kit/pdf.ts";
 import { putFlash } from "../kit/returned.ts";
 import { isId } from "../kit/routes.ts";
@@ -72,10 +73,7 @@ const downloadCharging = signedIn(async (visit) => {
   const asked = askedOf(visit);
   const charging = await visit.own<Charging>("read_own_charging", queryOf(asked, FILE));
   const text = asked.month ? sessionsCsv(visit.frame, charging) : monthsCsv(visit.frame, charging);
-  return visit.c.body(text, 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${WORDS[visit.locale].charging.file}-${asked.month ?? charging.year}.csv"`,
-  });
+  return csvFile(visit, `${WORDS[visit.locale].charging.file}-${asked.month ?? charging.year}`, text);
 });
 
 const showEarnings = signedIn(async (visit) => {
@@ -266,10 +264,7 @@ const downloadData = withLogin(async (visit) =>
 );
 
 const downloadTable = withLogin(async (visit) =>
-  visit.c.body(dataCsv(visit.frame, await visit.own<OwnData>("export_own_data")), 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${WORDS[visit.locale].data.file}.csv"`,
-  }),
+  csvFile(visit, WORDS[visit.locale].data.file, dataCsv(visit.frame, await visit.own<OwnData>("export_own_data"))),
 );
 
 const askEnd = withLogin(async (visit) => {

@@ -1,5 +1,6 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { csvLines, toCsv } from "../../kit/csv.ts";
+import { csvFile } from "../../kit/download.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { customerPage } from "./customer.ts";
@@ -51,10 +52,7 @@ const downloadCustomers = signedIn(async (visit) => {
       ({ customers, more_after } = await read(visit, asked, more_after, STRETCH));
     },
   });
-  return visit.c.body(body, 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${words.file}.csv"`,
-  });
+  return csvFile(visit, words.file, body);
 });
 
 const showCustomer = signedIn(async (visit) => {

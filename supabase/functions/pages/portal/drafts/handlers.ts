@@ -1,5 +1,6 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { csvLines, toCsv } from "../../kit/csv.ts";
+import { csvFile } from "../../kit/download.ts";
 import { isId } from "../../kit/routes.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -51,10 +52,7 @@ const downloadDrafts = signedIn(async (visit) => {
       if (lines.length === 0) controller.enqueue(new Uint8Array());
     },
   });
-  return visit.c.body(body, 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${WORDS[locale].drafts.file}.csv"`,
-  });
+  return csvFile(visit, WORDS[locale].drafts.file, body);
 });
 
 /** The drafts that were ticked, at most a page of them. */

@@ -6,6 +6,7 @@ import type { Table } from "#shared/domain/import/table.ts";
 import { linesOf } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { toCsv } from "../../kit/csv.ts";
+import { csvFile, workbook, XLSX } from "../../kit/download.ts";
 import { radios, textInput, tick } from "../../kit/fields.ts";
 import type { Errors, Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
@@ -19,7 +20,6 @@ import { WORDS } from "../words.ts";
 import { type Cap, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
 
 const FILE = "/import";
-const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const ONE = "/import/customer";
 const INVITE = "/import/invite";
 
@@ -109,22 +109,15 @@ export function consentTick(frame: PortalFrame, { typed, errors }: Returned, who
 export const downloadTemplate = signedIn(async (visit) => {
   // only the signed-in person may see it, as on all these pages
   await readKept(visit);
-  const { writeXlsx } = await import("#shared/domain/sheet/write_xlsx.ts");
   const { locale } = visit;
-  return visit.c.body(writeXlsx([COLUMNS.map((column) => headerOf(locale, column))]), 200, {
-    "Content-Type": XLSX,
-    "Content-Disposition": `attachment; filename="${locale === "nl" ? "klanten" : "customers"}.xlsx"`,
-  });
+  const header = COLUMNS.map((column) => headerOf(locale, column));
+  return workbook(visit, locale === "nl" ? "klanten" : "customers", [header]);
 });
 
 /** The same as CSV, with the semicolons of Excel as it is set up in the Netherlands, in whichever language the page is read. */
 export const downloadCsvTemplate = signedIn(async (visit) => {
   await readKept(visit);
-  const text = toCsv("nl", [COLUMNS.map((column) => headerOf("nl", column))]);
-  return visit.c.body(text, 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": 'attachment; filename="klanten.csv"',
-  });
+  return csvFile(visit, "klanten", toCsv("nl", [COLUMNS.map((column) => headerOf("nl", column))]));
 });
 
 function filePage(frame: PortalFrame, who: Who, cap: Cap, news: Returned): Html {

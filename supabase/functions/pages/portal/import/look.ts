@@ -4,6 +4,7 @@ import { type Imported, MAX_ROWS } from "#shared/domain/import/model.ts";
 import type { DraftRow } from "#shared/domain/import/rows.ts";
 import type { Customers } from "#shared/domain/import/table.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
+import { csvFile } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
@@ -134,10 +135,7 @@ export const downloadImport = signedIn(async (visit) => {
       verdict.claim_url ?? null,
     ];
   });
-  return visit.c.body(toCsv(visit.locale, [head, ...rows]), 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${visit.locale === "nl" ? "aanmeldingen" : "sign-ups"}.csv"`,
-  });
+  return csvFile(visit, visit.locale === "nl" ? "aanmeldingen" : "sign-ups", toCsv(visit.locale, [head, ...rows]));
 });
 
 /** The rows that are not signed up, as they stand in the file, and why: to mend and to bring again. */
@@ -153,10 +151,11 @@ export const downloadBad = signedIn(async (visit) => {
     const cells = rows[verdict.row - 1]?.cells ?? [];
     return [...header.map((_name, place) => textOf(cells[place])), [label, ...notes].join(" ")];
   });
-  return visit.c.body(toCsv(visit.locale, [[...header, words.table.outcome], ...body]), 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${visit.locale === "nl" ? "verbeteren" : "to-mend"}.csv"`,
-  });
+  return csvFile(
+    visit,
+    visit.locale === "nl" ? "verbeteren" : "to-mend",
+    toCsv(visit.locale, [[...header, words.table.outcome], ...body]),
+  );
 });
 
 const textOf = (cell: string | { error: string } | undefined): string =>

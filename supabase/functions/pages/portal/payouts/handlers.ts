@@ -1,4 +1,5 @@
 import { type Cell, toCsv } from "../../kit/csv.ts";
+import { csvFile } from "../../kit/download.ts";
 import { asPdf } from "../../kit/pdf.ts";
 import { signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -13,10 +14,11 @@ const showPayouts = signedIn(async (visit) =>
 const downloadPayouts = signedIn(async (visit) => {
   const { payouts } = await visit.own<Payouts>("read_portal_payouts");
   const { payouts: words } = WORDS[visit.locale];
-  return visit.c.body(toCsv(visit.locale, [columnsOf(words), ...payouts.map((payout) => rowOf(words, payout))]), 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${words.file}.csv"`,
-  });
+  return csvFile(
+    visit,
+    words.file,
+    toCsv(visit.locale, [columnsOf(words), ...payouts.map((payout) => rowOf(words, payout))]),
+  );
 });
 
 type Words = (typeof WORDS)["nl"]["payouts"];

@@ -6,6 +6,7 @@ import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import { open, seal } from "#shared/values/iban.ts";
 import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
+import { csvFile, workbook } from "../../kit/download.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
@@ -15,8 +16,6 @@ import type { Kept, Shown, Upload } from "./model.ts";
 import { formPage, gonePage, isBad, KIND_OF, PAGE, type RowsQuery, resultPage, said } from "./views.ts";
 
 const belongsTo = (id: string) => `upload ${id}`;
-
-const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 /** The columns of each kind as somebody types them, by the name of the file to download. */
 const EXAMPLES: Record<string, { locale: "nl" | "en"; rows: string[][] }> = {
@@ -195,7 +194,11 @@ const downloadBadRows = signedIn(async (visit) => {
     const cells = read.table[result.row - 1]?.cells ?? [];
     return [...headers.map((_, place) => cells[place]?.text ?? ""), said(words, result).join(" ")];
   });
-  return csv(visit, visit.locale === "nl" ? "verbeteren" : "to-mend", [[...headers, words.mend_why], ...rows]);
+  return csvFile(
+    visit,
+    visit.locale === "nl" ? "verbeteren" : "to-mend",
+    toCsv(visit.locale, [[...headers, words.mend_why], ...rows]),
+  );
 });
 
 const downloadExample = signedIn(async (visit) => {
@@ -203,19 +206,9 @@ const downloadExample = signedIn(async (visit) => {
   await visit.admit();
   const [name = "", type] = (visit.c.req.param("file") ?? "").split(".");
   const { locale, rows } = EXAMPLES[name] as (typeof EXAMPLES)[string];
-  if (type === "csv") return csv(visit, name, rows, locale);
-  const { writeXlsx } = await import("#shared/domain/sheet/write_xlsx.ts");
-  return visit.c.body(writeXlsx(rows), 200, {
-    "Content-Type": XLSX,
-    "Content-Disposition": `attachment; filename="${name}.xlsx"`,
-  });
+  if (type === "csv") return csvFile(visit, name, toCsv(locale, rows));
+  return workbook(visit, name, rows);
 });
-
-const csv = (visit: PortalVisit, name: string, rows: readonly (readonly Cell[])[], locale = visit.locale) =>
-  visit.c.body(toCsv(locale, rows), 200, {
-    "Content-Type": "text/csv; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${name}.csv"`,
-  });
 
 function gone(visit: PortalVisit, who: Who): PageAnswer {
   visit.logOutcome("gone");

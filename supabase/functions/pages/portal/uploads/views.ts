@@ -1,4 +1,5 @@
 import type { ReadUpload } from "#shared/domain/charging_in/file/read_upload.ts";
+import { XLSX } from "../../kit/download.ts";
 import { fileInput, selectInput } from "../../kit/fields.ts";
 import type { Html, Page } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
@@ -15,9 +16,9 @@ import type { UploadWords } from "./nl.ts";
 export const PAGE = "/uploads";
 /** Rows on a page of the table. */
 const PAGE_ROWS = 100;
-const ACCEPT = ".xlsx,.csv,text/csv,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const ACCEPT = `.xlsx,.csv,text/csv,${XLSX}`;
 
-/** Rows that are stored and count, those to look at, and those that are not stored. */
+/** Good rows count. Rows to check do not count, or not yet. Bad rows are not stored. */
 export const KIND_OF = ["good", "check", "bad"] as const;
 type KindOf = (typeof KIND_OF)[number];
 export type RowsQuery = { page: number; show: KindOf | null };

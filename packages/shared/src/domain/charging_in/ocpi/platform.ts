@@ -32,8 +32,8 @@ type Answer = { data: unknown; total: number | null; text: string };
 export type Endpoints = { credentials_url: string; cdrs_url: string | null };
 
 /**
- * A platform, and a token of its own. The token goes to the origin of its versions URL, and to those that the operator
- * added; nowhere else, whatever its answers name.
+ * A platform, and the token that it gave us. We send the token to the origin of its versions URL, and to origins that
+ * the operator added. We send it nowhere else, whatever its answers name.
  */
 export class Platform {
   readonly #versionsUrl: string;
