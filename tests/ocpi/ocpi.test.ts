@@ -333,6 +333,21 @@ describe("§1 a platform registers", () => {
       other.state.cdrs = [cdr("elsewhere", made)];
       expect(await pull()).toMatchObject({ failed: 0 });
       expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+      expect((await operator(`ocpi origin remove ${other.origin} --client ${made.client.client_id}`)).code).toBe(0);
+      await operator(`ocpi pull --client ${made.client.client_id}`);
+      other.asked.length = 0;
+      expect(await pull()).toMatchObject({ failed: 1 });
+      expect(await standing(made)).toMatchObject({ last_error: "another_origin" });
+      expect(other.asked).toEqual([]);
+      // a page's query still has its place
+      for (const [length, code] of [
+        [400, 1000],
+        [401, 3001],
+      ] as const) {
+        platform.state.elsewhere = `${platform.origin}/`.padEnd(length - "/ocpi/sender/cdrs".length, "s");
+        const again = await newClient();
+        expect((await cred(await invite(again.client), { body: platform.credentials() })).code).toBe(code);
+      }
     } finally {
       platform.state.elsewhere = "https://elsewhere.example";
       await other.close();
@@ -747,6 +762,23 @@ describe("§1 CDRs are read from a platform", () => {
       expect(await standing(made)).toMatchObject({ failing_since: null, pulled_to: new Date(NOW) });
       expect(pages().length).toBeLessThan(9);
     }
+  });
+
+  test("a thousand pages in a row with nothing new end a run; the next goes on where it ended", async () => {
+    const ask = () => operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+    platform.state.cdrs = many(6);
+    const told = (pull_pages: number) => world.row("update core.ocpi_connections set pull_pages = $1", pull_pages);
+    await ask();
+    await told(5_000);
+    expect(await pull(), "what is new is no reason to stop").toMatchObject({ failed: 0, pages: 3 });
+    await ask();
+    await told(998);
+    expect(await pull()).toMatchObject({ failed: 1, pages: 2 });
+    expect(await standing(made)).toMatchObject({ last_error: "too_many_pages", pull_offset: 4, pull_pages: 0 });
+    await operator(`ocpi pull --client ${made.client.client_id}`);
+    await pull();
+    expect(await standing(made)).toMatchObject({ last_error: null, pull_offset: 0, pulled_to: new Date(NOW) });
+    expect((await operator(`ocpi pull --client ${made.client.client_id} --from 2026-02-30`)).code).not.toBe(0);
   });
 
   test("one that answers wrongly is asked again in a quarter of an hour, and nothing is lost", async () => {

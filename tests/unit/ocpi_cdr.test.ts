@@ -232,6 +232,26 @@ describe("the same CDR again", () => {
   });
 });
 
+test("of nested fields too only those of the specification are kept", () => {
+  const { start_date_time } = example();
+  const period = { start_date_time, dimensions: [{ type: "ENERGY", volume: 15.342 }], tariff_id: "12" };
+  const card = { driver: "012345678" };
+  const { document } = read(
+    dutch(
+      {
+        charging_periods: [{ ...period, ...card, dimensions: [{ ...period.dimensions[0], ...card }] }],
+        total_cost: { excl_vat: 4, ...card },
+        session_id: card,
+      },
+      { coordinates: { latitude: "3.7", longitude: "51.0", ...card }, city: ["Gent"] },
+    ),
+  );
+  expect(JSON.stringify(document)).not.toContain(card.driver);
+  expect(document).toMatchObject({ charging_periods: [period], total_cost: { excl_vat: 4 } });
+  expect(document.cdr_location).toMatchObject({ coordinates: { latitude: "3.7", longitude: "51.0" } });
+  expect(document).not.toHaveProperty("session_id");
+});
+
 test("signed values are kept as they came", () => {
   const signed_values = [
     { nature: "Start", plain_data: "a", signed_data: 'OCMF|{"RD":[]}|{"SD":"30"}' },

@@ -84,7 +84,9 @@ const party = () =>
   });
 
 const day = (value: string) => {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))) return value;
+  const midnight = new Date(`${value}T00:00:00Z`);
+  // the 30th of February would become the 2nd of March
+  if (!Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(`${value}T`)) return value;
   throw new InvalidArgumentError("It must be a date such as 2026-03-01.");
 };
 
@@ -153,16 +155,19 @@ export const OCPI_COMMANDS: Command[] = [
   },
   {
     name: "ocpi origin",
-    summary: "Let our requests, with the platform's token, go to one more origin",
+    summary: "Let our requests, with the platform's token, go to one more origin, or no more to it",
+    details:
+      "The origin of the versions URL needs no adding. A platform whose CDRs lie at a removed origin is read no more.",
     example: "ocpi origin add https://cdrs.laadpunt.example --client cpo_4fGh2kLm",
     takes: [
-      new Argument("<action>", "add").choices(["add"]),
+      new Argument("<action>", "add or remove").choices(["add", "remove"]),
       new Argument("<origin>", "https, of a public host"),
       client(),
     ],
     ops: "ocpi_origin",
+    prepare: ({ action, ...input }) => ({ ...input, remove: action === "remove" }),
     perform: { also: ["host_show"], run: allowOrigin },
-    view: changed("connection", "Origin added."),
+    view: changed("connection", "Done."),
   },
   {
     name: "ocpi disable",

@@ -10,8 +10,8 @@ const AT_ONCE = 4;
 /** What one page may take, and time to store it. */
 const RESERVE_MS = 12_000;
 const LIMIT = 100;
-/** The pages of one pass: a platform that has more in 31 days never ends. */
-const MOST_PAGES = 1_000;
+/** The pages in a row that bring nothing new: a platform that sends more of them may never end. It is asked on a quarter of an hour later. */
+const MOST_STALE_PAGES = 1_000;
 
 type Pull = {
   partner_id: string;
@@ -116,7 +116,7 @@ async function readPages(
       const part: unknown[] = data.slice(from, from + LIMIT);
       offset += part.length;
       const cdrs = part.map((cdr, place) => ({ place, ...readSent(cdr), sent_sha256 }));
-      const { leased, faulty, pages } = JSON.parse(
+      const { leased, faulty, stale } = JSON.parse(
         await call("take_pulled_cdrs", {
           partner_id: pull.partner_id,
           owner_id: pull.owner_id,
@@ -127,7 +127,7 @@ async function readPages(
       );
       if (!leased) return null;
       result.refused += faulty;
-      if (pages >= MOST_PAGES) throw new PlatformFault("too_many_pages");
+      if (stale >= MOST_STALE_PAGES) throw new PlatformFault("too_many_pages");
     }
     if (total !== null && offset >= total) return true;
   }

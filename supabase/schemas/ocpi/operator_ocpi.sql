@@ -130,16 +130,17 @@ language plpgsql security definer
 as $$
 declare
   link    core.ocpi_connections := private.ocpi_standing(input);
-  allowed constant text[] := private.ocpi_entry(link.origins, input ->> 'origin', false);
+  allowed constant text[] := private.ocpi_entry(link.origins, input ->> 'origin', coalesce((input ->> 'remove')::boolean, false));
   changed constant boolean := allowed <> link.origins;
 begin
   if changed then
     update core.ocpi_connections c set origins = allowed where c.partner_id = link.partner_id and c.owner_id = link.owner_id returning * into link;
-    perform private.audit('ocpi.origin_added', link.owner_id, jsonb_build_object('origin', input -> 'origin'));
+    perform private.audit('ocpi.origins_set', link.owner_id, jsonb_build_object('origins', allowed));
   end if;
   return json_build_object('changed', changed, 'connection', private.ocpi_row(link));
 end $$;
-comment on function ops.ocpi_origin(jsonb) is 'Allows our requests, with the platform''s token, to one more origin: {client, origin} to {changed, connection}.';
+comment on function ops.ocpi_origin(jsonb) is
+  'Allows our requests, with the platform''s token, to one more origin, or removes it: {client, origin, remove?} to {changed, connection}.';
 
 create function ops.ocpi_disable(input jsonb) returns json
 language plpgsql security definer

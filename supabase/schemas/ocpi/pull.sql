@@ -65,6 +65,7 @@ as $$
 declare
   link    core.ocpi_connections;
   results jsonb;
+  stale   int;
 begin
   perform private.act_as(caller, 'worker');
   link := private.leased_ocpi(input);
@@ -72,12 +73,13 @@ begin
     return json_build_object('leased', false);
   end if;
   results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
-  update core.ocpi_connections c set pull_offset = (input ->> 'offset')::int, pull_pages = c.pull_pages + 1, pull_lease_until = private.now() + interval '60 seconds'
+  stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
+  update core.ocpi_connections c set pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
-  return json_build_object('leased', true, 'pages', link.pull_pages + 1, 'faulty', (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'refused'));
+  return json_build_object('leased', true, 'stale', stale, 'faulty', (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, offset} to {leased, pages, faulty}. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, offset} to {leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.
@@ -113,7 +115,8 @@ begin
          pull_from = case when whole and c.pull_until < private.now() - interval '1 hour' and c.pull_from is not null then c.pull_until - interval '48 hours'
                           when whole then null else c.pull_from end,
          pull_until = case when whole then null else c.pull_until end,
-         pull_offset = case when whole or error = 'too_many_pages' then 0 else c.pull_offset end,
+         pull_offset = case when whole then 0 else c.pull_offset end,
+         -- after too many, it goes on at the page that it reached
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
          pull_due_at = case when error is not null then private.now() + interval '15 minutes'
                             when not whole or c.pull_until < private.now() - interval '1 hour' then private.now()

@@ -52,6 +52,7 @@ comment on column core.ocpi_connections.registration_token_hash is 'Opens versio
 comment on column core.ocpi_connections.taken is 'CDRs that were answered with 1000; refused: with 2001. last_refusal says why, without values.';
 comment on column core.ocpi_connections.pulled_to is
   'Up to where their CDRs were read whole. A pass reads from 48 hours before it, or from pull_from, to pull_until, and is at pull_offset.';
+comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
 -- serves: admission
 create index ocpi_connections_token on core.ocpi_connections (token_hash) where token_hash is not null;
 create index ocpi_connections_previous on core.ocpi_connections (previous_token_hash) where previous_token_hash is not null;

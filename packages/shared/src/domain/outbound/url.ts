@@ -1,5 +1,4 @@
-// Where we may send a request: judged by its text when a URL is stored and again before each request, by its addresses when it is sent.
-// its host at each request.
+// Where we may send a request. A URL is judged by its text when it is stored and before each request, and by its addresses when it is sent.
 
 import { isIP } from "node:net";
 import { domainToUnicode } from "node:url";

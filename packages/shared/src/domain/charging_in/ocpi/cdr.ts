@@ -95,53 +95,67 @@ const Cdr = z
     error: "is missing, and so are evse_id and meter_id",
   });
 
-/** What we keep of a CDR as evidence: no card, no tariff, no remark, nothing that the specification does not know. */
-const KEPT = [
-  "country_code",
-  "party_id",
-  "id",
-  "start_date_time",
-  "end_date_time",
-  "session_id",
-  "auth_method",
-  "cdr_location",
-  "meter_id",
-  "currency",
-  "charging_periods",
-  "total_cost",
-  "total_fixed_cost",
-  "total_energy",
-  "total_energy_cost",
-  "total_time",
-  "total_time_cost",
-  "total_parking_time",
-  "total_parking_cost",
-  "total_reservation_cost",
-  "credit",
-  "credit_reference_id",
-  "home_charging_compensation",
-  "last_updated",
-] as const;
+/** What is kept: a plain value, or of an object, or of each object of a list, what is kept of its fields. */
+type Kept = true | { readonly [name: string]: Kept };
 
-const KEPT_OF_LOCATION = [
-  "id",
-  "name",
-  "address",
-  "city",
-  "postal_code",
-  "country",
-  "coordinates",
-  "evse_uid",
-  "evse_id",
-  "connector_id",
-  "connector_standard",
-  "connector_format",
-  "connector_power_type",
-] as const;
+const PRICE = { excl_vat: true, incl_vat: true } as const;
+
+/** What we keep of a CDR as evidence: no card, no tariff, no remark, nothing that the specification does not know. */
+const KEPT = {
+  country_code: true,
+  party_id: true,
+  id: true,
+  start_date_time: true,
+  end_date_time: true,
+  session_id: true,
+  auth_method: true,
+  cdr_location: {
+    id: true,
+    name: true,
+    address: true,
+    city: true,
+    postal_code: true,
+    country: true,
+    coordinates: { latitude: true, longitude: true },
+    evse_uid: true,
+    evse_id: true,
+    connector_id: true,
+    connector_standard: true,
+    connector_format: true,
+    connector_power_type: true,
+  },
+  meter_id: true,
+  currency: true,
+  charging_periods: { start_date_time: true, dimensions: { type: true, volume: true }, tariff_id: true },
+  total_cost: PRICE,
+  total_fixed_cost: PRICE,
+  total_energy: true,
+  total_energy_cost: PRICE,
+  total_time: true,
+  total_time_cost: PRICE,
+  total_parking_time: true,
+  total_parking_cost: PRICE,
+  total_reservation_cost: PRICE,
+  credit: true,
+  credit_reference_id: true,
+  home_charging_compensation: true,
+  last_updated: true,
+} as const satisfies Kept;
 
 type Json = Readonly<Record<string, unknown>>;
-const pick = (object: Json, names: readonly string[]): Json =>
-  Object.fromEntries(names.flatMap((name) => (object[name] == null ? [] : [[name, object[name]]])));
+
+/** @returns what is kept of a value; undefined if it is of another kind than the specification says. */
+function keep(sent: unknown, kept: Kept): unknown {
+  if (typeof sent !== "object" || sent === null) return kept === true ? (sent ?? undefined) : undefined;
+  if (kept === true) return undefined;
+  if (Array.isArray(sent)) return sent.map((each) => keep(each, kept)).filter((each) => each !== undefined);
+  return Object.fromEntries(
+    Object.entries(kept).flatMap(([name, inner]) => {
+      const value = keep((sent as Json)[name], inner);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
 
 /** May differ between two tellings of one CDR. */
 const isIncidental = (name: string) => name === "last_updated" || name === "currency" || name.endsWith("_cost");
@@ -210,8 +224,7 @@ export function readCdr(sent: unknown): ReadCdr | { refused: string } {
     return { refused: [issue?.path.join("."), issue?.message].filter(Boolean).join(": ") };
   }
   const { cdr_location: location, total_energy, meter_id } = data;
-  const raw = sent as Json;
-  const kept = { ...pick(raw, KEPT), cdr_location: pick(raw.cdr_location as Json, KEPT_OF_LOCATION) };
+  const kept = keep(sent, KEPT) as Json;
   const { country_code, party_id, id, start_date_time, end_date_time } = data;
   // the same CDR may come with its ids in other case and its times in another notation
   const told = { ...kept, country_code, party_id, id, start_date_time, end_date_time };

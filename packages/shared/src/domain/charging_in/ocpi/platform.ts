@@ -1,11 +1,13 @@
 // Requests of ours to an OCPI platform. Loaded when there is something to ask.
 
 import { Line, type LookUp } from "#shared/domain/outbound/line.ts";
-import type { Host } from "#shared/domain/outbound/url.ts";
+import { type Host, MAX_URL } from "#shared/domain/outbound/url.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { authorizationOf } from "./credentials.ts";
 
 const MOST_BYTES = 4 * 1024 * 1024;
+/** A page's query needs the rest. */
+const MOST_URL = MAX_URL - 100;
 
 /** Why a platform cannot be used. `code` is for the answer to its registration, `reason` a word for the operator. */
 export class PlatformFault extends Error {
@@ -105,9 +107,11 @@ export class Platform {
     const credentials_url = urlOf("credentials");
     if (!credentials_url) throw new PlatformFault("no_credentials", 3003);
     const cdrs_url = urlOf("cdrs", "SENDER") ?? null;
-    for (const url of [credentials_url, cdrs_url])
-      if (url !== null && (!URL.canParse(url) || !this.#origins.has(new URL(url).origin)))
-        throw new PlatformFault("another_origin");
+    for (const url of [credentials_url, cdrs_url]) {
+      if (url === null) continue;
+      if (!URL.canParse(url) || !this.#origins.has(new URL(url).origin)) throw new PlatformFault("another_origin");
+      if (new URL(url).href.length > MOST_URL) throw new PlatformFault("url_too_long");
+    }
     return { credentials_url, cdrs_url };
   }
 }
