@@ -295,12 +295,12 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
       charger_id: admitted.body.charger_id,
       generation: admitted.body.generation,
       protocol: "ocpp1.6",
-      live: true,
       messages: [
         {
           action: "StartTransaction",
           payload: { connectorId: 1, idTag: "X", meterStart: 0, timestamp: "2026-01-01T00:00:00Z" },
           received_at: "2026-01-01T00:00:00.000Z",
+          live: true,
           sent_sha256: "0".repeat(64),
         },
       ],

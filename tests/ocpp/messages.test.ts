@@ -41,8 +41,8 @@ const tellAs =
     let answers: unknown[] = [];
     for (const [action, payload, { received_at = NOW, live = true } = {}] of said) {
       const sent_sha256 = createHash("sha256").update(JSON.stringify(payload)).digest("hex");
-      const messages = [{ action, payload, received_at, sent_sha256 }];
-      const { status, body } = await world.post("/gateway/messages", { ...link, protocol, live, messages }, secret);
+      const messages = [{ action, payload, received_at, live, sent_sha256 }];
+      const { status, body } = await world.post("/gateway/messages", { ...link, protocol, messages }, secret);
       expect(status, JSON.stringify(body)).toBe(200);
       answers = body.answers;
     }
@@ -492,12 +492,12 @@ describe("contract §6 who may tell", () => {
           charger_id: link.charger_id,
           generation,
           protocol: "ocpp1.6",
-          live: true,
           messages: [
             {
               action: "StartTransaction",
               payload: started("08:00", 0)[1],
               received_at: NOW,
+              live: true,
               sent_sha256: "0".repeat(64),
             },
           ],

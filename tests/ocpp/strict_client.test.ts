@@ -148,7 +148,9 @@ test("contract §6 a charger that moves between two gateways loses nothing", asy
     links.push(link);
     return link;
   };
-  const start = { connectorId: 1, idTag: "X", meterStart: 0, timestamp: ago(3) };
+  // as deep as a frame may be, so that gateway and function must agree on it
+  const x = JSON.parse(`${'{"x":'.repeat(47)}{}${"}".repeat(47)}`);
+  const start = { connectorId: 1, idTag: "X", meterStart: 0, timestamp: ago(3), x };
   const [, , { transactionId }] = (await (await on(0)).call("StartTransaction", start)) as [
     number,
     string,

@@ -7,7 +7,7 @@ import { type Protocol, readMessage } from "#shared/domain/charging_in/ocpp/read
 
 const NOW = "2026-03-10T12:00:00.000Z";
 const read = (protocol: Protocol, action: string, payload: unknown, live = true) =>
-  readMessage(protocol, { action, payload, received_at: NOW }, live);
+  readMessage(protocol, { action, payload, received_at: NOW, live });
 const sample = (...sampledValue: object[]) => [{ timestamp: "2026-03-10T11:00:00Z", sampledValue }];
 const wh = (...values: object[]) => readingsOf(sample(...values), NOW, true).last?.wh ?? null;
 

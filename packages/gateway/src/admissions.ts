@@ -1,9 +1,19 @@
 /** Spreads admissions after a restart, and counts failed ones. */
 
-/** Lets so many through a second. The others wait in order, at most as many as can be let through in 5 minutes. */
+/** Calls in work at once. The function's other connections stay free for messages. */
+const MOST_ASKING = 24;
+
+type Go = () => Promise<void>;
+
+/**
+ * Lets so many through a second. The others wait, at most as many as can be let through in 5 minutes. Addresses take
+ * turns, and one address may take half of the places, so one that sends many handshakes does not keep others out.
+ */
 export class Spread {
   readonly #perSecond: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Map<string, Set<Go>>();
+  #size = 0;
+  #asking = 0;
   #budget: number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -13,33 +23,52 @@ export class Spread {
   }
 
   get size(): number {
-    return this.#waiting.size;
+    return this.#size;
   }
 
   /** Calls `go` when it is their turn. @returns how to leave the queue, or null if it is too long. */
-  enter(go: () => void): (() => void) | null {
-    if (this.#waiting.size >= this.#perSecond * 300) return null;
-    this.#waiting.add(go);
+  enter(address: string, go: Go): (() => void) | null {
+    const most = this.#perSecond * 300;
+    const own = this.#waiting.get(address) ?? new Set<Go>();
+    if (this.#size >= most || own.size >= most / 2) return null;
+    this.#waiting.set(address, own.add(go));
+    this.#size += 1;
     this.#timer ??= setInterval(() => this.#tick(), 20);
-    if (this.#budget >= 1) this.#serve();
-    return () => this.#waiting.delete(go);
+    this.#serve();
+    return () => this.#take(address, go);
+  }
+
+  #take(address: string, go: Go): void {
+    const own = this.#waiting.get(address);
+    if (!own?.delete(go)) return;
+    this.#size -= 1;
+    if (own.size === 0) this.#waiting.delete(address);
   }
 
   #tick(): void {
     this.#budget = Math.min(this.#perSecond, this.#budget + this.#perSecond / 50);
     this.#serve();
-    if (this.#waiting.size === 0 && this.#budget >= this.#perSecond) {
+    if (this.#size === 0 && this.#budget >= this.#perSecond) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
   }
 
   #serve(): void {
-    for (const go of this.#waiting) {
-      if (this.#budget < 1) return;
-      this.#budget -= 1;
-      this.#waiting.delete(go);
-      go();
+    for (const [address, own] of this.#waiting) {
+      if (this.#budget < 1 || this.#asking >= MOST_ASKING) return;
+      // to the end of the map: the next address has its turn first
+      this.#waiting.delete(address);
+      this.#waiting.set(address, own);
+      for (const go of own) {
+        this.#take(address, go);
+        this.#budget -= 1;
+        this.#asking += 1;
+        void go().finally(() => {
+          this.#asking -= 1;
+        });
+        break;
+      }
     }
   }
 }
@@ -52,12 +81,12 @@ const MOST_COUNTED = 100_000;
 /** Failed passwords of a minute. They are counted by address, so a stranger's failures do not lock a charger out. */
 export class Failures {
   #counts = new Map<string, number>();
-  #began = 0;
+  #began = performance.now();
 
   #current(): Map<string, number> {
-    if (Date.now() - this.#began > WINDOW_MS) {
+    if (performance.now() - this.#began > WINDOW_MS) {
       this.#counts = new Map();
-      this.#began = Date.now();
+      this.#began = performance.now();
     }
     return this.#counts;
   }
@@ -69,9 +98,17 @@ export class Failures {
     );
   }
 
-  note(identity: string, address: string): void {
+  /** Counts an attempt as failed until its outcome is known, so that attempts at the same time are counted too. */
+  begin(identity: string, address: string): (isFailed: boolean) => void {
+    const pair = `${address} ${identity}`;
+    this.#add(pair, 1);
+    return (isFailed) => (isFailed ? this.#add(address, 1) : this.#add(pair, -1));
+  }
+
+  #add(key: string, change: number): void {
     const counts = this.#current();
-    for (const key of [address, `${address} ${identity}`])
-      if (counts.has(key) || counts.size < MOST_COUNTED) counts.set(key, (counts.get(key) ?? 0) + 1);
+    const before = counts.get(key);
+    if (before !== undefined) counts.set(key, before + change);
+    else if (change > 0 && counts.size < MOST_COUNTED) counts.set(key, change);
   }
 }

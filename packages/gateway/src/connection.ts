@@ -18,7 +18,14 @@ const MOST_INVALID = 20;
 const KEPT_ANSWERS = 32;
 /** Messages that wait for the one before. With more, reading pauses. */
 const MOST_QUEUED = 16;
+/** What is held back of a connection: so many messages, of so many characters each. Others are passed on at once. */
+const MOST_HELD = 20;
+const LONGEST_HELD = 8_192;
+/** Bytes that wait for a charger to read them. Our answers have a hundred bytes; with more it does not read. */
+const MOST_UNREAD = 64 * 1_024;
 const CALL_MS = 30_000;
+/** A charger sends the next of its queued messages at once. So a silence of this part of `liveMs` ends the queue. */
+const SILENT_PART = 1 / 12;
 
 /** RFC 6455 section 7.4.1, and the registry of codes it began. */
 export const CLOSE = { policy: 1008, restart: 1012, tryAgain: 1013 } as const;
@@ -66,24 +73,49 @@ const COUNTED = new Set([
 ]);
 
 /** What begins or ends a charge, or is signed, is never held back. */
-const EVIDENCE = /Transaction\.(?:Begin|End)|SignedData|signedMeterValue|OCMF\|/;
+const EVIDENCE = /Transaction\.(?:Begin|End)|SignedData|signedMeterValue|OCMF\|/i;
 
 type Fields = Record<string, unknown>;
 const objectOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
 
 /** By what values of one kind replace each other, or null for a message that is passed on at once. */
-function holdKey(action: string, payload: unknown, text: string): string | null {
-  if (EVIDENCE.test(text)) return null;
+function holdKey(action: string, payload: unknown): string | null {
   const fields = objectOf(payload);
-  if (action === "MeterValues") return `values ${fields.connectorId ?? fields.evseId}`;
-  if (action !== "TransactionEvent" || fields.eventType !== "Updated" || "idToken" in fields) return null;
-  return Array.isArray(fields.meterValue) ? `event ${objectOf(fields.transactionInfo).transactionId}` : null;
+  const isUpdate =
+    action === "TransactionEvent" &&
+    fields.eventType === "Updated" &&
+    !("idToken" in fields) &&
+    Array.isArray(fields.meterValue);
+  if (!isUpdate && action !== "MeterValues") return null;
+  // written again, because JSON may write any letter as an escape
+  const text = JSON.stringify(payload);
+  if (text.length > LONGEST_HELD || EVIDENCE.test(text)) return null;
+  // an update that names the EVSE is not replaced by one that does not
+  return isUpdate
+    ? `event ${objectOf(fields.transactionInfo).transactionId} ${objectOf(fields.evse).id}`
+    : `values ${fields.connectorId ?? fields.evseId} ${fields.transactionId}`;
 }
 
 /** The main meter of the station is no car's. */
-const isMainMeter = (payload: unknown) => objectOf(payload).connectorId === 0 || objectOf(payload).evseId === 0;
+const isMainMeter = (protocol: Protocol, payload: unknown) =>
+  objectOf(payload)[protocol === "ocpp1.6" ? "connectorId" : "evseId"] === 0;
 
-type Queued = { text: string; received: number } | "flush";
+/** So many at once, and so many a second, whatever is done to the clock of this machine. */
+class Bucket {
+  #tokens = BURST;
+  #at = performance.now();
+
+  /** @returns milliseconds to wait; 0 if there is room. */
+  take(): number {
+    const now = performance.now();
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#at) / 1_000) * PER_SECOND) - 1;
+    this.#at = now;
+    return Math.max(0, (-this.#tokens / PER_SECOND) * 1_000);
+  }
+}
+
+/** `at` is of the clock that is never set. */
+type Queued = { text: string; at: number; received_at: string } | "flush";
 
 export type Owner = {
   settings: Settings;
@@ -100,17 +132,19 @@ export class Connection {
   readonly protocol: Protocol;
   readonly #socket: WebSocket;
   readonly #owner: Owner;
-  readonly #opened = Date.now();
   readonly #queue: Queued[] = [];
-  readonly #answers = new Map<string, string>();
+  readonly #answers = new Map<string, { sent_sha256: string; text: string }>();
   readonly #held = new Map<string, Message>();
   readonly #calls: [string, object][] = [];
   #asked: { id: string; action: string; late: NodeJS.Timeout } | null = null;
-  #valuesAt = 0;
-  #bootedAt = 0;
+  #valuesAt = Number.NEGATIVE_INFINITY;
+  /** Its opening, or its last boot. */
+  #beganAt = performance.now();
+  #isBacklog = true;
+  #idleSince = performance.now();
   #hasBooted = false;
-  #tokens = BURST;
-  #tokensAt = Date.now();
+  readonly #messages = new Bucket();
+  readonly #signs = new Bucket();
   #invalid = 0;
   #unanswered = 0;
   #work: Promise<void> | null = null;
@@ -132,7 +166,10 @@ export class Connection {
     this.#owner = owner;
     this.#ping = setInterval(() => this.#onPing(), owner.settings.pingMs);
     socket.on("message", (data) => this.#onMessage(data.toString()));
-    for (const event of ["ping", "pong"]) socket.on(event, () => this.#onSign());
+    socket.on("ping", (data) => {
+      if (this.#onControl()) this.#send(data, "pong");
+    });
+    socket.on("pong", () => this.#onControl());
     // a frame that is too large, or no WebSocket frame: ws closes it
     socket.on("error", () => {});
     socket.on("close", (code) => this.#onClose(code));
@@ -154,20 +191,31 @@ export class Connection {
     this.#socket.ping();
   }
 
+  /** @returns whether it may be answered. */
+  #onControl(): boolean {
+    this.#onSign();
+    if (this.#isClosing) return false;
+    const isTooFast = this.#signs.take() > 0;
+    if (isTooFast) this.close(CLOSE.policy, "too many pings");
+    return !isTooFast;
+  }
+
+  #send(data: string | Buffer, as: "send" | "pong" = "send"): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket[as](data);
+    if (this.#socket.bufferedAmount > MOST_UNREAD) this.#socket.terminate();
+  }
+
   #onMessage(text: string): void {
     this.#onSign();
     if (this.#isClosing) return;
-    this.#queue.push({ text, received: Date.now() });
+    const at = performance.now();
+    const { liveMs } = this.#owner.settings;
+    const isSilent = this.#work === null && at - this.#idleSince >= liveMs * SILENT_PART;
+    if (isSilent && at - this.#beganAt >= liveMs) this.#isBacklog = false;
+    this.#queue.push({ text, at, received_at: new Date().toISOString() });
     if (this.#queue.length >= MOST_QUEUED) this.#socket.pause();
     this.#run();
-  }
-
-  /** Waits until the charger may have sent one more. */
-  async #takeToken(): Promise<void> {
-    const now = Date.now();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#tokensAt) / 1_000) * PER_SECOND) - 1;
-    this.#tokensAt = now;
-    if (this.#tokens < 0) await sleep((-this.#tokens / PER_SECOND) * 1_000);
   }
 
   #run(): void {
@@ -185,9 +233,15 @@ export class Connection {
       try {
         if (next === "flush") await this.#pass();
         else {
-          await this.#takeToken();
-          await this.#handle(next.text, next.received);
+          const wait = this.#messages.take();
+          if (wait > 0) {
+            // it lets messages wait, so the next ones come late
+            this.#isBacklog = true;
+            await sleep(wait);
+          }
+          await this.#handle(next);
         }
+        this.#idleSince = performance.now();
       } catch (error) {
         // what is not stored is not answered: the charger keeps it, and sends it on its next connection
         if (error instanceof Superseded) this.close(CLOSE.policy, "connected elsewhere");
@@ -197,12 +251,12 @@ export class Connection {
     }
   }
 
-  async #handle(text: string, received: number): Promise<void> {
+  async #handle({ text, at, received_at }: Exclude<Queued, "flush">): Promise<void> {
     const frame = readFrame(text);
     if (frame.type === "invalid") {
       this.#count("invalid", "invalid");
       this.#invalid += 1;
-      this.#socket.send(writeInvalid(this.protocol));
+      this.#send(writeInvalid(this.protocol));
       if (this.#invalid >= MOST_INVALID) this.close(CLOSE.policy, "too many invalid frames");
       return;
     }
@@ -211,40 +265,40 @@ export class Connection {
       return;
     }
     const { id, action, payload } = frame;
+    const sent_sha256 = createHash("sha256").update(text).digest("hex");
     const before = this.#answers.get(id);
-    if (before !== undefined) {
+    // a charger that has just started may begin its ids again
+    if (before?.sent_sha256 === sent_sha256) {
       this.#count(action, "repeated");
-      this.#socket.send(before);
+      this.#send(before.text);
       return;
     }
-    const received_at = new Date(received).toISOString();
+    const answer = (given: Answer, outcome?: string) => this.#answer(frame, sent_sha256, given, outcome);
     if (action === "Heartbeat") {
-      this.#answer(id, action, { payload: { currentTime: received_at } });
+      answer({ payload: { currentTime: received_at } });
       return;
     }
-    if (action === "MeterValues" && isMainMeter(payload)) {
-      this.#answer(id, action, { payload: {} });
+    if (action === "MeterValues" && isMainMeter(this.protocol, payload)) {
+      answer({ payload: {} });
       return;
     }
-    const message: Message = {
-      action,
-      payload,
-      received_at,
-      sent_sha256: createHash("sha256").update(text).digest("hex"),
-    };
-    const key = holdKey(action, payload, text);
-    if (key !== null && received - this.#valuesAt < this.#owner.settings.valuesMs && this.#held.size < 20) {
+    const isBoot = action === "BootNotification";
+    if (isBoot) {
+      this.#beganAt = at;
+      this.#isBacklog = true;
+    }
+    const message: Message = { action, payload, received_at, live: !this.#isBacklog, sent_sha256 };
+    const key = holdKey(action, payload);
+    if (key !== null && at - this.#valuesAt < this.#owner.settings.valuesMs && this.#held.size < MOST_HELD) {
       // the last wins: taken out first, so that the order is that of arrival
       this.#held.delete(key);
       this.#held.set(key, message);
-      this.#answer(id, action, { payload: {} }, "held");
+      answer({ payload: {} }, "held");
       return;
     }
-    if (key !== null) this.#valuesAt = received;
-    const isBoot = action === "BootNotification";
-    if (isBoot) this.#bootedAt = received;
-    const answer = await this.#pass(message);
-    if (answer) this.#answer(id, action, answer);
+    if (key !== null) this.#valuesAt = at;
+    const given = await this.#pass(message);
+    if (given) answer(given);
     if (isBoot && !this.#hasBooted) {
       this.#hasBooted = true;
       this.#calls.push(...CONFIGURE[this.protocol]);
@@ -257,18 +311,20 @@ export class Connection {
     const held = [...this.#held];
     const messages = [...held.map(([, each]) => each), ...(message ? [message] : [])];
     if (messages.length === 0) return undefined;
-    const { liveMs } = this.#owner.settings;
-    const now = Date.now();
     const { charger_id, generation, protocol } = this;
-    const live = now - this.#opened >= liveMs && now - this.#bootedAt >= liveMs;
-    const answers = await this.#owner.edge.tell({ charger_id, generation, protocol, live, messages });
+    const answers = await this.#owner.edge.tell({ charger_id, generation, protocol, messages });
     for (const [key, each] of held) if (this.#held.get(key) === each) this.#held.delete(key);
     return message && answers.at(-1);
   }
 
-  #answer(id: string, action: string, answer: Answer, outcome = "payload" in answer ? "answered" : "refused"): void {
+  #answer(
+    { id, action }: { id: string; action: string },
+    sent_sha256: string,
+    answer: Answer,
+    outcome = "payload" in answer ? "answered" : "refused",
+  ): void {
     const text = writeAnswer(id, answer);
-    this.#answers.set(id, text);
+    this.#answers.set(id, { sent_sha256, text });
     if (this.#answers.size > KEPT_ANSWERS) {
       for (const oldest of this.#answers.keys()) {
         this.#answers.delete(oldest);
@@ -276,7 +332,7 @@ export class Connection {
       }
     }
     this.#count(action, outcome);
-    this.#socket.send(text);
+    this.#send(text);
   }
 
   #count(action: string, outcome: string): void {
@@ -285,8 +341,8 @@ export class Connection {
 
   /** Passes on values that were held back long enough. */
   flush(): void {
-    if (this.#held.size === 0 || Date.now() - this.#valuesAt < this.#owner.settings.valuesMs) return;
-    this.#valuesAt = Date.now();
+    if (this.#held.size === 0 || performance.now() - this.#valuesAt < this.#owner.settings.valuesMs) return;
+    this.#valuesAt = performance.now();
     this.#queue.push("flush");
     this.#run();
   }
@@ -297,7 +353,7 @@ export class Connection {
     const [action, payload] = next;
     const id = randomUUID();
     this.#asked = { id, action, late: setTimeout(() => this.#onAnswer(id, "error", { code: "no answer" }), CALL_MS) };
-    this.#socket.send(writeCall(id, action, payload));
+    this.#send(writeCall(id, action, payload));
   }
 
   #onAnswer(id: string, type: "result" | "error", payload: unknown): void {

@@ -7,8 +7,10 @@ export type Frame =
   | { type: "result" | "error"; id: string; payload: unknown }
   | { type: "invalid" };
 
-/** What is nested deeper is nobody's message. */
+/** Levels of a frame, itself among them. A payload has one less, as the edge function takes it. */
 const DEEPEST = 50;
+/** OCPP-J 1.6 section 4.1.4, and 2.0.1 section 4.1.4. */
+const LONGEST_ID = 36;
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
@@ -25,7 +27,7 @@ export function readFrame(text: string): Frame {
   }
   if (!Array.isArray(frame) || isDeeper(frame, DEEPEST)) return { type: "invalid" };
   const [type, id, third, fourth] = frame;
-  if (typeof id !== "string" || id === "") return { type: "invalid" };
+  if (typeof id !== "string" || id === "" || id.length > LONGEST_ID) return { type: "invalid" };
   if (type === 2 && typeof third === "string") return { type: "call", id, action: third, payload: fourth ?? {} };
   if (type === 3) return { type: "result", id, payload: third };
   if (type === 4) return { type: "error", id, payload: { code: third } };

@@ -10,8 +10,15 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Settings } from "./settings.ts";
 
-export type Message = { action: string; payload: unknown; received_at: string; sent_sha256: string };
-export type Told = { charger_id: string; generation: number; protocol: Protocol; live: boolean; messages: Message[] };
+export type Message = {
+  action: string;
+  payload: unknown;
+  received_at: string;
+  /** Whether it tells what happens now; false for what the charger may have queued. */
+  live: boolean;
+  sent_sha256: string;
+};
+export type Told = { charger_id: string; generation: number; protocol: Protocol; messages: Message[] };
 export type Admitted = { ok: true; charger_id: string; generation: number } | { ok: false };
 export type Connected = { charger_id: string; generation: number };
 

@@ -17,6 +17,8 @@ import type { Settings } from "./settings.ts";
 const MAX_FRAME = 256 * 1024;
 /** How many chargers one report of `seen` names. */
 const SEEN_AT_ONCE = 1_000;
+/** The longest wait for a turn. */
+const MOST_WAITING_MS = 300_000;
 /** Connections are closed no faster than a gateway admits them again. */
 const CLOSE_EVERY_MS = 20;
 
@@ -70,20 +72,33 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     maxPayload: MAX_FRAME,
     perMessageDeflate: false,
     clientTracking: false,
+    // a connection answers pings itself, because it limits them
+    autoPong: false,
   });
 
-  const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer, asked: Handshake, address: string) => {
+  const admit = async (
+    { request, socket, head, letGo }: { request: IncomingMessage; socket: Duplex; head: Buffer; letGo: () => void },
+    asked: Handshake,
+    address: string,
+  ) => {
     const { identity, password, protocol, offered } = asked;
     const outcome = (name: string) => metrics.add("ocpp_admissions_total", { outcome: name });
-    const answer = await edge.admit({ identity, password }).catch(() => null);
-    if (socket.destroyed) return;
+    // others of the address may have failed while it waited
+    if (failures.isOver(identity, address)) {
+      outcome("limited");
+      refuse(socket, 429, 60);
+      return;
+    }
+    const judged = failures.begin(identity, address);
+    const answer = isDraining ? null : await edge.admit({ identity, password }).catch(() => null);
+    judged(answer?.ok === false);
+    if (socket.destroyed || socket.writableEnded) return;
     if (!answer || isDraining) {
       outcome("unavailable");
       refuse(socket, 503, 30 + Math.floor(Math.random() * 60));
       return;
     }
     if (!answer.ok) {
-      failures.note(identity, address);
       outcome("unauthorized");
       refuse(socket, 401);
       return;
@@ -91,9 +106,11 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     // ws judges the list again, and refuses one with a comma too many
     if (offered === null) delete request.headers["sec-websocket-protocol"];
     else request.headers["sec-websocket-protocol"] = offered;
+    letGo();
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       outcome("admitted");
       open += 1;
+      socket.resume();
       const { charger_id, generation } = answer;
       const connection = new Connection(webSocket, { charger_id, generation, protocol }, owner);
       const former = connections.get(charger_id);
@@ -130,12 +147,21 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       refuse(socket, 429, 60);
       return;
     }
-    const leave = spread.enter(() => void admit(request, socket, head, asked, address));
-    if (leave) socket.on("close", leave);
-    else {
+    // only a socket that is read tells that its peer has gone
+    const early = (bytes: Buffer) => {
+      socket.pause();
+      socket.unshift(bytes);
+    };
+    const gone = () => socket.destroy();
+    const letGo = () => void socket.off("data", early).off("end", gone);
+    const leave = spread.enter(address, () => admit({ request, socket, head, letGo }, asked, address));
+    if (!leave) {
       outcome("full");
       refuse(socket, 503, 300);
+      return;
     }
+    socket.on("data", early).on("end", gone).on("close", leave);
+    (socket as Socket).setTimeout(MOST_WAITING_MS, () => refuse(socket, 503, 60));
   };
 
   const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 10_000 }, (_, response) =>
@@ -219,9 +245,9 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       const all = [...connections.values()];
       const pause = Math.min(CLOSE_EVERY_MS, settings.drainMs / Math.max(1, all.length));
       const drained: Promise<void>[] = [];
-      const began = Date.now();
+      const began = performance.now();
       for (const [place, connection] of all.entries()) {
-        const early = began + place * pause - Date.now();
+        const early = began + place * pause - performance.now();
         if (early > 1) await sleep(early);
         drained.push(connection.drain());
       }

@@ -8,6 +8,7 @@ const Message = z.object({
   action: z.string(),
   payload: z.unknown(),
   received_at: z.iso.datetime({ precision: 3 }),
+  live: z.boolean(),
   sent_sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be SHA-256 in hexadecimal digits"),
 });
 
@@ -17,8 +18,8 @@ export const takeMessages = endpoint(
     summary: "Take what a charger says, in order, and answer it",
     description:
       "What is answered is stored. Sending the same messages again changes nothing and gets the same answers, so the " +
-      "gateway may repeat a request whose answer was lost. `live`: the messages tell what happens now, so their time " +
-      "of arrival may stand for a charger's wrong clock.",
+      "gateway may repeat a request whose answer was lost. `live`: a message tells what happens now, so its time of " +
+      "arrival may stand for a charger's wrong clock.",
     caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
     sql: ["tell_ocpp"],
@@ -26,12 +27,12 @@ export const takeMessages = endpoint(
       charger_id: z.guid(),
       generation: z.int().min(1),
       protocol: z.enum(["ocpp1.6", "ocpp2.0.1"]),
-      live: z.boolean(),
       messages: z.array(Message).min(1).max(50),
     }),
     // a frame may have 256 KiB, and what was held back comes with it
     maxBody: 2 * 1024 * 1024,
-    levels: MAX_LEVELS,
+    // a frame has so many levels, itself among them; here its payload lies two levels deeper
+    levels: MAX_LEVELS + 2,
     response: z.object({
       answers: z
         .array(
@@ -45,9 +46,9 @@ export const takeMessages = endpoint(
     errors: ["connection_superseded"],
     failure: "internal_error",
   },
-  async ({ body: { charger_id, generation, protocol, live, messages }, call, environment: { log } }) => {
+  async ({ body: { charger_id, generation, protocol, messages }, call, environment: { log } }) => {
     const read = messages.map((message) => {
-      const reading = readMessage(protocol, message, live);
+      const reading = readMessage(protocol, message);
       if (reading.unusable) {
         const action = message.action.slice(0, 50);
         log({ level: "warn", event: "ocpp_unusable", charger_id, action, field: reading.unusable });

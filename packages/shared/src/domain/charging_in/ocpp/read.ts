@@ -14,6 +14,8 @@ export type Message = {
   payload: unknown;
   /** When the gateway received it, ISO 8601 in UTC. */
   received_at: string;
+  /** Whether it tells what happens now: the charger is no longer sending what it queued while it was away. */
+  live: boolean;
 };
 
 type Boot = {
@@ -93,7 +95,7 @@ function startOf(payload: Fields, moment: Moment): What {
   return { happened: { kind: "start", connector: countOf(payload.connectorId, 1, 100) ?? 1, meter_wh, ...moment } };
 }
 
-function eventOf(payload: Fields, moment: Moment, { received_at }: Message, live: boolean): What {
+function eventOf(payload: Fields, moment: Moment, { received_at, live }: Message): What {
   const transaction = textOf(objectOf(payload.transactionInfo).transactionId);
   const type = EVENTS.find((name) => name.toLowerCase() === textOf(payload.eventType)?.toLowerCase());
   if (transaction === null || transaction.length > LONGEST_ID) return { unusable: "transactionInfo.transactionId" };
@@ -103,7 +105,7 @@ function eventOf(payload: Fields, moment: Moment, { received_at }: Message, live
   return { happened: { kind: "event", transaction, type, connector, readings, ...moment } };
 }
 
-function valuesOf(protocol: Protocol, payload: Fields, { received_at }: Message, live: boolean): What | null {
+function valuesOf(protocol: Protocol, payload: Fields, { received_at, live }: Message): What | null {
   const connector = countOf(protocol === "ocpp1.6" ? payload.connectorId : payload.evseId, 0, 100) ?? 1;
   // the main meter of the station is no car's
   if (connector === 0) return null;
@@ -112,13 +114,13 @@ function valuesOf(protocol: Protocol, payload: Fields, { received_at }: Message,
   return { happened: { kind: "values", connector, transaction: textOf(payload.transactionId), ...readings } };
 }
 
-function happeningOf(protocol: Protocol, message: Message, payload: Fields, live: boolean): What | null {
-  const moment = () => momentOf(payload.timestamp, message.received_at, live);
+function happeningOf(protocol: Protocol, message: Message, payload: Fields): What | null {
+  const moment = () => momentOf(payload.timestamp, message.received_at, message.live);
   switch (message.action) {
     case "BootNotification":
       return { happened: { kind: "boot", boot: bootOf(protocol, payload) } };
     case "MeterValues":
-      return valuesOf(protocol, payload, message, live);
+      return valuesOf(protocol, payload, message);
   }
   switch (`${protocol} ${message.action}`) {
     case "ocpp1.6 StartTransaction":
@@ -129,24 +131,21 @@ function happeningOf(protocol: Protocol, message: Message, payload: Fields, live
           kind: "stop",
           transaction: textOf(payload.transactionId),
           meter_wh: wholeOf(payload.meterStop),
-          readings: readingsOf(payload.transactionData, message.received_at, live),
+          readings: readingsOf(payload.transactionData, message.received_at, message.live),
           ...moment(),
         },
       };
     case "ocpp2.0.1 TransactionEvent":
-      return eventOf(payload, moment(), message, live);
+      return eventOf(payload, moment(), message);
     default:
       return null;
   }
 }
 
-/**
- * Reads one CALL of a charger.
- * @param live whether it tells what happens now: the socket has been open for a minute, and there was no boot in the last.
- */
-export function readMessage(protocol: Protocol, message: Message, live: boolean): Reading {
+/** Reads one CALL of a charger. */
+export function readMessage(protocol: Protocol, message: Message): Reading {
   const payload = objectOf(message.payload);
-  const what = happeningOf(protocol, message, payload, live);
+  const what = happeningOf(protocol, message, payload);
   const unusable = isObject(message.payload) ? (what && "unusable" in what ? what.unusable : undefined) : "payload";
   return {
     happened: what && "happened" in what ? what.happened : null,
