@@ -25,12 +25,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const tokenOf = async (browser: Browser, page: string) => formToken((await browser(portal(world, page))).text);
-async function upload(file: string, fields: Record<string, string> = {}, browser = ask) {
+async function upload(file: string, fields: Record<string, string> = {}, browser = ask, page = "/uploads") {
   const form = new FormData();
-  form.set("form_token", await tokenOf(browser, "/uploads"));
+  form.set("form_token", await tokenOf(browser, page));
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   form.set("file", new File([file], "maanden.csv"));
-  return browser(portal(world, "/uploads?lang=nl"), { form });
+  return browser(portal(world, `${page}?lang=nl`), { form });
 }
 const pageOf = (location: string | null | undefined) => `/uploads/${location?.split("/uploads/")[1]?.split("?")[0]}`;
 const stored = async () =>
@@ -62,8 +62,18 @@ describe("§4.1 a file of months", () => {
     expect(mend.text).toContain("KL-niemand");
     expect(mend.text).not.toContain("312,5");
 
-    // nobody else's
+    // nobody else's, and no customers; nor are customers such a file
     expect((await stranger(portal(world, page))).status).toBe(404);
+    const kept = await upload("naam;email\r\nJan Jansen;jan@example.nl", { consent: "yes" }, ask, "/import");
+    const customers = kept.location?.split("/import")[1]?.split("?")[0];
+    expect((await ask(portal(world, `/import${customers}`))).status).toBe(200);
+    for (const typed of [page.replace("/uploads", "/import"), `/uploads${customers}`]) {
+      expect((await ask(portal(world, typed))).status).toBe(404);
+      expect((await ask(portal(world, `${typed}/mend.csv`))).status).toBe(404);
+      expect((await ask(portal(world, typed), { form: { form_token: await tokenOf(ask, "/uploads") } })).status).toBe(
+        404,
+      );
+    }
 
     const confirm = async () => ask(portal(world, page), { form: { form_token: await tokenOf(ask, "/uploads") } });
     // two clicks at once

@@ -45,7 +45,6 @@ export type Kept = {
 };
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const belongsTo = (id: string) => `import ${id}`;
 
 /** Three megabytes as JSON, which are six as they are stored, in hex. */
 const MOST_KEPT = 3 * 1024 * 1024 - 1024;
@@ -59,8 +58,23 @@ export const mayBeKept = (table: Table): boolean => Buffer.byteLength(JSON.strin
 /** Keeps what somebody brought, encrypted and for an hour, and leads to where they look at it. */
 export async function keep(visit: PortalVisit, brought: Brought, row_count: number): Promise<Response> {
   const id = randomUUID();
-  await visit.own("keep_import", { id, row_count, ...seal(visit.environment, belongsTo(id), JSON.stringify(brought)) });
+  await visit.own("keep_import", { id, row_count, ...sealKept(visit, id, brought) });
   return visit.go(`/import/${id}`);
+}
+
+/** Seals what core.imports keeps: customers, or a file of months or sessions. One name for both, so that a typed address opens either. */
+export const sealKept = ({ environment }: PortalVisit, id: string, kept: object): Sealed =>
+  seal(environment, `import ${id}`, JSON.stringify(kept));
+
+/** What sealKept() sealed under this id; null where it is of another kind, which has no `field`. */
+export function openKept<What>(
+  { environment }: PortalVisit,
+  id: string,
+  field: keyof What,
+  sealed: Sealed,
+): What | null {
+  const kept = JSON.parse(open(environment, `import ${id}`, sealed));
+  return field in kept ? kept : null;
 }
 
 /** What is kept under the id in the path, with its rows read; null where it is somebody else's, or no longer kept. */
@@ -74,8 +88,8 @@ export async function readKept(visit: PortalVisit): Promise<{ who: Who; cap: Cap
     import: { sealed: Sealed; state: State; outcomes: Verdict[] } | null;
   }>("read_portal_import", { id, links: claimLinks(environment) });
   const { who, cap, import: found } = answer;
-  if (!id || !found) return { who, cap, kept: null };
-  const brought = JSON.parse(open(environment, belongsTo(id), found.sealed)) as Brought;
+  const brought = id && found && openKept<Brought>(visit, id, "source", found.sealed);
+  if (!brought) return { who, cap, kept: null };
   const customers = await customersIn(brought);
   const { readRows } = await import("#shared/domain/import/import_rows.ts");
   const read = await readRows(environment, { ...customers, source: brought.source });

@@ -3,19 +3,17 @@ import { createHash, randomUUID } from "node:crypto";
 import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
 import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/read_upload.ts";
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
-import { open, seal } from "#shared/values/iban.ts";
 import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import { csvFile, workbook } from "../../kit/download.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
+import { openKept, sealKept } from "../import/kept.ts";
 import type { Who } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { Kept, Shown, Upload } from "./model.ts";
 import { formPage, gonePage, isBad, KIND_OF, PAGE, type RowsQuery, resultPage, said } from "./views.ts";
-
-const belongsTo = (id: string) => `upload ${id}`;
 
 /** The columns of each kind as somebody types them, by the name of the file to download. */
 const EXAMPLES: Record<string, { locale: "nl" | "en"; rows: string[][] }> = {
@@ -85,8 +83,7 @@ const bringUpload = signedIn(async (visit) => {
     return refuse(whyNot(visit, fault));
   }
   const id = randomUUID();
-  const sealed = seal(visit.environment, belongsTo(id), JSON.stringify(kept));
-  await visit.own("keep_import", { id, row_count: read.rows, ...sealed });
+  await visit.own("keep_import", { id, row_count: read.rows, ...sealKept(visit, id, kept) });
   return visit.go(`${PAGE}/${id}`);
 });
 
@@ -125,7 +122,7 @@ type Found = { shown: Shown; kept: Kept | null; id: string };
 async function find(visit: PortalVisit): Promise<Found> {
   const id = visit.c.req.param("id") ?? "";
   const shown = await visit.own<Shown>("read_portal_uploads", { id });
-  const kept = shown.sealed ? (JSON.parse(open(visit.environment, belongsTo(id), shown.sealed)) as Kept) : null;
+  const kept = shown.sealed && openKept<Kept>(visit, id, "file", shown.sealed);
   // its client may have been disabled since
   const may = shown.clients.some((client) => client.id === kept?.client);
   return { shown, kept: may ? kept : null, id };
