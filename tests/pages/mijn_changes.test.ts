@@ -151,11 +151,18 @@ describe("contract §6 the end of an account", () => {
 describe("contract §6 a person's data as a table", () => {
   test("opens in a spreadsheet, with a line for each mandate, month, payout, charger and session", async () => {
     const customer = await paidCustomer(world);
+    const { charger } = await world.row(
+      `update core.charging_sessions set started_at = '2026-05-01T22:30:00Z', ended_at = '2026-05-02T02:00:00Z', wh = 7500, meter_start_wh = 4012100,
+              meter_end_wh = 4019600, source = 'ocpp'
+        where id = (select id from core.charging_sessions where owner_id = $1 order by id limit 1)
+        returning (select private.charger_name(h) from core.chargers h where h.id = charger_id) as charger`,
+      customer.user_id,
+    );
     const ask = await browserOf(world, customer);
     const { text, headers } = await ask(mijn(world, "/data.csv?lang=nl"));
     expect(headers.get("content-disposition")).toBe('attachment; filename="mijn-gegevens.csv"');
     const [head, ...lines] = text.trim().split("\r\n");
-    expect(head).toBe("Wat;Datum;Omschrijving;Getal;Eenheid");
+    expect(head).toBe("Wat;Datum;Omschrijving;Getal;Eenheid;Einde;Meterstand begin (kWh);Meterstand eind (kWh);Bron");
     const all = JSON.parse((await ask(mijn(world, "/data.json"))).text);
     const [account] = all.accounts;
     const count = (what: string) => lines.filter((line) => line.startsWith(`${what};`)).length;
@@ -163,12 +170,15 @@ describe("contract §6 a person's data as a table", () => {
     expect(count("Maand")).toBe(account.connections[0].months.length);
     expect(count("Machtiging")).toBe(1);
     expect(count("Laadpaal")).toBe(all.chargers.length);
+    expect(lines).toContain(`Laadbeurt;2026-05-02 00:30:00;${charger};7,5;kWh;2026-05-02 04:00:00;4012,1;4019,6;ocpp`);
     const [payout] = account.payouts;
     expect(lines).toContain(
-      `Uitbetaling;${payout.paid_at.slice(0, 10)};naar de rekening die eindigt op 4300;${String(payout.amount_eur).replace(".", ",")};EUR`,
+      `Uitbetaling;${payout.paid_at.slice(0, 10)};naar de rekening die eindigt op 4300;${String(payout.amount_eur).replace(".", ",")};EUR;;;;`,
     );
     expect(lines.some((line) => line.startsWith("E-mailadres;") && line.includes(customer.email))).toBe(true);
     const english = await ask(mijn(world, "/data.csv?lang=en"));
-    expect(english.text.split("\r\n")[0]).toBe("What,Date,Description,Number,Unit");
+    expect(english.text.split("\r\n")[0]).toBe(
+      "What,Date,Description,Number,Unit,End,Meter at start (kWh),Meter at end (kWh),Source",
+    );
   });
 });

@@ -125,6 +125,19 @@ describe("§4.2 the customers of a partner on its pages", () => {
     expect(ranges).toEqual(["1 tot en met 50 van 120", "51 tot en met 100 van 120", "101 tot en met 120 van 120"]);
     const { text } = await browser(portal(world, "/customers.csv"));
     expect(text.match(/R-\d+/g)).toEqual(seen);
+    // what is looked for is counted as well
+    for (const filter of ["source=partner_upload", "charger=without&q=R-", "month=2026-11"]) {
+      const first = (await browser(portal(world, `/customers?${filter}`))).text;
+      expect(first).toContain(ranges[0]);
+      expect((await browser(onwardOf(first, "Volgende") ?? "")).text).toContain(ranges[1]);
+    }
+    await world.row(
+      `with people as (insert into auth.users (id, email) select gen_random_uuid(), 'w' || n || '@veel.nl' from generate_series(1, 2000) n returning id)
+       insert into core.attributions (partner_id, user_id, source, attached_month, created_at) select $1, id, 'manual', '2026-11-01', now() + interval '1 minute' from people returning 1`,
+      id,
+    );
+    const some = (await browser(portal(world, "/customers?source=manual"))).text;
+    expect(some).toContain("1 tot en met 50 van ten minste 2.000");
   });
 
   test.each(["%00", "%ed%a0%80", "cus_1", "cus_00000000000000000000000000000000"])(

@@ -103,23 +103,25 @@ begin
         left join core.locations l on l.partner_id = house and l.id = c.location_id
         left join charger h on h.user_id = k.user_id
        order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at, c.connection_id
-    )
-    select coalesce(json_agg(
-             case when k.is_disclosed then row_to_json(disclosed) else row_to_json(pseudonymous) end
-             order by k.created_at desc, k.user_id desc), '[]')
-      from (select * from customers k
-             -- by nothing that the row does not show
-             where (is_active is null or coalesce(k.mandate_status = 'signed', false) = is_active)
-               and (looks_for ->> 'source' is null or k.source = looks_for ->> 'source')
-               and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
-               and (looks_for ->> 'registration' is null or k.is_disclosed and k.registration_status = looks_for ->> 'registration')
-               and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
-                                                when 'without' then k.charger_count = 0
-                                                when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true else true end
-               and (looks_for ->> 'text' is null
-                    or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
-                    or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
-             order by k.created_at desc, k.user_id desc limit (query ->> 'limit')::int) k
+    ), found as (
+      select k.*, case when query ? 'limit' then count(*) over () end as found from customers k
+       -- by nothing that the row does not show
+       where (is_active is null or coalesce(k.mandate_status = 'signed', false) = is_active)
+         and (looks_for ->> 'source' is null or k.source = looks_for ->> 'source')
+         and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
+         and (looks_for ->> 'registration' is null or k.is_disclosed and k.registration_status = looks_for ->> 'registration')
+         and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
+                                          when 'without' then k.charger_count = 0
+                                          when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true else true end
+         and (looks_for ->> 'text' is null
+              or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
+              or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
+       order by k.created_at desc, k.user_id desc limit (query ->> 'limit')::int
+    ), listed as (
+      select coalesce(max(k.found), 0) as found,
+             coalesce(json_agg(case when k.is_disclosed then row_to_json(disclosed) else row_to_json(pseudonymous) end
+                               order by k.created_at desc, k.user_id desc), '[]') as customers
+      from found k
       cross join lateral (
         select private.customer_ref(k.user_id, key) as customer_ref,
                -- what the partner typed itself may name the person, so an application does not get to see it
@@ -135,10 +137,12 @@ begin
         select r.customer_ref, r.external_ref, k.city, k.attached_month,
                r.is_active, partner.default_fee_pct as effective_fee_pct, partner.partner_share_pct, k.source, r.type,
                k.brand as charger_brand, k.model as charger_model, k.connection_type as charger_connection_type,
-               k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger, null as brand_asked_at) pseudonymous);
+               k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger, null as brand_asked_at) pseudonymous
+    )
+    select case when query ? 'limit' then row_to_json(l) else l.customers end from listed l);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}. Definer, because people own what they have in the house. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
+  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in the house. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
 
 -- The tenant of this transaction, read through row-level security.
 create function private.own_partner() returns core.partners

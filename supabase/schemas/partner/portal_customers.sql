@@ -44,16 +44,16 @@ end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the house. It discloses nothing: private.customer_page decides who is found by what.';
 
-create function private.customers_counted(partner uuid, after uuid) returns jsonb
+create function private.customers_counted(partner uuid, after uuid, month date) returns jsonb
 language sql stable security definer
 as $$
   select jsonb_build_object('total', count(*), 'before', count(*) filter (where (a.created_at, a.user_id) >= (l.created_at, l.user_id)))
     from core.attributions a
     left join core.attributions l on l.partner_id = customers_counted.partner and l.user_id = after
-   where a.partner_id = customers_counted.partner
+   where a.partner_id = customers_counted.partner and (month is null or a.attached_month = month)
 $$;
-comment on function private.customers_counted(uuid, uuid) is
-  'How many customers a partner has, and how many of them a list that goes on after one has shown: {total, before}. Definer, because people own what they have in the house. It discloses counts.';
+comment on function private.customers_counted(uuid, uuid, date) is
+  'How many customers a partner has, of a month if one is given, and how many of them a list that goes on after one has shown: {total, before}. Definer, because people own what they have in the house. It discloses counts.';
 
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -63,31 +63,38 @@ declare
   size      constant int := (query ->> 'limit')::int;
   partner   core.partners;
   key       constant text := query ->> 'key';
+  after     uuid;
   examined  int;
   ids       uuid[];
+  page      json;
   found     json;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
+  after := private.customer_named(query ->> 'after', partner.id, key);
   ids := array[private.customer_named(looks_for ->> 'text', partner.id, key)];
   if ids[1] is not null then
     looks_for := looks_for - 'text';
   else
     examined := case when looks_for - 'month' = '{}' then size + 1 else private.customers_examined() end;
-    ids := private.customer_candidates(partner.id, looks_for, private.customer_named(query ->> 'after', partner.id, key), examined);
+    ids := private.customer_candidates(partner.id, looks_for, after, examined);
   end if;
-  found := private.customer_page(partner, private.is_partner_itself(),
-                                 jsonb_build_object('ids', ids, 'for', looks_for, 'limit', size + 1, 'key', query -> 'key'));
+  page := private.customer_page(partner, private.is_partner_itself(),
+                                jsonb_build_object('ids', ids, 'for', looks_for, 'limit', size + 1, 'key', query -> 'key'));
+  found := page -> 'customers';
   return json_build_object(
     'who', private.portal_who(),
-    'counted', case when jsonb_strip_nulls(query -> 'for') = '{}' then private.customers_counted(partner.id, private.customer_named(query ->> 'after', partner.id, key)) end,
+    'counted', case when jsonb_strip_nulls(query -> 'for') - 'month' = '{}'
+                    then private.customers_counted(partner.id, after, (looks_for ->> 'month')::date) end,
+    'found', page -> 'found',
+    'searched_all', cardinality(ids) is distinct from examined,
     'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
                     from json_array_elements(found) with ordinality as f (customer, place) where f.place <= size),
     'more_after', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
                  when cardinality(ids) = examined then private.customer_ref(ids[examined], private.customer_key(partner.id, key)) end);
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
-  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, counted, customers, more_after}, customers as GET /partner/customers, counted as private.customers_counted if nothing is looked for. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
+  'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, registration}, after, limit, key} to {who, counted, found, searched_all, customers, more_after}, customers as GET /partner/customers, counted as private.customers_counted if nothing but a month is looked for. found counts those after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -80,6 +80,7 @@ begin
       from core.chargers h where h.partner_id = house and h.user_id = person),
     'charging_sessions', (select coalesce(json_agg(json_build_object(
         'charger_id', s.charger_id, 'started_at', private.iso(s.started_at), 'ended_at', private.iso(s.ended_at), 'kwh', s.wh / 1000.0,
+        'meter_id', s.meter_id, 'meter_start_kwh', s.meter_start_wh / 1000.0, 'meter_end_kwh', s.meter_end_wh / 1000.0, 'source', s.source,
         'status', s.status, 'flags', s.flags) order by s.started_at), '[]')
       from core.charging_sessions s where s.owner_id = person),
     'partner', private.own_brand(),

@@ -5,6 +5,11 @@ export type Cell = string | number | null;
 export const toCsv = (locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string =>
   `\ufeff${csvLines(locale, rows)}`;
 
+/** A moment by the clock of the Netherlands, as spreadsheets of both languages read it. */
+export const clock = (moment: string | null): string | null =>
+  moment &&
+  new Date(moment).toLocaleString("sv-SE", { timeZone: "Europe/Amsterdam", dateStyle: "short", timeStyle: "medium" });
+
 /** More of such a file. Text that a spreadsheet would take for a formula gets an apostrophe in front. */
 export function csvLines(locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string {
   const separator = locale === "nl" ? ";" : ",";

@@ -1,4 +1,4 @@
-import { toCsv } from "../kit/csv.ts";
+import { clock, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
@@ -107,19 +107,11 @@ export function monthsCsv(frame: MijnFrame, { months }: Charging): string {
 /** The sessions of a month as a file, by the clock of the Netherlands. */
 export function sessionsCsv(frame: MijnFrame, { sessions }: Charging): string {
   const { charging: words, months } = WORDS[frame.locale];
-  const at = (moment: string | null) =>
-    moment === null
-      ? null
-      : new Date(moment).toLocaleString("sv-SE", {
-          timeZone: "Europe/Amsterdam",
-          dateStyle: "short",
-          timeStyle: "medium",
-        });
   return toCsv(frame.locale, [
     [words.start, words.end, words.charger, months.kwh, months.ere],
     ...sessions.map((session) => [
-      at(session.started_at),
-      at(session.ended_at),
+      clock(session.started_at),
+      clock(session.ended_at),
       session.charger_nickname,
       session.kwh,
       session.ere_credits,

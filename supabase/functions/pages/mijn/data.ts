@@ -1,6 +1,6 @@
 import { type Farewell, farewellLines, inEuro } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import { toCsv } from "../kit/csv.ts";
+import { type Cell, clock, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
@@ -53,26 +53,22 @@ ${end ? html`<ul>${farewellLines(end, frame.locale).map((line) => html`<li>${lin
 /** Everything as a table that a spreadsheet opens: a line for each thing, the newest charging last. */
 export function dataCsv(frame: MijnFrame, data: OwnData): string {
   const { table: words } = WORDS[frame.locale].data;
-  const day = (moment: string | null) =>
-    moment && new Date(moment).toLocaleDateString("sv", { timeZone: "Europe/Amsterdam" });
+  const day = (moment: string | null) => clock(moment)?.slice(0, 10) ?? null;
   const { login, accounts, chargers, charging_sessions, partner, applications, tokens } = data;
   const names = new Map(chargers.map(({ charger_id, name }) => [charger_id, name]));
-  return toCsv(frame.locale, [
-    words.head,
-    [words.email, day(login.created_at), login.email, null, null],
-    ...(partner ? [[words.partner, null, partner.name, null, null]] : []),
+  const rows: Cell[][] = [
+    [words.email, day(login.created_at), login.email],
+    ...(partner ? [[words.partner, null, partner.name]] : []),
     ...accounts.flatMap(({ created_at, signatory, iban_last4, connections, payouts }) => [
-      [words.name, day(created_at), signatory?.full_name ?? login.name, null, null],
-      [words.phone, null, signatory?.phone ?? null, null, null],
-      [words.iban, null, iban_last4, null, null],
+      [words.name, day(created_at), signatory?.full_name ?? login.name],
+      [words.phone, null, signatory?.phone ?? null],
+      [words.iban, null, iban_last4],
       ...connections.flatMap(({ ean_code, mandates, months, ...at }) => [
-        [words.connection, null, `${ean_code}, ${addressOf(at)}`, null, null],
+        [words.connection, null, `${ean_code}, ${addressOf(at)}`],
         ...mandates.map(({ signed_at, valid_from, valid_until }) => [
           words.mandate,
           day(signed_at),
           words.holds(valid_from, valid_until),
-          null,
-          null,
         ]),
         ...months.map(({ month, kwh }) => [words.month, month, null, kwh, "kWh"]),
       ]),
@@ -88,19 +84,22 @@ export function dataCsv(frame: MijnFrame, data: OwnData): string {
       words.charger,
       day(created_at),
       [name, serial_number].filter(Boolean).join(", "),
-      null,
-      null,
     ]),
-    ...applications.map(({ name, allowed_at }) => [words.app, day(allowed_at), name, null, null]),
-    ...tokens.map(({ name, created_at }) => [words.token, day(created_at), name, null, null]),
-    ...charging_sessions.map(({ charger_id, started_at, kwh }) => [
+    ...applications.map(({ name, allowed_at }) => [words.app, day(allowed_at), name]),
+    ...tokens.map(({ name, created_at }) => [words.token, day(created_at), name]),
+    ...charging_sessions.map(({ charger_id, started_at, ended_at, kwh, meter_start_kwh, meter_end_kwh, source }) => [
       words.session,
-      day(started_at),
+      clock(started_at),
       names.get(charger_id) ?? null,
       kwh,
       "kWh",
+      clock(ended_at),
+      meter_start_kwh,
+      meter_end_kwh,
+      source,
     ]),
-  ]);
+  ];
+  return toCsv(frame.locale, [words.head, ...rows.map((row) => words.head.map((_, place) => row[place] ?? null))]);
 }
 
 function meaning(

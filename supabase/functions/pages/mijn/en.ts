@@ -439,7 +439,17 @@ export const en: MijnWords = {
     download_table: "Download your data as a table (CSV)",
     download: "Download your data as JSON",
     table: {
-      head: ["What", "Date", "Description", "Number", "Unit"],
+      head: [
+        "What",
+        "Date",
+        "Description",
+        "Number",
+        "Unit",
+        "End",
+        "Meter at start (kWh)",
+        "Meter at end (kWh)",
+        "Source",
+      ],
       email: "E-mail address",
       partner: "Registered through",
       name: "Name",

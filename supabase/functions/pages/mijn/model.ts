@@ -240,7 +240,15 @@ export type OwnData = {
     payouts: { paid_at: string; amount_eur: number; iban_last4: string }[];
   }[];
   chargers: { charger_id: string; name: string; serial_number: string | null; created_at: string }[];
-  charging_sessions: { charger_id: string; started_at: string; kwh: number }[];
+  charging_sessions: {
+    charger_id: string;
+    started_at: string;
+    ended_at: string | null;
+    kwh: number;
+    meter_start_kwh: number | null;
+    meter_end_kwh: number | null;
+    source: string;
+  }[];
   partner: { name: string } | null;
   applications: { name: string; allowed_at: string }[];
   tokens: { name: string; created_at: string }[];

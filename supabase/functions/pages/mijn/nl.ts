@@ -446,7 +446,17 @@ export const nl = {
     download_table: "Download uw gegevens als tabel (CSV)",
     download: "Download uw gegevens als JSON",
     table: {
-      head: ["Wat", "Datum", "Omschrijving", "Getal", "Eenheid"],
+      head: [
+        "Wat",
+        "Datum",
+        "Omschrijving",
+        "Getal",
+        "Eenheid",
+        "Einde",
+        "Meterstand begin (kWh)",
+        "Meterstand eind (kWh)",
+        "Bron",
+      ],
       email: "E-mailadres",
       partner: "Aangemeld via",
       name: "Naam",

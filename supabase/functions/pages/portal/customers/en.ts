@@ -52,6 +52,7 @@ export const customers: typeof customersNl = {
   nobody_yet: "None of the customers searched so far matches this.",
   pages: "More customers",
   range: (from, to, all) => `${from} to ${to} of ${all}`,
+  at_least: (all) => `at least ${all}`,
   first: "Back to the first",
   next: "Next",
   go_on: "Search further among older customers",

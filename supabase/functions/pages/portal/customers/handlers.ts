@@ -25,9 +25,10 @@ const read = (visit: PortalVisit, asked: CustomerQuery, after: string | null, li
 const showCustomers = signedIn(async (visit) => {
   const asked = askedOf(visit);
   const after = REFERENCE.exec(visit.c.req.query("after") ?? "")?.[0] ?? null;
-  return visit.page(
-    customersPage(visit.frame, await read(visit, asked, after, PAGE), asked, after, visit.environment.now()),
-  );
+  const shown = visit.c.req.query("shown") ?? "";
+  const from = { after, shown: after && /^\d{1,7}$/.test(shown) ? Number(shown) : 0 };
+  const found = await read(visit, asked, after, PAGE);
+  return visit.page(customersPage(visit.frame, found, asked, from, visit.environment.now()));
 });
 
 /** All of what is looked for, stretch by stretch: neither side ever holds more. A file that breaks off is a download that failed. */

@@ -17,11 +17,12 @@ const MONTHS = 60;
 /** The customers of a partner, newest first: what they are looked for by, a page of them, and the file. */
 export function customersPage(
   frame: PortalFrame,
-  { who, counted, customers, more_after }: Customers,
+  found: Customers,
   asked: CustomerQuery,
-  after: string | null,
+  { after, shown }: { after: string | null; shown: number },
   now: Date,
 ): Html {
+  const { who, customers, more_after } = found;
   const words = WORDS[frame.locale].customers;
   const filtered = Object.keys(asked).length > 0;
   if (customers.length === 0 && !filtered && !after)
@@ -29,7 +30,8 @@ export function customersPage(
       title: words.title,
       body: html`<p>${words.none}</p>${onward(frame.to("/import"), WORDS[frame.locale].menu["/import"])}`,
     });
-  const pageAfter = (last: string) => frame.to("/customers", { ...asked, after: last });
+  const pageAfter = (last: string) =>
+    frame.to("/customers", { ...asked, after: last, shown: String(shown + customers.length) });
   return portalPage(frame, "/customers", who, {
     title: words.title,
     wide: true,
@@ -38,7 +40,7 @@ ${filterForm(frame, asked, now)}
 ${
   customers.length === 0
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
-    : html`${whereIn(frame, customers.length, counted, after === null && more_after === null)}
+    : html`${whereIn(frame, found, shown)}
 ${customerTable(frame, customers)}`
 }
 ${waysOn(words.pages, [
@@ -49,13 +51,14 @@ ${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="li
   });
 }
 
-/** How many there are, and which of them are shown. Of what is looked for that is known where it fits one page. */
-function whereIn(frame: PortalFrame, shown: number, counted: Customers["counted"], whole: boolean): Html {
-  const { range } = WORDS[frame.locale].customers;
-  const { total, before } = counted ?? { total: shown, before: 0 };
-  if (!counted && !whole) return html``;
-  const [from, to, all] = [before + 1, before + shown, total].map((value) => inNumbers(frame, value));
-  return html`<p class="quiet" role="status">${range(from ?? "", to ?? "", all ?? "")}</p>`;
+/** How many there are, and which of them are shown. What is looked for is counted as far as it was searched. */
+function whereIn(frame: PortalFrame, { customers, counted, found, searched_all }: Customers, shown: number): Html {
+  const { range, at_least } = WORDS[frame.locale].customers;
+  const { total, before } = counted ?? { total: shown + found, before: shown };
+  const [from = "", to = "", all = ""] = [before + 1, before + customers.length, total].map((value) =>
+    inNumbers(frame, value),
+  );
+  return html`<p class="quiet" role="status">${range(from, to, counted || searched_all ? all : at_least(all))}</p>`;
 }
 
 /** A form that asks for the same page with what was chosen in its address. */

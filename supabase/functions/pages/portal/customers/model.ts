@@ -29,8 +29,11 @@ export type Customer = {
 
 export type Customers = {
   who: Who;
-  /** Of all customers; null where some are looked for. */
+  /** Of all customers, or of those of a month; null where something else is looked for. */
   counted: { total: number; before: number } | null;
+  /** How many were found from this page on, among those that were searched. */
+  found: number;
+  searched_all: boolean;
   customers: Customer[];
   more_after: string | null;
 };

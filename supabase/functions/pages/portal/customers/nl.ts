@@ -46,6 +46,7 @@ export const customers = {
   nobody_yet: "Onder de klanten die tot nu toe zijn doorzocht, is er geen die hierbij past.",
   pages: "Meer klanten",
   range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
+  at_least: (all: string) => `ten minste ${all}`,
   first: "Naar het begin",
   next: "Volgende",
   go_on: "Zoek verder onder oudere klanten",
