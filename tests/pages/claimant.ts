@@ -140,8 +140,12 @@ export function newBrowser(world: World) {
     }: { form?: Record<string, string> | URLSearchParams | FormData; headers?: Record<string, string> } = {},
   ): Promise<PageAnswer> => {
     const url = new URL(address, world.environment.config.PAGES_URL);
+    // the longest path first (RFC 6265, 5.4)
     const cookiesOf = ({ pathname }: URL) =>
-      [...jar.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`)).map(({ cookie }) => cookie);
+      [...jar.values()]
+        .filter(({ path }) => `${pathname}/`.startsWith(`${path}/`))
+        .toSorted((one, other) => other.path.length - one.path.length)
+        .map(({ cookie }) => cookie);
     // as bytes: a stream of a form with files says nothing good of being cancelled
     const multipart = form instanceof FormData ? new Response(form) : null;
     const body = multipart ? await multipart.arrayBuffer() : new URLSearchParams(form as Record<string, string>);

@@ -187,7 +187,7 @@ describe("contract §7 an invitation to manage a partner", () => {
     );
     const email = newAddress();
     const { text } = await late.ask(portal(world, PAGE), { form: { form_token, email } });
-    expect(text).toContain("Log eerst opnieuw in.");
+    expect(heading(text)).toBe("Vul de code in");
     expect(await mailTo(email)).toBeUndefined();
     const before = await managers();
     await late.ask(portal(world, `${PAGE}/${manager.user_id}/remove`), { form: { form_token } });

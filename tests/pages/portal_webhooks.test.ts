@@ -269,16 +269,37 @@ describe("§6 webhooks in a partner's pages", () => {
         403,
       );
     const before = await endpoints();
-    const forms = { add: await formOf(PAGE, { url: receiver.url }), rotate: await formOf(`${page}/rotate`) };
+    const typed = "https://elders.example/typed";
+    const forms = {
+      add: await formOf(PAGE, { url: receiver.url }),
+      rotate: await formOf(`${page}/rotate`),
+      change: await formOf(`${page}/change`, { url: typed, which: "all" }),
+    };
     await world.rows(
       "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1",
       manager.user_id,
     );
-    expect((await ask(portal(world, PAGE), { form: forms.add })).text).toContain("Log eerst opnieuw in.");
-    expect((await ask(portal(world, `${page}/rotate`), { form: forms.rotate })).location).toContain(`${page}/rotate`);
-    for (const path of [PAGE, `${page}/rotate`])
-      expect((await ask(portal(world, path))).text).toContain("Log opnieuw in");
+    for (const [path, form] of [
+      [PAGE, forms.add],
+      [`${page}/rotate`, forms.rotate],
+      [`${page}/change`, forms.change],
+    ] as const) {
+      expect((await ask(portal(world, path))).text).toContain("Daarom mailen wij u eerst een code");
+      const { text } = await ask(portal(world, path), { form });
+      expect(heading(text)).toBe("Vul de code in");
+      expect(text).toContain(`/portal/code?lang=nl&amp;to=${encodeURIComponent(path)}`);
+    }
     expect(await endpoints()).toEqual(before);
+    const change = `${page}/change`;
+    expect((await ask(portal(world, change))).text, "what was typed waits").toContain(typed);
+
+    // a session that ended leads back as well, to where the form was
+    const { text } = await ask(portal(world, change));
+    const form = { form_token: formToken(text), url: typed, which: "all" };
+    await world.rows("delete from core.page_sessions where user_id = $1", manager.user_id);
+    const ended = await ask(portal(world, `${page}/test`), { form });
+    expect(ended.location).toBe(`/pages/portal/sign-in?lang=nl&to=${encodeURIComponent(page)}&out=lost`);
+    ask = await portalBrowser(world, manager);
     await world.rows("update auth.sessions set created_at = private.now() where user_id = $1", manager.user_id);
   });
 });

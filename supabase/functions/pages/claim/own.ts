@@ -3,16 +3,15 @@ import { html } from "../kit/html.ts";
 import { type Area, SignedInVisit } from "../kit/signed_in.ts";
 import { isSigned, onClaim } from "./visit.ts";
 
-const AREA: Area<never, never> = {
+const AREA: Area<never> = {
   id: "on to a person's own pages",
   path: "/mijn",
-  sections: [],
   caller: { kind: "session" },
   sql: [],
 };
 
 /** The pages of the person who signed, as signing in to them begins. */
-class OwnPages extends SignedInVisit<never, never> {
+class OwnPages extends SignedInVisit<never> {
   protected why() {
     return html``;
   }

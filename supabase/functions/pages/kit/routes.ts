@@ -10,6 +10,14 @@ const WHOLE = new RegExp(`^${UUID}$`);
 /** Whether what a form or an address says can be an id at all. */
 export const isId = (text: string): boolean => WHOLE.test(text);
 
+/** The nearest page of a flow at a path, or above it: the page of a form that goes to an address of its own. Empty at the top. */
+export function pageAt({ routes }: Pick<Flow, "routes">, path: string): string {
+  const matches = (route: string) =>
+    new RegExp(`^${route.replace(/:\w+(?:\{([^/]+)\})?(?=\/|$)/g, (_, rule = "[^/]+") => `(?:${rule})`)}$`).test(path);
+  if (path === "" || routes.some((route) => route.method === "GET" && matches(route.path))) return path;
+  return pageAt({ routes }, path.slice(0, path.lastIndexOf("/")));
+}
+
 /** Where sign-in links of partners are, under the root. */
 export const ENTER = "/enter";
 

@@ -6,6 +6,7 @@ import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
 import { fieldsToKeep, type Returned } from "./returned.ts";
+import { pageAt } from "./routes.ts";
 import { newSecretOf, ownerOf, type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
 import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
@@ -19,14 +20,13 @@ export const whyOut = ({ sign_in }: KitWords, out: string | null): Html =>
     ? html``
     : html`<p class="panel" role="status">${sign_in[out === "kept" || out === "lost" ? out : "signed_out"]}</p>`;
 
-/** Pages that somebody comes back to, signed in: where they are, what the menu leads to, and what they run as whom. */
-export type Area<Section extends string, Name extends string> = {
+/** Pages that somebody comes back to, signed in: where they are, and what they run as whom. */
+export type Area<Name extends string> = {
   id: string;
   /** Under the pages' root. */
   path: string;
-  sections: readonly Section[];
-  /** Other pages to which a code leads back that only they ask for. */
-  confirmed?: readonly string[];
+  /** The pages, under the path, that show again what was typed in their form. */
+  forms?: RegExp;
   caller: CallerRule;
   sql: readonly Name[];
   /** Functions with a longer time limit. Another function admits the visit first. */
@@ -54,17 +54,20 @@ const SIGN_IN_SECONDS = 15 * 60;
 /** A page of somebody who is signed in. Each form sends the token, which says whose form it is and for which tenant. */
 export type OwnFrame = Frame & { form_token: string };
 
+/** A page as an address names it; a file to download has a dot. */
+const PAGE = /^(?:\/[\w-]+)+$/;
+
 /** Of newOnce(), which the page of a form that makes a secret puts in it. */
 const ONCE = /^[0-9A-Za-z]{22}$/;
 
 /** A request for a page of an area, or for the page where people sign in to it. */
-export abstract class SignedInVisit<Section extends string, Name extends string> extends SignInVisit<Name> {
-  readonly area: Area<Section, Name>;
+export abstract class SignedInVisit<Name extends string> extends SignInVisit<Name> {
+  readonly area: Area<Name>;
   declare readonly frame: OwnFrame;
   protected override readonly signInPath = "/sign-in";
   #visitor: Visitor | undefined;
 
-  constructor({ c, environment, declared }: Pick<Visit, "c" | "environment" | "declared">, area: Area<Section, Name>) {
+  constructor({ c, environment, declared }: Pick<Visit, "c" | "environment" | "declared">, area: Area<Name>) {
     const { lang: _now, ...query } = c.req.query();
     super(c, environment, declared, {
       path: area.path,
@@ -92,8 +95,14 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
 
   /** Where signing in leads on to, as the address says. */
   get #wanted(): string | undefined {
-    const { sections, confirmed = [] } = this.area;
-    return [...sections, ...confirmed].find((page) => page !== "" && page === this.c.req.query("to"));
+    const asked = this.c.req.query("to") ?? "";
+    return this.#pageAt(asked) === asked && asked !== "" ? asked : undefined;
+  }
+
+  /** The nearest page of the area at a path or above it; empty for the first page. */
+  #pageAt(asked: string): string {
+    const { routes } = this.declared;
+    return routes && PAGE.test(asked) ? pageAt({ routes }, `${this.home}${asked}`).slice(this.home.length) : "";
   }
 
   /** On the way to a page, and signed in already. */
@@ -209,25 +218,15 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     return this.c.redirect(to, 303);
   }
 
-  /** For a form that needs a recent sign-in: redirects to the sign-in page, and then back with what was typed. */
-  signInFirst(page: Section): Response {
-    return this.#signInBefore(page, this.#sent());
-  }
-
   /** What was typed in their form: whole, or not at all, for nothing says that a text was cut off. */
   #sent(): Returned {
     return { typed: fieldsToKeep(this.form, {}, Number.POSITIVE_INFINITY), errors: {} };
   }
 
-  /** As signInFirst(), for somebody whose address is known: a code is mailed to it at once. */
+  /** For a form that needs a recent sign-in: mails a code at once, which leads back to the page with what was typed. */
   codeFirst(page: string, email: string): Promise<Response> {
     this.putFlash(`${this.frame.root}${this.home}${page}`, this.#sent(), SIGN_IN_SECONDS);
     return this.mailCodeTo(email, { to: page });
-  }
-
-  #signInBefore(page: Section, returned: Returned): Response {
-    const fits = this.putFlash(`${this.frame.root}${this.home}${page}`, returned, SIGN_IN_SECONDS);
-    return this.go("/sign-in", { to: page, out: fits ? "kept" : "lost" });
   }
 
   /** What a form did, or what is wrong with it. */
@@ -270,11 +269,15 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
     this.logOutcome("signed_out");
     this.forget("session");
     const here = this.c.req.path.replace(/^\/pages/, "").slice(this.home.length);
-    const to = this.area.sections.find((section) => section !== "" && section === here);
+    const page = this.#pageAt(here);
+    const to = page ? { to: page } : {};
     const isForm = this.c.req.method === "POST" && here !== "/sign-out";
     const form = isForm ? (this.isOwn() ? this.#sent() : null) : this.returned();
-    if (to && form) return this.#signInBefore(to, form);
-    return this.go("/sign-in", { ...(to ? { to } : {}), ...(isForm ? { out: "lost" } : {}) });
+    if (form && page === here && this.area.forms?.test(page)) {
+      const fits = this.putFlash(`${this.frame.root}${this.home}${page}`, form, SIGN_IN_SECONDS);
+      return this.go("/sign-in", { ...to, out: fits ? "kept" : "lost" });
+    }
+    return this.go("/sign-in", { ...to, ...(isForm ? { out: "lost" } : {}) });
   }
 }
 
@@ -282,9 +285,7 @@ export abstract class SignedInVisit<Section extends string, Name extends string>
  * How the handlers of an area open its visit. `onSignIn`: a page on which people sign in. `signedIn`: a page of somebody who is;
  * whoever is not is led to where they can, and a form must be one of this browser's.
  */
-export function entrances<Section extends string, Name extends string, V extends SignedInVisit<Section, Name>>(
-  open: (request: Visit<Name>) => V,
-) {
+export function entrances<Name extends string, V extends SignedInVisit<Name>>(open: (request: Visit<Name>) => V) {
   const onSignIn =
     (run: (visit: V) => PageAnswer): Handler<Name> =>
     (request) =>

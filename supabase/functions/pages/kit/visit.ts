@@ -61,10 +61,11 @@ const TOKEN = /^[0-9A-Za-z]{43}$/;
 export class Visit<Name extends string = string> {
   readonly c: Context<PagesEnv>;
   readonly environment: Environment;
-  readonly declared: Declared;
+  /** Of a flow, with its routes. */
+  readonly declared: Declared & Partial<Pick<Flow, "routes">>;
   readonly frame: Frame;
 
-  constructor(c: Context<PagesEnv>, environment: Environment, declared: Declared, about: FrameOptions = {}) {
+  constructor(c: Context<PagesEnv>, environment: Environment, declared: Visit["declared"], about: FrameOptions = {}) {
     this.c = c;
     this.environment = environment;
     this.declared = declared;

@@ -11,11 +11,10 @@ export type Section = (typeof SECTIONS)[number];
 
 type Name = (typeof OWN_SQL)[number];
 
-const AREA: Area<Section, Name> = {
+const AREA: Area<Name> = {
   id: "the pages of a person",
   path: PATH,
-  sections: SECTIONS,
-  confirmed: ["/data/end"],
+  forms: /^\/(?:tokens|chargers|account\/[^/]+)$/,
   caller: { kind: "session" },
   sql: OWN_SQL,
 };
@@ -27,7 +26,7 @@ const SIGNATORY_SECTIONS: readonly Section[] = ["", "/charging", "/earnings", "/
 export type MijnFrame = OwnFrame & { sections: readonly Section[]; is_signatory: boolean };
 
 /** A request for a person's own pages, or for the page where they sign in to them. */
-export class MijnVisit extends SignedInVisit<Section, Name> {
+export class MijnVisit extends SignedInVisit<Name> {
   declare readonly frame: MijnFrame;
   protected override readonly signatorySeconds = COOKIE_SECONDS;
   protected override readonly strangers = true;
@@ -49,7 +48,7 @@ export class MijnVisit extends SignedInVisit<Section, Name> {
   }
 }
 
-export const { onSignIn, signedIn } = entrances<Section, Name, MijnVisit>((request) => new MijnVisit(request));
+export const { onSignIn, signedIn } = entrances<Name, MijnVisit>((request) => new MijnVisit(request));
 
 /** A page that only a person with a login has; a signatory is led to the pages that they have. */
 export function withLogin(run: (visit: MijnVisit) => PageAnswer): Handler<Name> {

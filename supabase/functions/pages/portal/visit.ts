@@ -4,6 +4,7 @@ import { html } from "../kit/html.ts";
 import { type Area, entrances, type OwnFrame, SignedInVisit, whyOut } from "../kit/signed_in.ts";
 import { kindPage, onward } from "../kit/views.ts";
 import type { PageAnswer, Visit } from "../kit/visit.ts";
+import type { Who } from "./model.ts";
 import { notTheirsPage } from "./not_theirs.ts";
 import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
@@ -12,27 +13,16 @@ import { WORDS } from "./words.ts";
 export const SECTIONS = ["", "/customers", "/drafts", "/import", "/uploads", "/payouts", "/settings"] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** Where signing in leads on to: the sections, and the pages with a form of their own. */
-const LANDINGS = [
-  ...SECTIONS,
-  "/import/customer",
-  "/import/invite",
-  "/settings/account",
-  "/settings/branding",
-  "/settings/colleagues",
-  "/settings/company",
-  "/settings/return",
-  "/settings/keys",
-  "/settings/webhooks",
-] as const;
-type Landing = (typeof LANDINGS)[number];
+/** The pages that show again what was typed in their form. */
+const FORMS =
+  /^\/(?:import\/(?:customer|invite)|settings\/(?:account|branding|colleagues|company|return|webhooks(?:\/[^/]+\/change)?))$/;
 
 type Name = (typeof PORTAL_SQL)[number];
 
-const AREA: Area<Landing, Name> = {
+const AREA: Area<Name> = {
   id: "the pages of a partner",
   path: PATH,
-  sections: LANDINGS,
+  forms: FORMS,
   // as the partner, by a person and never by its key
   caller: { kind: "partner", scope: "partners:write", key: false },
   sql: PORTAL_SQL,
@@ -44,7 +34,7 @@ const AREA: Area<Landing, Name> = {
 export type PortalFrame = OwnFrame;
 
 /** A request for the pages of a partner, or for the page where people sign in to them. */
-export class PortalVisit extends SignedInVisit<Landing, Name> {
+export class PortalVisit extends SignedInVisit<Name> {
   constructor(request: Visit<Name>) {
     super(request, AREA);
   }
@@ -55,6 +45,12 @@ export class PortalVisit extends SignedInVisit<Landing, Name> {
     return html`${whyOut(kit, out)}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
 <p>${words.which}</p>`;
+  }
+
+  /** For a form that needs a recent sign-in: as codeFirst(), to whoever is signed in. */
+  async codeBefore(page: string): Promise<Response> {
+    const { who } = await this.own<{ who: Who }>("read_portal_settings");
+    return this.codeFirst(page, who.email);
   }
 
   /** They manage another partner than when they opened the page: what is in its form is about that one. */
@@ -71,4 +67,4 @@ export class PortalVisit extends SignedInVisit<Landing, Name> {
   }
 }
 
-export const { onSignIn, signedIn } = entrances<Landing, Name, PortalVisit>((request) => new PortalVisit(request));
+export const { onSignIn, signedIn } = entrances<Name, PortalVisit>((request) => new PortalVisit(request));

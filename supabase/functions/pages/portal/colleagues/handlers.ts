@@ -24,7 +24,7 @@ const inviteColleague = signedIn(async (visit) => {
     mail: aboutMail(config, "manager_invitation", locale, { link }),
   });
   const { answer, refused } = await visit.attempt(inviting, ["recent_sign_in_required"]);
-  if (refused) return visit.signInFirst(COLLEAGUES);
+  if (refused) return visit.codeBefore(COLLEAGUES);
   if (!answer.invited)
     return visit.refuse(COLLEAGUES, { email: answer.invited === null ? errors.limit : errors.there });
   return visit.told(COLLEAGUES, "invited");
@@ -47,9 +47,10 @@ const askRemoveColleague = signedIn(async (visit) => {
 });
 
 const removeColleague = signedIn(async (visit) => {
-  const removing = visit.own<{ removed: boolean }>("remove_manager", { user_id: visit.c.req.param("id") });
+  const id = visit.c.req.param("id") ?? "";
+  const removing = visit.own<{ removed: boolean }>("remove_manager", { user_id: id });
   const { answer, refused } = await visit.attempt(removing, ["recent_sign_in_required"]);
-  if (refused) return visit.go(COLLEAGUES);
+  if (refused) return visit.codeBefore(`${COLLEAGUES}/${id}/remove`);
   return visit.told(COLLEAGUES, answer.removed ? "removed" : "not_removed");
 });
 

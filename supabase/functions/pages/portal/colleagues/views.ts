@@ -6,7 +6,7 @@ import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
 import type { Who } from "../model.ts";
-import { askTwicePage, settingPage, signInAgain } from "../settings/frame.ts";
+import { askTwicePage, codeFirst, settingPage } from "../settings/frame.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 
@@ -36,7 +36,7 @@ const onDay = ({ words }: PortalFrame, moment: string) =>
 
 /** Who manages the partner, who was invited to, and the form that invites. */
 export function colleaguesPage(frame: PortalFrame, colleagues: Colleagues, { typed, errors }: Returned): Html {
-  const { who, own_id, managers, invitations, signed_in_recently } = colleagues;
+  const { who, own_id, managers, invitations } = colleagues;
   const words = WORDS[frame.locale].colleagues;
   const news = Object.entries(words.news).find(([name]) => name === typed.get("news"))?.[1];
   const alone = managers.length === 1;
@@ -76,9 +76,8 @@ ${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
     : ""
 }
 <section aria-labelledby="invite"><h2 id="invite">${words.invite}</h2>
-${
-  signed_in_recently
-    ? html`<form method="post" action="${frame.to(COLLEAGUES)}" novalidate>
+${codeFirst(frame, colleagues)}
+<form method="post" action="${frame.to(COLLEAGUES)}" novalidate>
 ${formToken(frame.form_token)}
 ${textInput({
   id: "email",
@@ -91,24 +90,18 @@ ${textInput({
   attributes: html` autocomplete="off" maxlength="254" autocapitalize="none" spellcheck="false"`,
 })}
 <div class="actions"><button class="button">${words.submit}</button></div>
-</form>`
-    : signInAgain(frame, COLLEAGUES)
-}</section>`,
+</form></section>`,
   });
 }
 
-/** Asks whether somebody is to go, or where they signed in too long ago, to sign in first. */
-export function removePage(
-  frame: PortalFrame,
-  { who, own_id, managers, signed_in_recently }: Colleagues,
-  id: string,
-): Html {
+/** Asks whether somebody is to go. */
+export function removePage(frame: PortalFrame, colleagues: Colleagues, id: string): Html {
+  const { who, own_id, managers } = colleagues;
   const words = WORDS[frame.locale].colleagues;
   const email = managers.find(({ user_id }) => user_id === id)?.email ?? "";
   const asked = id === own_id ? words.leaving : { ...words.removing, title: words.removing.title(email) };
-  return signed_in_recently
-    ? askTwicePage(frame, who, asked, `${COLLEAGUES}/${id}/remove`, {}, COLLEAGUES)
-    : settingPage(frame, who, { title: asked.title, body: signInAgain(frame, COLLEAGUES) });
+  const before = codeFirst(frame, colleagues);
+  return askTwicePage(frame, who, asked, `${COLLEAGUES}/${id}/remove`, {}, COLLEAGUES, before);
 }
 
 /** What an open invitation is, and the button that mails a code; `other`: somebody is signed in here already. */

@@ -9,7 +9,7 @@ import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Settings } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { settingPage, signInAgain } from "./frame.ts";
+import { codeFirst, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/account";
 
@@ -31,12 +31,12 @@ export const saveAccount = signedIn(async (visit) => {
     });
   }
   const { refused } = await visit.attempt(visit.own("set_partner_iban", account), ["recent_sign_in_required"]);
-  return refused ? visit.signInFirst(PAGE) : visit.told(PAGE, "saved");
+  return refused ? visit.codeBefore(PAGE) : visit.told(PAGE, "saved");
 });
 
 function accountPage(frame: PortalFrame, settings: Settings, { typed, errors }: Returned): Html {
   const words = WORDS[frame.locale].settings.account;
-  const { who, partner, signed_in_recently, iban_held_until } = settings;
+  const { who, partner, iban_held_until } = settings;
   const { iban_masked, account_holder } = partner.payout;
   return settingPage(frame, who, {
     title: words.title,
@@ -53,15 +53,12 @@ ${
 ${iban_held_until ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
 <h2>${iban_masked ? words.change : words.add}</h2>
 <p>${words.what}</p>
-${
-  signed_in_recently
-    ? html`<form method="post" action="${frame.to(PAGE)}" novalidate>
+${codeFirst(frame, settings)}
+<form method="post" action="${frame.to(PAGE)}" novalidate>
 ${formToken(frame.form_token)}
 ${textInput({ id: "iban", label: words.iban, hint: words.iban_hint, error: errors.iban, value: typed.get("iban"), required: true, attributes: html` autocomplete="off" maxlength="42" autocapitalize="characters" spellcheck="false" data-group="4"` })}
 ${textInput({ id: "account_holder", label: words.account_holder, hint: words.account_holder_hint, error: errors.account_holder, value: typed.get("account_holder") ?? account_holder, required: true, attributes: html` autocomplete="off" maxlength="120"` })}
 <div class="actions"><button class="button">${words.submit}</button></div>
-</form>`
-    : signInAgain(frame, PAGE)
-}`,
+</form>`,
   });
 }

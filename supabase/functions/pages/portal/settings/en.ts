@@ -3,10 +3,8 @@ import type { SettingsWords } from "./nl.ts";
 /** The sentences of a partner's settings in English. */
 export const settings: SettingsWords = {
   back: "Back to settings",
-  sign_in_again: {
-    why: "You signed in more than 15 minutes ago. Sign in again, so that we know that it is you, and not somebody who found your browser open.",
-    link: "Sign in again",
-  },
+  code_first:
+    "You signed in more than 15 minutes ago. So we mail you a code first: then we know that it is you, and not somebody who found your browser open.",
   overview: {
     title: "Settings",
     todo: "To do:",

@@ -15,7 +15,7 @@ export function settingPage(frame: PortalFrame, who: Who, { body, ...page }: Pag
   });
 }
 
-/** Asks once more before `page` does it; `back` is where "no" leads. */
+/** Asks once more before `page` does it; `back` is where "no" leads, and `before` stands above. */
 export function askTwicePage(
   frame: PortalFrame,
   who: Who,
@@ -23,16 +23,14 @@ export function askTwicePage(
   page: string,
   fields: Record<string, string>,
   back: string,
+  before = html``,
 ): Html {
   return portalPage(frame, "/settings", who, {
     title: asked.title,
-    body: askTwiceBody(frame, asked, page, fields, back),
+    body: html`${before}${askTwiceBody(frame, asked, page, fields, back)}`,
   });
 }
 
-/** Shown instead of a form that needs a recent sign-in: why, and where to sign in again. */
-export function signInAgain(frame: PortalFrame, page: string): Html {
-  const words = WORDS[frame.locale].settings.sign_in_again;
-  return html`<div class="panel"><p>${words.why}</p>
-<p><a class="link" href="${frame.to("/sign-in", { to: page })}">${words.link}</a></p></div>`;
-}
+/** Said above a button that asks for a code first, and why. */
+export const codeFirst = ({ locale }: PortalFrame, { signed_in_recently }: { signed_in_recently: boolean }): Html =>
+  signed_in_recently ? html`` : html`<p class="panel">${WORDS[locale].settings.code_first}</p>`;

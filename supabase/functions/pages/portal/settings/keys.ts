@@ -7,7 +7,7 @@ import { doButton, newOnce, newsOf, shownOnce } from "../../kit/signed_in_views.
 import type { Partner, Settings } from "../model.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { askTwicePage, settingPage, signInAgain } from "./frame.ts";
+import { askTwicePage, codeFirst, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/keys";
 const ROTATE = `${PAGE}/rotate`;
@@ -25,7 +25,7 @@ const mint = (rotate: boolean) =>
     const { api_key, stored } = newPartnerKey(visit.environment.config, secret);
     const minting = visit.own("mint_partner_key", { rotate, ...stored });
     const { refused } = await visit.attempt(minting, ["api_key_exists", "recent_sign_in_required"]);
-    if (refused?.code === "recent_sign_in_required") return visit.go(rotate ? ROTATE : PAGE);
+    if (refused?.code === "recent_sign_in_required") return visit.codeBefore(rotate ? ROTATE : PAGE);
     if (refused) return visit.told(PAGE, "exists");
     return visit.told(PAGE, "minted", { secret: api_key });
   });
@@ -38,9 +38,8 @@ export const askRotateKey = signedIn(async (visit) => {
   const { frame } = visit;
   const words = WORDS[frame.locale].settings.keys;
   if (!settings.partner.api_key) return visit.go(PAGE);
-  if (!settings.signed_in_recently)
-    return visit.page(settingPage(frame, settings.who, { title: words.rotate.title, body: signInAgain(frame, PAGE) }));
-  return visit.page(askTwicePage(frame, settings.who, words.rotate, ROTATE, { once: newOnce() }, PAGE));
+  const before = codeFirst(frame, settings);
+  return visit.page(askTwicePage(frame, settings.who, words.rotate, ROTATE, { once: newOnce() }, PAGE, before));
 });
 
 export const askRevokeKey = signedIn(async (visit) => {
@@ -54,7 +53,8 @@ export const revokeKey = signedIn(async (visit) => {
   return revoked ? visit.told(PAGE, "revoked") : visit.go(PAGE);
 });
 
-function keysPage(frame: PortalFrame, { who, partner, signed_in_recently }: Settings, { typed }: Returned): Html {
+function keysPage(frame: PortalFrame, settings: Settings, { typed }: Returned): Html {
+  const { who, partner } = settings;
   const words = WORDS[frame.locale].settings.keys;
   const news = { exists: words.exists, revoked: words.revoked }[typed.get("news") ?? ""];
   return settingPage(frame, who, {
@@ -66,7 +66,7 @@ ${
   partner.api_key
     ? theKey(frame, partner.api_key)
     : html`<p>${words.none}</p>
-${signed_in_recently ? doButton(frame, PAGE, { once: newOnce() }, words.mint) : signInAgain(frame, PAGE)}`
+${codeFirst(frame, settings)}${doButton(frame, PAGE, { once: newOnce() }, words.mint)}`
 }`,
   });
 }

@@ -1,10 +1,8 @@
 /** The sentences of a partner's settings in Dutch: the original. */
 export const settings = {
   back: "Terug naar instellingen",
-  sign_in_again: {
-    why: "U bent langer dan 15 minuten geleden ingelogd. Log opnieuw in: zo weten wij zeker dat u het bent, en niet iemand die uw browser open vond.",
-    link: "Log opnieuw in",
-  },
+  code_first:
+    "U bent langer dan 15 minuten geleden ingelogd. Daarom mailen wij u eerst een code: zo weten wij zeker dat u het bent, en niet iemand die uw browser open vond.",
   overview: {
     title: "Instellingen",
     todo: "Nog te doen:",

@@ -9,7 +9,7 @@ import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Settings } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { settingPage, signInAgain } from "./frame.ts";
+import { codeFirst, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/return";
 
@@ -22,14 +22,14 @@ export const saveReturn = signedIn(async (visit) => {
   const return_url = inAsciiHost(storable((visit.form.get("return_url") ?? "").trim()));
   const setting = visit.own<{ ok: boolean }>("set_partner_return_url", { return_url });
   const { answer, refused } = await visit.attempt(setting, ["recent_sign_in_required"]);
-  if (refused) return visit.signInFirst(PAGE);
+  if (refused) return visit.codeBefore(PAGE);
   if (answer.ok) return visit.told(PAGE, return_url ? "saved" : "cleared");
   return visit.refuse(PAGE, { return_url: WORDS[visit.locale].settings.return_url.errors.return_url });
 });
 
 function returnPage(frame: PortalFrame, settings: Settings, { typed, errors }: Returned): Html {
   const words = WORDS[frame.locale].settings.return_url;
-  const { who, partner, signed_in_recently } = settings;
+  const { who, partner } = settings;
   const news = { saved: words.saved, cleared: words.cleared }[typed.get("news") ?? ""];
   return settingPage(frame, who, {
     title: words.title,
@@ -38,14 +38,11 @@ function returnPage(frame: PortalFrame, settings: Settings, { typed, errors }: R
 <p>${words.what}</p>
 <p>${words.below}</p>
 <dl><div><dt>${words.now}</dt><dd>${partner.return_url ?? words.none}</dd></div></dl>
-${
-  signed_in_recently
-    ? html`<form method="post" action="${frame.to(PAGE)}" novalidate>
+${codeFirst(frame, settings)}
+<form method="post" action="${frame.to(PAGE)}" novalidate>
 ${formToken(frame.form_token)}
 ${textInput({ id: "return_url", label: words.label, hint: words.hint, error: errors.return_url, value: typed.get("return_url") ?? partner.return_url, attributes: html` autocomplete="off" inputmode="url" autocapitalize="none" spellcheck="false" maxlength="500"` })}
 <div class="actions"><button class="button">${words.submit}</button></div>
-</form>`
-    : signInAgain(frame, PAGE)
-}`,
+</form>`,
   });
 }

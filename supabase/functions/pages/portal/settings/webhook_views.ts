@@ -9,7 +9,7 @@ import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../
 import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { settingPage, signInAgain } from "./frame.ts";
+import { codeFirst, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/webhooks";
 
@@ -24,7 +24,7 @@ const named = (words: Readonly<Record<string, string>>, key: string) => words[ke
 /** Every endpoint, and a form for one more. */
 export function webhooksPage(frame: PortalFrame, shown: Webhooks, { typed, errors }: Returned): Html {
   const words = wordsOf(frame);
-  const { who, signed_in_recently, webhooks } = shown;
+  const { who, webhooks } = shown;
   return settingPage(frame, who, {
     title: words.title,
     errors,
@@ -39,7 +39,7 @@ ${
       )}</ul>`
 }
 <h2>${words.add}</h2>
-${signed_in_recently ? addForm(frame, { typed, errors }) : signInAgain(frame, PAGE)}`,
+${codeFirst(frame, shown)}${addForm(frame, { typed, errors })}`,
   });
 }
 
@@ -84,13 +84,13 @@ ${radios({
 /** Another address, or other events, for an endpoint that keeps its secret and its place. */
 export function changeWebhookPage(frame: PortalFrame, shown: OneWebhook, news: Returned): Html {
   const words = wordsOf(frame).change;
-  const { who, webhook, signed_in_recently } = shown;
+  const { who, webhook } = shown;
   const page = `${PAGE}/${webhook.id}`;
   return settingPage(frame, who, {
     title: words.title,
     errors: news.errors,
     body: html`<p>${words.what}</p>
-${signed_in_recently ? endpointForm(frame, `${page}/change`, webhook, news, words.submit) : signInAgain(frame, PAGE)}
+${codeFirst(frame, shown)}${endpointForm(frame, `${page}/change`, webhook, news, words.submit)}
 <p><a class="link" href="${frame.to(page)}">${words.back}</a></p>`,
   });
 }

@@ -9,7 +9,7 @@ import type { PageAnswer } from "../../kit/visit.ts";
 import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { askTwicePage, settingPage, signInAgain } from "./frame.ts";
+import { askTwicePage, codeFirst } from "./frame.ts";
 import {
   changeWebhookPage,
   type LoggedEvent,
@@ -75,7 +75,7 @@ export const addWebhook = signedIn(async (visit) => {
     secret_id,
   });
   const { refused } = await visit.attempt(creating, ["endpoint_limit", "recent_sign_in_required"]);
-  if (refused?.code === "recent_sign_in_required") return visit.signInFirst(PAGE);
+  if (refused?.code === "recent_sign_in_required") return visit.codeBefore(PAGE);
   if (refused) return visit.refuse(PAGE, { url: words.limit });
   return visit.told(`${PAGE}/${secret_id}`, "added", { secret });
 });
@@ -124,8 +124,7 @@ export const changeWebhook = onWebhook(async (visit) => {
     });
   const changing = visit.own("update_webhook", { webhook_id: idOf(visit), url: new URL(sent).href, types });
   const { refused } = await visit.attempt(changing, ["recent_sign_in_required"]);
-  // the page says why, and where they sign in
-  if (refused) return visit.go(page);
+  if (refused) return visit.codeBefore(page);
   environment.kick();
   return visit.told(pageOf(visit), "changed");
 });
@@ -187,15 +186,12 @@ export const replayWebhook = onWebhook(async (visit) => {
 });
 
 export const askRotateWebhook = onWebhook(async (visit) => {
-  const { who, signed_in_recently } = await read(visit);
+  const shown = await read(visit);
   const { frame } = visit;
   const words = WORDS[frame.locale].settings.webhooks.rotate;
   const page = pageOf(visit);
-  return visit.page(
-    signed_in_recently
-      ? askTwicePage(frame, who, words, `${page}/rotate`, { once: newOnce() }, page)
-      : settingPage(frame, who, { title: words.title, body: signInAgain(frame, PAGE) }),
-  );
+  const before = codeFirst(frame, shown);
+  return visit.page(askTwicePage(frame, shown.who, words, `${page}/rotate`, { once: newOnce() }, page, before));
 });
 
 export const rotateWebhook = onWebhook(async (visit) => {
@@ -206,7 +202,7 @@ export const rotateWebhook = onWebhook(async (visit) => {
   const sealed = sealWebhookSecret(visit.environment, webhook_id, secret);
   const rotating = visit.own("rotate_webhook", { webhook_id, secret: sealed, secret_id });
   const { refused } = await visit.attempt(rotating, ["recent_sign_in_required"]);
-  return refused ? visit.go(`${pageOf(visit)}/rotate`) : visit.told(pageOf(visit), "rotated", { secret });
+  return refused ? visit.codeBefore(`${pageOf(visit)}/rotate`) : visit.told(pageOf(visit), "rotated", { secret });
 });
 
 export const askRemoveWebhook = onWebhook(async (visit) => {
