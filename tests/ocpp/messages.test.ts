@@ -232,6 +232,64 @@ describe("contract §6 OCPP 1.6", () => {
     expect(await sessions()).toEqual([session("08:00", null, 0), session("08:00", null, 0)]);
   });
 
+  test("a stop of an unknown transaction ends none of a charger that has used two connectors, unless its begin says which", async () => {
+    await tell(started("08:00", 1000));
+    const two = await tell(started("08:10", 50_000, { connectorId: 2 }));
+    await tell(stopped(two.payload.transactionId, "08:20", 51_000));
+    await tell(stopped(0, "09:00", 60_000));
+    expect(await sessions()).toEqual([session("08:00", null, 0), session("08:10", "08:20", 1000)]);
+    await tell(
+      stopped(0, "09:30", 6000, { transactionData: [sample("08:00", 1000, BEGIN), sample("09:30", 6000, END)] }),
+    );
+    expect((await sessions())[0]).toEqual(session("08:00", "09:30", 5000));
+  });
+
+  test("a stop whose own readings began elsewhere is a session of its own, once, and so is one at the same second", async () => {
+    const { payload } = await tell(started("08:00", 1000));
+    const data = [sample("06:00", 50_000, BEGIN), sample("07:00", 58_000, END)];
+    const other = [sample("05:00", 90_000, BEGIN), sample("05:30", 91_000, END)];
+    for (let n = 0; n < 2; n += 1) await tell(stopped(-1, "09:00", 58_000, { transactionData: data }));
+    await tell(stopped(-1, "09:00", 91_000, { transactionData: other }));
+    expect((await sessions()).map(({ from, wh }: { from: string; wh: number }) => [from, wh])).toEqual([
+      ["05:00", 1000],
+      ["06:00", 8000],
+      ["08:00", 0],
+    ]);
+    await tell(stopped(payload.transactionId, "10:00", 6000));
+    expect((await sessions())[2]).toMatchObject({ from: "08:00", to: "10:00", wh: 5000 });
+  });
+
+  test("a stop of an unknown transaction that comes again ends nothing else, and the stop of the transaction itself counts instead", async () => {
+    const { payload } = await tell(started("08:00", 1000));
+    const unknown = stopped(0, "09:00", 3000);
+    await tell(unknown);
+    const next = await tell(started("09:00", 2000));
+    await tell(unknown);
+    expect(await sessions()).toEqual([session("08:00", "09:00", 2000), session("09:00", null, 0)]);
+    await tell(stopped(payload.transactionId, "08:50", 1900), stopped(payload.transactionId, "08:55", 1950));
+    await tell(stopped(next.payload.transactionId, "10:00", 4000));
+    expect(await sessions()).toEqual([session("08:00", "08:50", 900), session("09:00", "10:00", 2000)]);
+    // it is below what the one that runs had reached
+    const last = await tell(started("10:00", 4000));
+    await tell(values(last.payload.transactionId, sample("11:00", 9000)), stopped(0, "11:30", 4500));
+    expect((await sessions())[2]).toEqual(session("10:00", null, 5000));
+  });
+
+  test("a sample of 1970 is no begin, and a start of tomorrow hides no other", async () => {
+    const unset = { timestamp: "1970-01-01T00:00:10Z", sampledValue: [{ value: 1, context: "Transaction.Begin" }] };
+    const queued = { live: false };
+    await tell2(
+      event("Started", "08:00", [sample("08:00", 1000, BEGIN)]),
+      sent(event("Updated", "08:10", [unset, sample("08:10", 2000)]), queued),
+      sent(event("Updated", "08:20", [unset], { timestamp: unset.timestamp }), queued),
+      event("Ended", "09:00", [sample("09:00", 6000, END)]),
+    );
+    expect(await sessions()).toEqual([session("08:00", "09:00", 5000)]);
+    await tell(sent(started("09:00", 7000, { timestamp: "2026-08-16T08:00:00Z" }), queued));
+    await tell(started("10:00", 8000), stopped(-1, "11:00", 9000));
+    expect((await sessions())[1]).toEqual(session("10:00", "11:00", 1000));
+  });
+
   test("a start without a stop before it leaves that one open, and after two days it has no end, until it has", async () => {
     const { payload } = await tell(started("08:00", 1000));
     await tell(started("10:00", 6000));
@@ -296,12 +354,25 @@ describe("contract §6 OCPP 1.6", () => {
     expect(await sessions()).toEqual([session("08:00", "09:00", 3000)]);
   });
 
-  test("what cannot be used is answered, logged, and tells nothing", async () => {
-    const { payload } = await tell(["StartTransaction", { connectorId: 1, idTag: "secret-tag" }]);
-    expect(payload.transactionId).toBe(0);
+  test("a start that lacks all is logged, and gets an id of its own, by which its stop finds it", async () => {
+    await tell(started("07:00", 1000, { connectorId: 2 }));
+    const { payload } = await tell([
+      "StartTransaction",
+      { connectorId: 1, idTag: "secret-tag", timestamp: at("08:00") },
+    ]);
+    expect(payload.transactionId).toBeGreaterThan(0);
+    expect(await tell(["StartTransaction", { connectorId: 1, timestamp: at("08:00") }])).toMatchObject({ payload });
     expect(world.log).toContainEqual(expect.objectContaining({ event: "ocpp_unusable", field: "meterStart" }));
     expect(JSON.stringify(world.log)).not.toContain("secret-tag");
-    expect(await sessions()).toEqual([]);
+    await tell(values(payload.transactionId, sample("08:30", 4000)), stopped(payload.transactionId, "09:00", 6000));
+    const none = await tell(["StartTransaction", [] as object]);
+    expect(none.payload.transactionId).toBeGreaterThan(payload.transactionId);
+    await tell(stopped(none.payload.transactionId, "12:00", 9000));
+    expect(await sessions()).toEqual([
+      session("07:00", null, 0),
+      session("08:00", "09:00", 2000),
+      session("12:00", "12:00", 0, "no_end"),
+    ]);
   });
 });
 
@@ -547,6 +618,35 @@ describe("contract §6 who may tell", () => {
     expect(await seen()).toEqual([link.charger_id]);
     expect((await told(link.generation)).status).toBe(409);
     expect((await world.post(path, {}, token)).status).toBe(404);
+  });
+
+  test("an old password does not slip in while it is renewed, and nobody waits for each other", async () => {
+    const holder = await world.database.admin.connect();
+    const isWaiting = async () =>
+      (
+        await world.row(
+          "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+      ).n;
+    try {
+      await holder.query("begin");
+      await holder.query("update core.chargers set ocpp_password_hash = sha256('new') where id = $1", [
+        link.charger_id,
+      ]);
+      const admitted = world.post("/gateway/chargers:admit", credentials, secret);
+      const [action, payload] = started("08:00", 0);
+      const messages = [{ action, payload, received_at: NOW, live: true, sent_sha256: "0".repeat(64) }];
+      const told = world.post("/gateway/messages", { ...link, protocol: "ocpp1.6", messages }, secret);
+      await expect.poll(isWaiting).toBe(2);
+      await holder.query("update core.ocpp_links set generation = generation + 1 where charger_id = $1", [
+        link.charger_id,
+      ]);
+      await holder.query("commit");
+      expect((await admitted).body).toEqual({ ok: false });
+      expect((await told).status).toBe(409);
+    } finally {
+      holder.release(true);
+    }
   });
 
   test("a report of many chargers names each that is gone", async () => {

@@ -8,15 +8,18 @@ declare
   link    core.ocpp_links;
 begin
   perform private.act_as(caller, 'gateway');
-  if charger.id is null or charger.ocpp_password_hash <> decode(input ->> 'password_hash', 'hex') then
+  perform private.act_for_person(charger.partner_id, charger.owner_id);
+  -- the charger is locked before its link, as everywhere; a password that is being renewed is judged as it is then
+  update core.chargers h set last_seen_at = private.now()
+   where h.partner_id = charger.partner_id and h.id = charger.id and h.status = 'active'
+     and h.ocpp_password_hash = decode(input ->> 'password_hash', 'hex');
+  if not found then
     return json_build_object('ok', false);
   end if;
-  perform private.act_for_person(charger.partner_id, charger.owner_id);
   insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at)
   values (charger.partner_id, charger.id, charger.owner_id, 1, private.now())
   on conflict on constraint ocpp_links_pkey do update set generation = l.generation + 1, connected_at = excluded.connected_at
   returning * into link;
-  update core.chargers h set last_seen_at = private.now() where h.partner_id = charger.partner_id and h.id = charger.id;
   return json_build_object('ok', true, 'charger_id', charger.id, 'generation', link.generation);
 end $$;
 comment on function api.admit_charger(jsonb, jsonb) is

@@ -39,6 +39,7 @@ create table core.ocpp_transactions (
   end_wh         bigint,
   clock          text        not null,
   created_at     timestamptz not null default private.now(),
+  end_guessed    boolean     not null default false,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
   constraint ocpp_transactions_told_key unique (partner_id, charger_id, told_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id) on delete cascade,
@@ -53,6 +54,7 @@ comment on column core.ocpp_transactions.told_at is 'The start by the clock of a
 comment on column core.ocpp_transactions.first_at is 'The earliest message.';
 comment on column core.ocpp_transactions.last_wh is 'The largest reading: a register only grows, so a sample that drops is a fault.';
 comment on column core.ocpp_transactions.clock is 'arrival: the charger''s clock was wrong, and the time of arrival stands for it. wrong: nobody knows the time.';
+comment on column core.ocpp_transactions.end_guessed is 'Ended by a stop that named another transaction. The stop that names this one counts instead.';
 -- serves: transactions that have not ended, of a charger
 create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector) where ended_at is null;
 select private.isolate('core.ocpp_transactions', 'select, insert, update');

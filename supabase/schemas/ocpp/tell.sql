@@ -1,17 +1,23 @@
 -- What chargers told by OCPP becomes charging sessions.
 
+-- The earlier of two times. One before 2010 is of a clock that was not set, and the other stands.
+create function private.earlier_ocpp(one timestamptz, other timestamptz) returns timestamptz
+language sql immutable
+return case when other is null or (one < '2010-01-01Z', one) <= (other < '2010-01-01Z', other) then one else other end;
+
 -- Adds readings {begin, first, last: {at, wh}} to a transaction: the earliest and the largest stand, in whatever order they come.
 create function private.merge_ocpp_readings(told core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
   -- a 1.6 charger tells its first reading with StartTransaction
-  first constant jsonb := case when told.told_id is null then readings -> 'begin' else readings -> 'first' end;
+  first constant jsonb := case when told.told_id is null and told.meter_start_wh is not null then readings -> 'begin' else readings -> 'first' end;
   last  constant jsonb := readings -> 'last';
+  at    constant timestamptz := first ->> 'at';
 begin
-  if first ->> 'at' is not null and (told.begin_at is null
-     or ((first ->> 'at')::timestamptz, (first ->> 'wh')::bigint) < (told.begin_at, told.begin_wh)) then
-    told.begin_at := first ->> 'at';
+  if at is not null and (told.begin_at is null or private.earlier_ocpp(at, told.begin_at) = at
+                                                  and (at <> told.begin_at or (first ->> 'wh')::bigint < told.begin_wh)) then
+    told.begin_at := at;
     told.begin_wh := first ->> 'wh';
   end if;
   if last ->> 'at' is not null and (told.last_wh is null or (last ->> 'wh')::bigint > told.last_wh) then
@@ -53,7 +59,7 @@ begin
     'source', 'ocpp',
     'external_id', coalesce(told.told_id, '1.6:' || told.id),
     'connector', coalesce(told.connector, 1),
-    'started_at', coalesce(told.started_at, least(told.begin_at, told.first_at)),
+    'started_at', coalesce(told.started_at, private.earlier_ocpp(told.first_at, told.begin_at)),
     'ended_at', told.ended_at,
     'wh', coalesce(wh, 0),
     'meter_wh', final,
@@ -65,13 +71,20 @@ end $$;
 
 -- Writes a transaction back.
 create function private.store_ocpp_transaction(told core.ocpp_transactions) returns void
-language sql
+language plpgsql
 as $$
+begin
   update core.ocpp_transactions t
      set connector = told.connector, started_at = told.started_at, first_at = told.first_at, begin_at = told.begin_at, begin_wh = told.begin_wh,
-         last_at = told.last_at, last_wh = told.last_wh, ended_at = told.ended_at, end_wh = told.end_wh, clock = told.clock
-   where t.partner_id = told.partner_id and t.charger_id = told.charger_id and t.id = told.id
-$$;
+         last_at = told.last_at, last_wh = told.last_wh, ended_at = told.ended_at, end_wh = told.end_wh, clock = told.clock,
+         end_guessed = told.end_guessed
+   where t.partner_id = told.partner_id and t.charger_id = told.charger_id and t.id = told.id;
+end $$;
+
+-- Whether a transaction began after another of its connector. If a time is of a wrong clock, the order of arrival counts.
+create function private.ocpp_began_later(later core.ocpp_transactions, told core.ocpp_transactions) returns boolean
+language sql immutable
+return case when 'wrong' in (later.clock, told.clock) then later.id > told.id else later.first_at > told.first_at end;
 
 -- The one transaction of a charger, or of a connector of it, that was open at a time and began with no higher reading; null if there is
 -- none, or several.
@@ -83,11 +96,13 @@ declare
     select t from core.ocpp_transactions t
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null
        and (on_connector is null or t.connector = on_connector)
-       and t.first_at <= at and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
+       -- a clock that was ahead at the start is not ahead of its arrival
+       and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
+       and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
        -- one car at a time: a later start has ended it without a word
        and not exists (
          select from core.ocpp_transactions l
-          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and l.first_at > t.first_at));
+          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and private.ocpp_began_later(l, t)));
 begin
   -- of two nobody knows which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
@@ -95,12 +110,46 @@ end $$;
 
 -- The 1.6 transaction of that id, if it was given to this charger.
 create function private.own_ocpp_transaction(charger core.chargers, named text) returns core.ocpp_transactions
-language sql stable
+language plpgsql
 as $$
-  select t from core.ocpp_transactions t
-   where named ~ '^[1-9][0-9]{0,9}$' and t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null
-     and t.id = case when named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then named::int end
-$$;
+declare
+  told core.ocpp_transactions;
+begin
+  if named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then
+    select * into told from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null and t.id = named::int;
+  end if;
+  return told;
+end $$;
+
+-- The transaction that a StopTransaction means whose id is not this charger's, or null: the one that this stop ended before, or the one that
+-- is open. Readings of its begin must be those of the start. Without them nobody knows the connector, so the charger may have used only one.
+create function private.guess_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  at       constant timestamptz := said ->> 'at';
+  meter_wh constant bigint := said ->> 'meter_wh';
+  begun_at constant timestamptz := said #>> '{readings,begin,at}';
+  begun_wh constant bigint := said #>> '{readings,begin,wh}';
+  told     core.ocpp_transactions;
+begin
+  select * into told from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.end_guessed and t.end_wh is not distinct from meter_wh
+     and (t.ended_at = at or said ->> 'clock' = 'arrival' and t.ended_at > at - interval '1 hour')
+   order by t.id desc limit 1;
+  if told.id is not null then
+    return told;
+  end if;
+  told := private.open_ocpp_transaction(charger, null, at, meter_wh);
+  if begun_at is not null then
+    return case when (told.clock <> 'charger' or abs(extract(epoch from told.first_at - begun_at)) <= 300)
+                 and (coalesce(told.meter_start_wh, 0) = 0 or abs(told.meter_start_wh - begun_wh) <= 10) then told end;
+  end if;
+  return case when meter_wh + 10 >= told.last_wh is not false and not exists (
+    select from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector <> told.connector) then told end;
+end $$;
 
 -- The transaction that a StartTransaction begins.
 create function private.start_ocpp(charger core.chargers, said jsonb) returns core.ocpp_transactions
@@ -112,7 +161,7 @@ begin
   -- A repeat gets the same id. A charger without the time begins each charge alike, so its repeats are those of the last hour.
   select * into told from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null and t.connector = (said ->> 'connector')::int
-     and t.told_at is not distinct from (said ->> 'told')::timestamptz and t.meter_start_wh = (said ->> 'meter_wh')::bigint
+     and t.told_at is not distinct from (said ->> 'told')::timestamptz and t.meter_start_wh is not distinct from (said ->> 'meter_wh')::bigint
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
    order by t.id desc limit 1;
   if told.id is null then
@@ -124,23 +173,25 @@ begin
   return told;
 end $$;
 
--- The session that a StopTransaction ends. An id that is not this charger's means the one transaction that is open; without one, the
--- message's own values are a session. Null if they are missing.
+-- The session that a StopTransaction ends. Its id counts more than a guess. If it means no transaction, the message's own values are a
+-- session. Null if they are missing.
 create function private.stop_ocpp(charger core.chargers, said jsonb) returns jsonb
 language plpgsql
 as $$
 declare
   readings constant jsonb := said -> 'readings';
   told     core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  is_own   constant boolean := told.id is not null;
 begin
-  if told.id is null then
-    told := private.open_ocpp_transaction(charger, null, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint);
+  if not is_own then
+    told := private.guess_ocpp_transaction(charger, said);
   end if;
   if told.id is not null then
-    if told.ended_at is null then
+    if told.ended_at is null or is_own and told.end_guessed then
       told := private.merge_ocpp_readings(told, readings);
       told.ended_at := said ->> 'at';
       told.end_wh := said ->> 'meter_wh';
+      told.end_guessed := not is_own;
       told.clock := case when told.clock = 'charger' then said ->> 'clock' else told.clock end;
       perform private.store_ocpp_transaction(told);
     end if;
@@ -148,7 +199,9 @@ begin
   end if;
   if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
     return jsonb_build_object(
-      'charger_id', charger.id, 'source', 'ocpp', 'external_id', 'stop:' || (said ->> 'at'),
+      'charger_id', charger.id, 'source', 'ocpp',
+      -- a repeat has the charger's time again, and two connectors may stop at one time
+      'external_id', concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}'),
       'started_at', readings #> '{begin,at}', 'ended_at', said -> 'at', 'wh', (readings #>> '{end,wh}')::bigint - (readings #>> '{begin,wh}')::bigint,
       'meter_wh', readings #> '{end,wh}', 'meter_start_wh', readings #> '{begin,wh}', 'meter_end_wh', readings #> '{end,wh}');
   end if;
@@ -171,7 +224,7 @@ begin
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id = said ->> 'transaction';
   told := private.merge_ocpp_readings(told, readings);
   told.connector := coalesce(told.connector, (said ->> 'connector')::int);
-  told.first_at := least(told.first_at, at);
+  told.first_at := private.earlier_ocpp(told.first_at, at);
   if said ->> 'type' = 'Started' then
     told.started_at := coalesce(told.started_at, at);
   elsif said ->> 'type' = 'Ended' and told.ended_at is null then
@@ -257,8 +310,9 @@ declare
   charger core.chargers;
 begin
   select * into charger from core.chargers h
-   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id and h.status = 'active';
-  -- until the transaction ends nobody else connects as this charger, or tells for it
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id and h.status = 'active'
+     for no key update;
+  -- the charger first, as everywhere; until the transaction ends nobody else connects as this charger, or tells for it
   perform from core.ocpp_links l
     where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.generation = connected_charger.generation for update;
   if not found then
@@ -321,7 +375,7 @@ begin
             from core.ocpp_transactions t
            where t.ended_at is null and exists (
              select from core.ocpp_transactions l
-              where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and l.first_at > t.first_at
+              where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and private.ocpp_began_later(l, t)
                 and l.created_at < private.now() - interval '48 hours')) lost
    where s.partner_id = lost.partner_id and s.charger_id = lost.charger_id and s.source = 'ocpp' and s.external_id = lost.external_id
      and not 'no_end' = any (s.flags);

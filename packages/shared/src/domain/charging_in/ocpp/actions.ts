@@ -57,10 +57,7 @@ const ACTIONS: Readonly<Record<Protocol, Table>> = {
   },
 };
 
-/**
- * What the charger is answered. @param transactionId of a StartTransaction; 0 stands for one that could not be used, so
- * that the charger does not repeat it for good.
- */
+/** What the charger is answered. @param transactionId of a StartTransaction */
 export function answerTo(
   protocol: Protocol,
   action: string,

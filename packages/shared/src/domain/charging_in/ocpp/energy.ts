@@ -1,6 +1,6 @@
 /** Reads the energy register out of sampled values, of OCPP 1.6 and 2.0.1 alike. */
 
-import { type Clock, type Fields, momentOf, objectOf, objectsOf, textOf, wholeOf } from "./lenient.ts";
+import { type Clock, type Fields, isSet, momentOf, objectOf, objectsOf, textOf, wholeOf } from "./lenient.ts";
 
 /** A reading of the meter's register for imported energy, in Wh. */
 type Reading = { at: string; wh: number };
@@ -81,8 +81,12 @@ function registerOf(values: readonly Value[], context: Context): number | null {
   return phases.every((wh) => wh === null) ? null : phases.reduce<number>((sum, wh) => sum + (wh ?? 0), 0);
 }
 
-const earlier = (one: Reading | null, other: Reading | null) =>
-  !one || !other ? (one ?? other) : other.at < one.at || (other.at === one.at && other.wh < one.wh) ? other : one;
+/** The earlier of two. One of a clock that was not set is none, beside one of a clock that was. */
+const earlier = (one: Reading | null, other: Reading | null) => {
+  if (!one || !other) return one ?? other;
+  if (isSet(one.at) !== isSet(other.at)) return isSet(one.at) ? one : other;
+  return other.at < one.at || (other.at === one.at && other.wh < one.wh) ? other : one;
+};
 const larger = (one: Reading | null, other: Reading | null) =>
   !one || !other ? (one ?? other) : other.wh > one.wh ? other : one;
 

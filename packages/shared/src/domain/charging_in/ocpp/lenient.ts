@@ -38,6 +38,9 @@ const UNKNOWN = "1970-01-01T00:00:00.000Z";
 const CLOCKS_BEGIN = Date.parse("2010-01-01T00:00:00Z");
 const AHEAD_MS = 5 * 60_000;
 
+/** Whether a time in ISO 8601 is of a clock that was ever set. */
+export const isSet = (at: string) => Date.parse(at) >= CLOCKS_BEGIN;
+
 /** `charger`: its own time. `arrival`: its clock was wrong, and the message came as it happened. `wrong`: nobody knows. */
 export type Clock = "charger" | "arrival" | "wrong";
 export type Moment = {

@@ -30,8 +30,8 @@ type Boot = {
 /** What happened at a charger, for SQL to store. Readings are in Wh, times in UTC. */
 export type Happening =
   | { kind: "boot"; boot: Boot }
-  /** 1.6 StartTransaction; its transaction gets an id. */
-  | ({ kind: "start"; connector: number; meter_wh: number } & Moment)
+  /** 1.6 StartTransaction; its transaction gets an id, whatever it lacks: its stop must find it. */
+  | ({ kind: "start"; connector: number; meter_wh: number | null } & Moment)
   /** Values outside a transaction event. `transaction`: as the charger named it, null if it did not. */
   | ({ kind: "values"; connector: number; transaction: string | null } & Readings)
   /** 1.6 StopTransaction. */
@@ -87,12 +87,17 @@ const EVENTS = ["Started", "Updated", "Ended"] as const;
 /** The longest name of a transaction that is kept as it is. */
 const LONGEST_ID = 110;
 
-type What = { happened: Happening } | { unusable: string };
+type What = { happened?: Happening; unusable?: string };
 
 function startOf(payload: Fields, moment: Moment): What {
   const meter_wh = wholeOf(payload.meterStart);
-  if (meter_wh === null) return { unusable: "meterStart" };
-  return { happened: { kind: "start", connector: countOf(payload.connectorId, 1, 100) ?? 1, meter_wh, ...moment } };
+  const happened = {
+    kind: "start",
+    connector: countOf(payload.connectorId, 1, 100) ?? 1,
+    meter_wh,
+    ...moment,
+  } as const;
+  return meter_wh === null ? { happened, unusable: "meterStart" } : { happened };
 }
 
 function eventOf(payload: Fields, moment: Moment, { received_at, live }: Message): What {
@@ -146,9 +151,9 @@ function happeningOf(protocol: Protocol, message: Message, payload: Fields): Wha
 export function readMessage(protocol: Protocol, message: Message): Reading {
   const payload = objectOf(message.payload);
   const what = happeningOf(protocol, message, payload);
-  const unusable = isObject(message.payload) ? (what && "unusable" in what ? what.unusable : undefined) : "payload";
+  const unusable = isObject(message.payload) ? what?.unusable : "payload";
   return {
-    happened: what && "happened" in what ? what.happened : null,
+    happened: what?.happened ?? null,
     answer: (transactionId) => answerTo(protocol, message.action, payload, message.received_at, transactionId),
     ...(unusable ? { unusable } : {}),
   };
