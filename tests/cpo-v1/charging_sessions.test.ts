@@ -128,6 +128,9 @@ describe("§4.1 sessions are delivered item by item", () => {
     ["bad_session_id", { session_id: "nul\u0000" }],
     ["no_charger", { external_ref: undefined }],
     ["bad_charger_id", { charger_id: "paal" }],
+    // it becomes no text at all
+    ["bad_charger_id", { charger_id: { toString: 1 } }],
+    ["bad_country", { country: { toString: 1 } }],
     ["unknown_charger", { external_ref: undefined, charger_id: "5f0b7c1e-3d2a-4c58-9a41-0d6c2f7e8b90" }],
     ["bad_external_ref", { external_ref: 7 }],
     ["bad_started_at", { started_at: "2026-03-10T19:00:00" }],

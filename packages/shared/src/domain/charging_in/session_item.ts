@@ -102,9 +102,10 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
     keep(name, value);
   }
   if (!absent("charger_id")) {
-    if (!/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(String(sent.charger_id)))
+    const { charger_id } = sent;
+    if (typeof charger_id !== "string" || !/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(charger_id))
       return unreadable("bad_charger_id");
-    keep("charger_id", String(sent.charger_id).toLowerCase());
+    keep("charger_id", charger_id.toLowerCase());
   } else if (NAMES.every(absent)) return unreadable("no_charger");
 
   const started_at = readInstant(sent.started_at);
@@ -147,7 +148,7 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
     keep("power_type", sent.power_type);
   }
   if (!absent("country")) {
-    if (!/^[A-Z]{2,3}$/.test(String(sent.country))) return unreadable("bad_country");
+    if (typeof sent.country !== "string" || !/^[A-Z]{2,3}$/.test(sent.country)) return unreadable("bad_country");
     document.country = sent.country;
     if (sent.country !== "NL" && sent.country !== "NLD") item.flags = ["abroad"];
   }
