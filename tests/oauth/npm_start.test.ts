@@ -7,6 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "#local/postgres.ts";
 import { type RunningStack, startStack } from "#local/runner.ts";
+import { fuzz } from "../../trials/fuzz/run.ts";
 import { application } from "./application.ts";
 
 let data_dir: string;
@@ -56,5 +57,18 @@ test("§4.5 signing in by a mailed code, against npm start", async () => {
     expect(await app.get("/chargers", access_token)).toBe(200);
   } finally {
     await database.end();
+  }
+});
+
+test("whatever is sent to npm start, a declared answer comes back", async () => {
+  const { stack } = running;
+  const db = new pg.Pool({ connectionString: stack.database_url, max: 1 });
+  try {
+    const seed = Math.floor(Math.random() * 2 ** 32);
+    const { faults, statuses } = await fuzz(stack, db, { requests: 400, seed, at_once: 4 });
+    expect(faults, `npm run fuzz -- --seed ${seed}`).toEqual([]);
+    expect(Object.keys(statuses)).toEqual(expect.arrayContaining(["200", "400", "401", "403", "404"]));
+  } finally {
+    await db.end();
   }
 });

@@ -298,6 +298,11 @@ describe("contract §6 a host of before the split", () => {
     const environment = with_(readConfiguration(variables));
     expect(readClaimToken(environment, `${person.replaceAll("-", "")}-${mac(`claim:${person}`)}`)).toBe(person);
     expect(run()).toBe("");
+    // a ring that was lost is made anew: not again from the secret that the scheduler has
+    const { OPT_OUT_KEYS: _, LINK_KEYS: __, ...rest } = variables;
+    const again = newKeys(rest);
+    expect(again.OPT_OUT_KEYS + again.LINK_KEYS).not.toContain(old.toString("base64"));
+    expect(again.LINK_KEYS).not.toContain("before");
   });
 
   test("its claim links open for as long as `before` stands, and nothing new is made with it", () => {

@@ -97,6 +97,13 @@ describe("a variable that is malformed is named, and its value is not", () => {
   });
 });
 
+test("a secret opens one door only", () => {
+  const { WORKER_SECRET, ...keys } = filled();
+  expect(() => readConfiguration({ ...required, ...keys, WORKER_SECRET, GATEWAY_SECRET: WORKER_SECRET })).toThrow(
+    /GATEWAY_SECRET: must be another secret than WORKER_SECRET and METRICS_SECRET$/,
+  );
+});
+
 test("new keys are new each time, and survive being written to a file and read again", () => {
   const keys: Record<string, string> = newKeys();
   const lines = Object.entries(keys).map(([name, value]) => `${name}='${value}'`);

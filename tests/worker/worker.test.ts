@@ -202,6 +202,20 @@ describe("§6 mail", () => {
     expect(JSON.stringify(world.log)).not.toMatch(/example\.nl|geheim/);
   });
 
+  test("jobs of the database that fail keep no mail waiting, and the answer and the log say so", async () => {
+    await enqueue("jan@example.nl");
+    await world.row("alter function private.expire_mandates() rename to expire_rightly");
+    await world.row("create function private.expire_mandates() returns int language sql return 1 / 0");
+    try {
+      expect(await run()).toMatchObject({ ok: false, jobs: {}, mail: { sent: 1 } });
+    } finally {
+      await world.row("drop function private.expire_mandates()");
+      await world.row("alter function private.expire_rightly() rename to expire_mandates");
+    }
+    expect(world.log).toContainEqual(expect.objectContaining({ event: "jobs_failed", sqlstate: "22012" }));
+    expect(await run()).toMatchObject({ ok: true });
+  });
+
   test("a server that refuses us is our fault, not the mail's: all of it waits, and the answer says so", async () => {
     smtp.refuseSender = 550;
     const ids = await Promise.all(Array.from({ length: 6 }, (_, index) => enqueue(`m${index}@example.nl`)));

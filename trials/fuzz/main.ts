@@ -1,12 +1,8 @@
 // npm run fuzz: requests of every operation and credential in openapi.json, valid, nearly valid and hostile, against the whole product.
 
 import { parseArgs } from "node:util";
-import { credentialsOf } from "../kit/credentials.ts";
-import { randomOf } from "../kit/random.ts";
-import { memoryOf, type Trial, withStack } from "../kit/stack.ts";
-import { type Operation, readDocument } from "./document.ts";
-import { sendMalformed } from "./raw.ts";
-import { Known, type Maker, makeRequest, type Sent } from "./requests.ts";
+import { memoryOf, withStack } from "../kit/stack.ts";
+import { fuzz } from "./run.ts";
 
 const HELP = `Sends random requests of every operation in openapi.json, with every kind of credential. Ids that answers gave are used again.
 An answer is a fault if it is a 500 or 503, is not declared, does not fit its schema, or comes too late.
@@ -17,13 +13,6 @@ An answer is a fault if it is a 500 or 503, is not declared, does not fit its sc
   --seed <number>       repeats the choices of an earlier run   (random)
   --at-once <number>    how many wait at the same time          (8)
 `;
-
-const LATE_MS = 10_000;
-/** A rehearsal of the sandbox takes many steps. */
-const SLOW_MS = 65_000;
-const MOST_FAULTS = 50;
-
-type Fault = { operation: string; what: string; request: string; count: number };
 
 function options() {
   const { values } = parseArgs({
@@ -42,105 +31,6 @@ function options() {
   return { help: values.help, requests: whole("requests"), seed: whole("seed"), at_once: whole("at-once") };
 }
 
-/** A request as somebody types it again. Credentials are named, not shown. */
-const describe = ({ method, path, headers, body }: Sent) =>
-  `${method} ${path} ${JSON.stringify({ ...headers, authorization: headers.authorization?.slice(0, 12) })} ${(body ?? "").slice(0, 1_000)}`;
-
-async function fuzz({ stack, db, processes, logged }: Trial, wanted: number, seed: number, at_once: number) {
-  const { operations, schemaOf } = readDocument();
-  await db.query("update core.rate_limits set quota = 1000000000");
-  const random = randomOf(seed);
-  const maker: Maker = { random, known: new Known(), schemaOf, credentials: await credentialsOf(stack) };
-  const { cpo, oauth_app, partner } = stack.demo;
-  for (const [name, value] of Object.entries({ ...cpo, redirect_uri: oauth_app.redirect_uri, partner_id: partner.id }))
-    maker.known.teach(name, value, random);
-  for (const [name, value] of Object.entries(oauth_app)) maker.known.teach(name, value, random);
-  const faults = new Map<string, Fault>();
-  const statuses = new Map<string, number>();
-  const seen = new Map<string, Set<number>>();
-  const note = (sent: Sent, what: string) => {
-    const key = `${sent.operation.id} ${what.replace(/\d+/g, "0").slice(0, 200)}`;
-    const known = faults.get(key);
-    if (known) known.count += 1;
-    else if (faults.size < MOST_FAULTS)
-      faults.set(key, { operation: sent.operation.id, what, request: describe(sent), count: 1 });
-  };
-  const memory: number[] = [];
-  let begun = 0;
-  const started = performance.now();
-
-  const one = async (operation: Operation) => {
-    const sent = makeRequest(maker, operation);
-    const at = performance.now();
-    let answer: Response;
-    let text: string;
-    try {
-      const { method, headers, body } = sent;
-      answer = await fetch(stack.base_url + sent.path, {
-        method,
-        headers,
-        redirect: "manual",
-        ...(body === undefined || method === "GET" ? {} : { body }),
-        signal: AbortSignal.timeout(SLOW_MS),
-      });
-      text = await answer.text();
-    } catch (error) {
-      return note(sent, `no answer: ${(error as Error).cause ?? error}`);
-    }
-    const took = performance.now() - at;
-    const { status } = answer;
-    statuses.set(String(status), (statuses.get(String(status)) ?? 0) + 1);
-    const all = seen.get(operation.id) ?? new Set();
-    seen.set(operation.id, all.add(status));
-    if (status >= 500) return note(sent, `${status} ${text.slice(0, 300)}`);
-    if (took > LATE_MS && !operation.path.startsWith("/sandbox/")) note(sent, "came later than 10 s");
-    if (sent.meant) {
-      const fault = operation.fault(status, answer.headers.get("content-type") ?? "", text);
-      if (fault) note(sent, `${status}: ${fault} in ${text.slice(0, 300)}`);
-    }
-    if (status < 300 && text.startsWith("{")) maker.known.learn(JSON.parse(text), random);
-  };
-  // a webhook's test waits for the worker, and one that empties the sandbox leaves little to mean
-  const rarely = (operation: Operation) => /^(resetSandbox|test\w*Webhook)$/.test(operation.id);
-  const worker = async () => {
-    while (begun < wanted) {
-      begun += 1;
-      const operation = random.pick(operations);
-      if (rarely(operation) && !random.happens(0.02)) continue;
-      await one(operation);
-      if (begun % Math.ceil(wanted / 50) === 0) {
-        memory.push(memoryOf(processes().functions));
-        process.stderr.write(`\r${begun} of ${wanted}, ${faults.size} faults, ${Math.round(memory.at(-1) ?? 0)} MiB `);
-      }
-    }
-  };
-  // tokens last an hour, webhooks and revocations end some sooner
-  const renewal = setInterval(() => {
-    credentialsOf(stack).then(
-      (fresh) => Object.assign(maker.credentials, fresh),
-      () => {},
-    );
-  }, 20_000);
-  await Promise.all(Array.from({ length: at_once }, worker));
-  clearInterval(renewal);
-  const seconds = (performance.now() - started) / 1_000;
-  process.stderr.write("\n");
-  const malformed = await sendMalformed(stack.base_url);
-  return {
-    seed,
-    requests: begun,
-    seconds: Math.round(seconds),
-    statuses: Object.fromEntries([...statuses].sort()),
-    succeeded: operations.filter(({ id }) => [...(seen.get(id) ?? [])].some((status) => status < 300)).length,
-    operations: operations.length,
-    never: operations.filter(({ id }) => ![...(seen.get(id) ?? [])].some((status) => status < 300)).map(({ id }) => id),
-    memory: [memory[5], memory.at(-1)].map((mib) => Math.round(mib ?? 0)),
-    malformed,
-    failures: logged('"level":"error"').slice(0, 10),
-    faults: [...faults.values()],
-  };
-}
-
 async function main(): Promise<number> {
   let asked: ReturnType<typeof options>;
   try {
@@ -153,7 +43,18 @@ async function main(): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const result = await withStack((trial) => fuzz(trial, asked.requests, asked.seed, asked.at_once));
+  const memory_mib: number[] = [];
+  const result = await withStack(async ({ stack, db, processes, logged }) => ({
+    ...(await fuzz(stack, db, {
+      ...asked,
+      progress(begun, faults) {
+        memory_mib.push(Math.round(memoryOf(processes().functions)));
+        process.stderr.write(`\r${begun} of ${asked.requests}, ${faults} faults, ${memory_mib.at(-1)} MiB `);
+      },
+    })),
+    memory_mib,
+    failures: logged('"level":"error"').slice(0, 10),
+  }));
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   return result.faults.length + result.malformed.faults.length > 0 ? 1 : 0;
 }

@@ -57,14 +57,13 @@ async function send(url: URL, text: string): Promise<number[]> {
 
 /** @returns what was wrong, one line each. */
 export async function sendMalformed(base: string): Promise<{ sent: number; faults: string[] }> {
-  const faults: string[] = [];
-  for (const [what, text] of Object.entries(MALFORMED)) {
-    const statuses = await send(new URL(base), text);
-    const bad = statuses.filter((status) => status >= 500 || (status >= 200 && status < 300));
-    if (bad.length) faults.push(`${what}: answered ${bad}`);
-    const after = await fetch(`${base}/.well-known/oauth-authorization-server`).catch(() => undefined);
-    if (after?.status !== 200) faults.push(`${what}: afterwards the server answered ${after?.status ?? "nothing"}`);
-    await after?.body?.cancel();
-  }
+  const sending = Object.entries(MALFORMED).map(async ([what, text]) => {
+    const bad = (await send(new URL(base), text)).filter((status) => status >= 500 || (status >= 200 && status < 300));
+    return bad.length ? [`${what}: answered ${bad}`] : [];
+  });
+  const faults = (await Promise.all(sending)).flat();
+  const after = await fetch(`${base}/.well-known/oauth-authorization-server`).catch(() => undefined);
+  await after?.body?.cancel();
+  if (after?.status !== 200) faults.push(`afterwards the server answered ${after?.status ?? "nothing"}`);
   return { sent: Object.keys(MALFORMED).length, faults };
 }

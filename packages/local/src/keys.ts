@@ -14,10 +14,13 @@ type Name =
   | "METRICS_SECRET"
   | "GATEWAY_SECRET";
 
+/** What WORKER_SECRET did too, until 0.9.0. Where one of them is set, a missing one must not be made from it again. */
+const SPLIT = ["LINK_KEYS", "OPT_OUT_KEYS", "CUSTOMER_REF_KEYS", "METRICS_SECRET", "GATEWAY_SECRET"] as const;
+
 /**
  * Keys carry the day they were made, so that a rotation can be read off them. `kept` has the variables of the
  * deployment. Until 0.9.0 a key derived from WORKER_SECRET made links, opt-outs and references. If a deployment has
- * only that secret, the new keys continue from it.
+ * only that secret, the new keys continue from it. Otherwise they are random.
  */
 export function newKeys(
   kept: Record<string, string | undefined> = {},
@@ -30,7 +33,8 @@ export function newKeys(
     ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }),
     kid: id,
   };
-  const before = kept.WORKER_SECRET && derive(kept.WORKER_SECRET, "claim links").toString("base64");
+  const isUpgraded = SPLIT.some((name) => kept[name]);
+  const before = kept.WORKER_SECRET && !isUpgraded && derive(kept.WORKER_SECRET, "claim links").toString("base64");
   const onward = before ? JSON.stringify({ current: "before", keys: { before } }) : undefined;
   return {
     TOKEN_KEYS: JSON.stringify({ keys: [signing] }),

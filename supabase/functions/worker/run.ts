@@ -1,3 +1,5 @@
+import type { Environment } from "#shared/foundation/environment.ts";
+import { describeCause } from "#shared/foundation/log.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { chainAudit } from "./audit.ts";
@@ -51,7 +53,7 @@ export const run = endpoint(
     response: z
       .object({
         ok: z.boolean().meta({ description: "False if something needs an operator; the fields below say what" }),
-        jobs: z.record(z.string(), z.int()).meta({ description: "Rows by job" }),
+        jobs: z.record(z.string(), z.int()).meta({ description: "Rows by job; none if the jobs failed" }),
         drafts: z.object({
           expired: z.int(),
           purged: z.int(),
@@ -116,7 +118,7 @@ export const run = endpoint(
     const { request_id } = await admitted();
     const begun = performance.now();
     const deadline = Date.now() + BUDGET_MS;
-    const jobs = JSON.parse(await call("run_due_jobs"));
+    const jobs = await runJobs(environment, call, request_id);
     const others = async () => {
       const audit = await chainAudit(call, deadline);
       const drafts = await tendDrafts(environment, call, deadline, request_id);
@@ -135,8 +137,22 @@ export const run = endpoint(
     ]);
     const { mail, ean_checks, drafts, ledger, dashboards } = rest;
     const failed = ean_checks.failed + drafts.failed + ledger.failed + ledger.wrong + dashboards.failed;
-    const ok = mail.problem === undefined && failed === 0;
+    const ok = jobs !== null && mail.problem === undefined && failed === 0;
     await call("record_job_run", { job: "worker", ok, ms: Math.round(performance.now() - begun) });
-    return { ok, jobs, webhooks, ocpi, ...rest };
+    return { ok, jobs: jobs ?? {}, webhooks, ocpi, ...rest };
   },
 );
+
+/** The jobs of the database. Null if they failed, with the cause in the log: mail and webhooks do not wait for them. */
+async function runJobs(
+  { log }: Environment,
+  call: (name: "run_due_jobs") => Promise<string>,
+  request_id: string,
+): Promise<Record<string, number> | null> {
+  try {
+    return JSON.parse(await call("run_due_jobs"));
+  } catch (error) {
+    log({ level: "error", event: "jobs_failed", request_id, ...describeCause(error) });
+    return null;
+  }
+}

@@ -55,7 +55,7 @@ begin
   perform private.act_for_partner(partner), set_config('app.breadth', case when partner = private.house() then '' else 'tenant' end, true);
 end $$;
 
--- Narrows the transaction to a person's own rows within a tenant, or without a person to rows without an owner.
+-- Narrows the transaction to a person's own rows within a tenant, or without a person to none that has an owner.
 create function private.act_for_person(partner uuid, person uuid) returns void
 language sql
 as $$

@@ -20,8 +20,8 @@ begin
     'partitions_made', private.make_due_partitions(),
     'events_swept', private.sweep_events(),
     'charging_changes_swept', private.sweep_charging_changes(),
-    'parked_swept', private.sweep('parked', 10000),
-    'webhook_attempts_swept', private.sweep('webhook_attempts', 10000),
+    'parked_swept', private.sweep('parked'),
+    'webhook_attempts_swept', private.sweep('webhook_attempts'),
     'job_runs_swept', private.sweep('job_runs'),
     'mail_counts_swept', private.sweep('mail_counts'),
     -- last: whose bucket it deletes waits until this transaction ends

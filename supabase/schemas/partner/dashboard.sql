@@ -39,7 +39,7 @@ begin
       window mandates as (partition by c.id order by m.signed_at desc, m.id)
     ), delivered as materialized (
       select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
-             sum(d.total_kwh) as kwh, count(*) filter (where d.total_kwh > 0) as charged
+             sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh, count(*) filter (where d.total_kwh > 0) as charged
         from connection c
         join core.delivered_months d on d.partner_id = house and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
        cross join lateral (
@@ -65,7 +65,7 @@ begin
       select d.period, d.kwh, d.charged - coalesce(s.too_many, 0) as active, d.counted_kwh * coalesce(f.ere_per_kwh, 0) as ere,
              (d.agreed_kwh + coalesce(b.agreed_kwh, 0)) * coalesce(f.ere_per_kwh, 0) as agreed_ere
         from (select d.period, sum(d.kwh) filter (where d.is_first) as kwh, sum(d.charged) filter (where d.is_first) as charged,
-                     coalesce(sum(d.kwh) filter (where case when d.locked then d.is_first else d.covers end), 0) as counted_kwh,
+                     coalesce(sum(d.accepted_kwh) filter (where case when d.locked then d.is_first else d.covers end), 0) as counted_kwh,
                      coalesce(sum(d.kwh * d.agreed), 0) as agreed_kwh
                 from delivered d group by d.period) d
         left join booked b on b.period = d.period
@@ -176,7 +176,7 @@ as $$
     select to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
       from json_to_recordset(private.count_dashboard(tenant) -> 'months') as m (month text, kwh numeric, ere_credits numeric)
   ), delivered as (
-    select d.period, round(sum(d.total_kwh), 2) as kwh, round(coalesce(sum(m.ere), 0), 2) as ere_credits
+    select d.period, round(sum(d.total_kwh), 2) as kwh, round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
       from core.attributions k
       join core.accounts a on a.partner_id = private.house() and a.user_id = k.user_id
       join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id

@@ -59,7 +59,7 @@ begin
   return deleted;
 end $$;
 
-create function private.sweep(of_kind text, size int default null) returns int
+create function private.sweep(of_kind text, size int default 10000) returns int
 language sql security definer
 as $$ select private.delete_due(of_kind, null, size) $$;
 comment on function private.sweep(text, int) is

@@ -9,7 +9,7 @@ select * from (values
      and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.delivery_id = d.id)
      and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
   (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
-  (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days' and d.status <> 'queued'$$),
+  (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days'$$),
   -- as long as the mail that shows them
   (5, 'logos', 'partner_logos', $$d.replaced_at < private.now() - interval '90 days'$$),
   (6, 'invitations', 'manager_invitations', $$d.expires_at < private.now() - interval '30 days'$$),

@@ -140,6 +140,9 @@ const REQUIRED = {
   LOG_REQUESTS: oneOf("all", "sampled"),
 } satisfies Record<string, Rule>;
 
+/** Each opens one door, so no two may be equal. */
+const DOORS = ["WORKER_SECRET", "METRICS_SECRET", "GATEWAY_SECRET"] as const;
+
 const OPTIONAL = {
   SIGN_IN_ISSUER: url,
   PUBLISHABLE_KEY: some,
@@ -197,6 +200,9 @@ export function readConfiguration(variables: Record<string, string | undefined>)
       faults.push(`${name}: ${error.message}`);
     }
   }
+  for (const [index, name] of DOORS.entries())
+    if (DOORS.slice(0, index).some((other) => config[name] !== undefined && config[name] === config[other]))
+      faults.push(`${name}: must be another secret than ${DOORS.slice(0, index).join(" and ")}`);
   if (faults.length === 0) return config as Configuration;
   throw new ConfigurationError(`Set these variables (see .env.example): ${faults.join("; ")}`);
 }
