@@ -60,7 +60,7 @@ test("§4.5 signing in by a mailed code, against npm start", async () => {
   }
 });
 
-test("whatever is sent to npm start, a declared answer comes back", async () => {
+test("contract §1 whatever is sent to npm start, a declared answer comes back", async () => {
   const { stack } = running;
   const db = new pg.Pool({ connectionString: stack.database_url, max: 1 });
   try {
