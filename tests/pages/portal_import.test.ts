@@ -7,7 +7,7 @@ import { strToU8, zipSync } from "fflate";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newSecret } from "#shared/auth/tokens.ts";
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
-import { readFile } from "#shared/domain/import/table.ts";
+import { readFile, readTable } from "#shared/domain/import/table.ts";
 import { rowCounts } from "../harness/world.ts";
 import { newEmail } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -309,6 +309,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const { text } = await look(`e${dashes}mail;naam;x${dashes}\n${newEmail()};Jan;x\n`);
     expect(text).toContain("Van 1 regel wordt er 1 aangemeld.");
     expect(text.length).toBeLessThan(20_000);
+    expect((await upload(`email${";x".repeat(500)}\nx@y.nl`)).text).toContain("meer dan 500 kolommen");
   });
 
   test("contract §4 what is kept of a file is bounded by its bytes as they are stored", async () => {
@@ -322,6 +323,16 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(quoted.status).toBe(303);
     const { size } = await world.row("select max(octet_length(ciphertext)) as size from core.imports");
     expect(size).toBeLessThanOrEqual(6_291_456);
+    // with the most columns, each chosen by the longest name
+    const csv = `email${";x".repeat(499)}\na@b.nl;${"\u0001".repeat(500_000)}`;
+    const { length } = JSON.stringify(await readTable(Buffer.from(csv)));
+    const wide = (size: number) => upload(csv + "x".repeat(size - length));
+    expect((await wide(3 * 1024 * 1024 - 2048)).status).toBe(422);
+    const kept = `/import/${(await wide((3 * 1024 - 16) * 1024)).location?.split("/import/")[1]?.split("?")[0]}`;
+    const form = new URLSearchParams({ form_token: await tokenOf(ask, "/import"), "column-0": "email" });
+    for (let place = 1; place < 500; place++) form.set(`column-${place}`, "contactpersoon");
+    const chosen = await ask(portal(world, `${kept}/columns`), { form });
+    expect([chosen.status, chosen.location]).toEqual([303, expect.stringContaining("/import/")]);
     await world.row("delete from core.imports where octet_length(ciphertext) > 1000000");
   });
 
@@ -454,12 +465,14 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect((await shown("good")).map(([row]) => row)).toEqual([2]);
     expect((await shown("check")).map(([row]) => row)).toEqual([4]);
     expect((await shown("bad")).map(([row]) => row)).toEqual([3, 5]);
-    const mend = (await ask(portal(world, `${page}/mend.csv`))).text;
+    const { text: mend, bytes = new Uint8Array() } = await ask(portal(world, `${page}/mend.csv`));
     expect(mend.replace("\ufeff", "").split("\r\n").slice(0, 3)).toEqual([
       "Naam;E-mail;Postcode;Huisnummer;Hobby;Wat er gebeurde",
       "Piet;geen;3818 LH;8;'=1+1;Niet te lezen E-mail is geen e-mailadres.",
       ";ook geen;;;z;Niet te lezen E-mail is geen e-mailadres.",
     ]);
+    const cells = (await readTable(bytes)).rows.map((row) => row.cells.slice(0, 5));
+    expect(cells[0], "brought again, it says the same").toEqual(["Piet", "geen", "3818 LH", "8", "=1+1"]);
     await confirm(page);
     const done = (await ask(portal(world, page))).text;
     expect(done).toContain('class="panel waits"');

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readUpload } from "#shared/domain/charging_in/file/read_upload.ts";
 import { createAccount } from "../harness/people.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { workbookOf } from "../unit/sheet/workbook.ts";
 import { type Browser, formToken } from "./claimant.ts";
 import { createCustomerWorld } from "./customer.ts";
 import { newManager, portal, portalBrowser } from "./manager.ts";
@@ -25,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const tokenOf = async (browser: Browser, page: string) => formToken((await browser(portal(world, page))).text);
-async function upload(file: string, fields: Record<string, string> = {}, browser = ask, page = "/uploads") {
+async function upload(file: BlobPart, fields: Record<string, string> = {}, browser = ask, page = "/uploads") {
   const form = new FormData();
   form.set("form_token", await tokenOf(browser, page));
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
@@ -112,6 +113,31 @@ describe("§4.1 a file of months", () => {
     expect(await refusal("")).toContain("Kies een bestand");
     expect((await upload(months(`${reference};mrt 2026;1.234`), { decimal: "." })).location).toContain("/uploads/");
     expect((await ask(portal(world, "/uploads?lang=en"))).text).toContain("Deliver charging data");
+  });
+
+  test("§4.1 rows to mend from Excel, uploaded again in either language, have the same energy and names", async () => {
+    for (const written of ["3,5", "3.5", "3"]) {
+      const text = (value: string) => `<c t="str"><v>${value}</v></c>`;
+      const row = (name: string, kwh: string) => `<row>${text(name)}${text("mrt 2026")}${kwh}</row>`;
+      const number = (value: string) => `<c><v>${value}</v></c>`;
+      const file = workbookOf({
+        rows: [
+          `<row>${["Klantnummer", "Maand", "kWh"].map(text).join("")}</row>`,
+          row("-77", number("7.125")),
+          row("00x", text(written)),
+          row("@x", number("1234")),
+          row("12.5", number("0.3")),
+        ].join(""),
+      });
+      const told = async (bytes: Uint8Array) =>
+        (await readUpload(bytes)).items.map((item) => [item.cpo_external_ref, item.total_kwh]);
+      expect(await told(file)).toHaveLength(4);
+      const page = pageOf((await upload(Buffer.from(file))).location);
+      for (const lang of ["nl", "en"]) {
+        const { bytes = new Uint8Array() } = await ask(portal(world, `${page}/mend.csv?lang=${lang}`));
+        expect(await told(bytes), `${written} ${lang}`).toEqual(await told(file));
+      }
+    }
   });
 
   test.each([

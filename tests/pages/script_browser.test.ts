@@ -126,6 +126,8 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
           await field.press("Enter");
           await page.waitForURL(({ searchParams }) => searchParams.get("kwh") === typed);
           expect(await amount.textContent(), typed).toBe(computed);
+          await field.press("Enter");
+          expect(await page.locator(".busy").count(), "the same once more leads nowhere").toBe(0);
         }
         for (const typed of ["1.234", "0", "twee"]) {
           const before = await amount.textContent();

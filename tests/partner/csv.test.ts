@@ -29,6 +29,7 @@ describe("§4.2 reading", () => {
     ["CR", "email,naam\ra@voorbeeld.nl,Jan\r"],
     ["mixed line ends", "email,naam\r\n\n\ra@voorbeeld.nl,Jan\r"],
     ["quotes", '"email";"naam"\n"a@voorbeeld.nl";"Jan"'],
+    ["as many columns as are read", `email,naam${",x".repeat(498)}\na@voorbeeld.nl,Jan`],
     ["spaces around", " email , naam \n a@voorbeeld.nl , Jan "],
     ["blank lines and lines of delimiters", "\n\nemail,naam\n\n , \n,,,\na@voorbeeld.nl,Jan\n,\n\n"],
     ["columns nobody knows", "hobby,email,,naam\nzeilen,a@voorbeeld.nl,x,Jan"],

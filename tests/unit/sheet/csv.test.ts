@@ -110,12 +110,15 @@ test("blank lines are left out, and each row keeps the number that the spreadshe
 });
 
 test("every value is text, whatever it looks like; a value of spaces is empty", async () => {
-  const sheet = await readSheet(bytes("a;b;c;d\n1.234; ;=1+1;01-03-2026"));
+  const sheet = await readSheet(bytes("a;b;c;d;e;f\n1.234; ;=1+1;01-03-2026;'@x;'s Hertog"));
   expect(sheet.rows[1]?.cells).toEqual([
     { kind: "text", text: "1.234" },
     { kind: "empty", text: "" },
     { kind: "text", text: "=1+1" },
     { kind: "text", text: "01-03-2026" },
+    // as we write what a spreadsheet would take for a formula
+    { kind: "text", text: "@x" },
+    { kind: "text", text: "'s Hertog" },
   ]);
 });
 

@@ -3,7 +3,7 @@
 import Excel from "exceljs";
 import { strToU8, zipSync } from "fflate";
 import { expect, test } from "vitest";
-import { type Cell, MAX_ROWS, type Sheet, SheetError } from "#shared/domain/sheet/model.ts";
+import { type Cell, MAX_PARTS, MAX_ROWS, type Sheet, SheetError } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
 import { formatsOf, partsOf, relationsOf, workbookOf, zipOf } from "./workbook.ts";
 
@@ -354,6 +354,10 @@ test("parts that nobody needs are not inflated", async () => {
     "xl/vbaProject.bin": new Uint8Array(30_000_000),
   });
   expect(short(await readSheet(file))).toEqual([["number", "1"]]);
+  const pictures = (count: number) =>
+    zipOf({ ...parts, ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`xl/media/${i}.png`, ""])) });
+  expect(short(await readSheet(pictures(MAX_PARTS - 5)))).toEqual([["number", "1"]]);
+  expect(await refusal(pictures(MAX_PARTS - 4))).toBe("broken");
 });
 
 test("a sheet has at most 200,000 cells, of at most 32,767 characters; one that says nothing is none", async () => {

@@ -8,7 +8,7 @@ import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
  * What a page adds in a browser that runs scripts; every page works without. The browser gets the text of this function, so it
  * uses nothing from outside itself but its arguments, which are functions of the pages.
  *
- * - A form is sent once, however often its button is pressed, and says that it is under way.
+ * - A form that posts is sent once, however often its button is pressed, and says that it is under way.
  * - What has `data-copy` gets a button that copies it.
  * - What is typed in a field with `data-group` is shown in groups of that many signs.
  * - An estimate is made again while the kWh are typed, by the rule that made it on the page.
@@ -35,6 +35,8 @@ function react(
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!(form instanceof HTMLFormElement) || event.defaultPrevented) return;
+    // it changes nothing, and may lead to where the page is already
+    if (form.method === "get") return;
     if (form.dataset.sent) return event.preventDefault();
     form.dataset.sent = "yes";
     const said = document.createElement("p");

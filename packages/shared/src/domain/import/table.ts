@@ -1,5 +1,5 @@
 import { readCsvText } from "#shared/domain/sheet/csv.ts";
-import { type Sheet, SheetError } from "#shared/domain/sheet/model.ts";
+import { type Sheet, SheetError, withFewColumns } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
 import { COLUMNS, columnOf, namePartOf, type RawRow, suggestionFor } from "./rows.ts";
 
@@ -15,7 +15,7 @@ export type Table = {
 
 /** Customers of a file. */
 export type Customers = {
-  /** Each header with the column it was understood as, or else with the one it may mean. */
+  /** Each header with the column it was understood as, or else, after suggestColumns(), with the one it may mean. */
   columns: { header: string; column: string | null; suggestion: string | null }[];
   rows: RawRow[];
   /** For each row its number in the spreadsheet. */
@@ -44,7 +44,12 @@ export const readTable = async (file: Uint8Array): Promise<Table> => tableOf(awa
 /** Reads the text of a CSV file. @throws {SheetError} */
 const readCsvTable = (csv: string): Table => tableOf(readCsvText(csv, "utf-8", isColumn));
 
-function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
+function tableOf(sheet: Sheet): Table {
+  const {
+    encoding,
+    rows: [header, ...rows],
+    more,
+  } = withFewColumns(sheet);
   return {
     encoding,
     header: (header?.cells ?? []).map(({ text }) => text),
@@ -70,17 +75,6 @@ export function customersOf({ header, rows }: Table, chosen?: readonly (string |
     if (read) places.set(column, [...(before ?? []), place]);
     return { header: name, column: read ? column : null, suggestion: null as string | null };
   });
-  // several headers may be suggested for a name, each a part of it
-  const suggested = new Map<string, boolean>();
-  for (const each of columns) {
-    const suggestion = each.column || chosen ? null : suggestionFor(each.header);
-    if (!suggestion || places.has(suggestion)) continue;
-    const isPart = namePartOf(each.header) >= 0;
-    const before = suggested.get(suggestion);
-    if (before === false || (before && !isPart)) continue;
-    suggested.set(suggestion, isPart);
-    each.suggestion = suggestion;
-  }
   const ordered = [...places].map(
     ([column, at]) =>
       [column, at.toSorted((one, other) => namePartOf(header[one] ?? "") - namePartOf(header[other] ?? ""))] as const,
@@ -92,6 +86,22 @@ export function customersOf({ header, rows }: Table, chosen?: readonly (string |
     ),
     sheet_rows: rows.map(({ sheet_row }) => sheet_row),
   };
+}
+
+/** Adds the column that a header may mean. Compares many names for each header, so only where somebody is asked. */
+export function suggestColumns({ columns }: Customers): void {
+  const known = new Set(columns.map(({ column }) => column));
+  // several headers may be suggested for a name, each a part of it
+  const suggested = new Map<string, boolean>();
+  for (const each of columns) {
+    const suggestion = each.column ? null : suggestionFor(each.header);
+    if (!suggestion || known.has(suggestion)) continue;
+    const isPart = namePartOf(each.header) >= 0;
+    const before = suggested.get(suggestion);
+    if (before === false || (before && !isPart)) continue;
+    suggested.set(suggestion, isPart);
+    each.suggestion = suggestion;
+  }
 }
 
 /** The cells of one column; an error of any is that of all. */

@@ -36,7 +36,7 @@ const windows1252 = (file: Uint8Array): string =>
 
 /**
  * Reads the text of a CSV file: comma or semicolon, quotes, any line ends, and the `sep=;` line that Excel writes. Every value is
- * text, whatever it looks like.
+ * text, whatever it looks like; without the apostrophe that keeps a spreadsheet from taking it for a formula.
  * @throws {SheetError} no text, tabs, or a quote that is not closed
  */
 export function readCsvText(
@@ -71,7 +71,7 @@ export function readCsvText(
 
 function cellsOf(values: readonly string[]): Cell[] {
   const cells: Cell[] = values.map((value) => {
-    const text = value.trim();
+    const text = value.trim().replace(/^'(?=[=+@-])/, "");
     return text ? { kind: "text", text } : EMPTY;
   });
   while (cells.at(-1)?.kind === "empty") cells.pop();

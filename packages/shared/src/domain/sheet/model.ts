@@ -36,12 +36,16 @@ export type Sheet = {
 
 /** Rows beside the header. */
 export const MAX_ROWS = 5_000;
+/** Columns of the header. */
+export const MAX_COLUMNS = 500;
 /** Cells of an XLSX sheet. */
 export const MAX_CELLS = 200_000;
 /** Characters of an XLSX cell, which is also what Excel takes. */
 export const MAX_CELL = 32_767;
 /** Bytes of an XLSX file after inflating, all its parts together. */
 export const MAX_INFLATED = 16 * 1024 * 1024;
+/** Parts of an XLSX file, pictures included. */
+export const MAX_PARTS = 2_000;
 
 /** Why a file cannot be read, and what to do, as an English sentence. */
 const WRONG = {
@@ -57,6 +61,7 @@ const WRONG = {
   broken: "This workbook is damaged. Open it in Excel, save it again, and send that.",
   too_large: "This workbook is larger than 16 MiB when unpacked. Send fewer rows, without pictures.",
   too_many_cells: "This sheet has more than 200,000 cells. Send fewer rows, or remove columns.",
+  too_many_columns: "This file has more than 500 columns. Remove columns.",
   cell_too_long: "This sheet has a cell of more than 32,767 characters.",
   no_sheet: "This workbook has no visible sheet.",
   tabs: 'The columns are separated by tabs. Save it as an Excel workbook (.xlsx) or as "CSV UTF-8".',
@@ -78,4 +83,10 @@ export class SheetError extends Error {
   get isOtherKind(): boolean {
     return OTHER_KINDS.includes(this.wrong);
   }
+}
+
+/** The same sheet. @throws {SheetError} its header has too many columns */
+export function withFewColumns(sheet: Sheet): Sheet {
+  if ((sheet.rows[0]?.cells.length ?? 0) > MAX_COLUMNS) throw new SheetError("too_many_columns");
+  return sheet;
 }

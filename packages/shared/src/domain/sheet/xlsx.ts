@@ -1,6 +1,16 @@
 import { Unzip, UnzipInflate } from "fflate";
 import { type Style, serialToWall, stylesInto } from "./formats.ts";
-import { type Cell, EMPTY, MAX_CELL, MAX_CELLS, MAX_INFLATED, MAX_ROWS, type Sheet, SheetError } from "./model.ts";
+import {
+  type Cell,
+  EMPTY,
+  MAX_CELL,
+  MAX_CELLS,
+  MAX_INFLATED,
+  MAX_PARTS,
+  MAX_ROWS,
+  type Sheet,
+  SheetError,
+} from "./model.ts";
 import { asDamage, decode, type Reader, readXml } from "./xml.ts";
 
 /** Bytes that are inflated at once. Deflate makes at most 1,032 of one. */
@@ -18,7 +28,7 @@ export function readXlsx(file: Uint8Array): Sheet {
   const names = inflate(file, budget, (name) =>
     WORKBOOK.test(name) ? workbookInto(workbook) : RELATIONS.test(name) ? targetsInto(targets) : null,
   );
-  if (!names.some((name) => WORKBOOK.test(name))) throw new SheetError(kindOf(names));
+  if (![...names].some((name) => WORKBOOK.test(name))) throw new SheetError(kindOf(names));
 
   const path = workbook.sheets.map((id) => targets.get(id)).find((target) => target?.type === "worksheet")?.path;
   if (!path) throw new SheetError(targets.size > 0 ? "no_sheet" : "broken");
@@ -33,7 +43,7 @@ export function readXlsx(file: Uint8Array): Sheet {
   const { is1904 } = workbook;
   // the sheet may stand before what it refers to
   inflate(file, budget, (name) => (name === path ? rowsInto(sheet, { strings, styles, is1904 }) : null));
-  if (!names.includes(path)) throw new SheetError("broken");
+  if (!names.has(path)) throw new SheetError("broken");
   return sheet;
 }
 
@@ -42,19 +52,19 @@ const WORKBOOK = /^xl\/workbook\d*\.xml$/;
 const RELATIONS = /^xl\/_rels\/workbook\d*\.xml\.rels$/;
 
 /** What a zip is that has no workbook. */
-function kindOf(names: readonly string[]): SheetError["wrong"] {
-  if (names.includes("xl/workbook.bin")) return "xlsb";
-  if (names.includes("content.xml") && names.includes("mimetype")) return "ods";
-  if (names.some((name) => /^index(\.zip|\/)/.test(name))) return "numbers";
-  return names.some((name) => name.startsWith("xl/")) ? "broken" : "other";
+function kindOf(names: ReadonlySet<string>): SheetError["wrong"] {
+  if (names.has("xl/workbook.bin")) return "xlsb";
+  if (names.has("content.xml") && names.has("mimetype")) return "ods";
+  if ([...names].some((name) => /^index(\.zip|\/)/.test(name))) return "numbers";
+  return [...names].some((name) => name.startsWith("xl/")) ? "broken" : "other";
 }
 
 /**
  * Reads the parts of a zip for which there is a reader, each part once. Stops when the budget is spent. Returns the names of all
  * parts, in lower case.
  */
-function inflate(file: Uint8Array, budget: { left: number }, readerOf: (name: string) => Reader | null): string[] {
-  const names: string[] = [];
+function inflate(file: Uint8Array, budget: { left: number }, readerOf: (name: string) => Reader | null): Set<string> {
+  const names = new Set<string>();
   // kept, because what is thrown inside would be taken for a fault of the zip
   let failure: unknown;
   const fail = (wrong: SheetError["wrong"]) => {
@@ -62,8 +72,9 @@ function inflate(file: Uint8Array, budget: { left: number }, readerOf: (name: st
   };
   const unzip = new Unzip((part) => {
     const name = part.name.replaceAll("\\", "/").toLowerCase();
-    const twice = names.includes(name);
-    names.push(name);
+    const twice = names.has(name);
+    names.add(name);
+    if (names.size > MAX_PARTS) fail("broken");
     const reader = failure ? null : readerOf(name);
     if (!reader) return;
     if (twice) fail("broken");

@@ -29,6 +29,7 @@ export const en: ImportWords = {
       broken: "This workbook is damaged. Open it in Excel, save it again, and send that",
       too_large: "This file is larger than 16 MB when unpacked. Send fewer rows, or remove pictures",
       too_many_cells: "This sheet has more than 200,000 cells. Split it into more files, or remove columns",
+      too_many_columns: "This file has more than 500 columns. Remove columns",
       cell_too_long: "This sheet has a cell of more than 32,767 characters. Shorten it",
       no_sheet: "This workbook has no visible sheet",
       tabs: 'The columns are separated by tabs. Save the file as an Excel workbook (.xlsx) or "CSV UTF-8"',

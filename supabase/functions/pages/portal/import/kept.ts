@@ -46,8 +46,8 @@ export type Kept = {
 
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Three megabytes as JSON, which are six as they are stored, in hex. */
-const MOST_KEPT = 3 * 1024 * 1024 - 1024;
+/** Three megabytes as JSON, which are six as they are stored, in hex; less the column that is chosen for each header. */
+const MOST_KEPT = (3 * 1024 - 16) * 1024;
 
 /**
  * Whether a file is small enough to store. A quote or a line end takes two bytes, a control character six; no row may
@@ -105,6 +105,8 @@ export async function readKept(visit: PortalVisit): Promise<{ who: Who; cap: Cap
 async function customersIn(brought: Brought): Promise<Customers> {
   if ("rows" in brought)
     return { columns: [], rows: brought.rows, sheet_rows: brought.rows.map((_row, index) => index + 1) };
-  const { customersOf } = await import("#shared/domain/import/table.ts");
-  return customersOf(brought.table, brought.chosen);
+  const { customersOf, suggestColumns } = await import("#shared/domain/import/table.ts");
+  const customers = customersOf(brought.table, brought.chosen);
+  if (!brought.chosen) suggestColumns(customers);
+  return customers;
 }

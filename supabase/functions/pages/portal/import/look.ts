@@ -316,7 +316,7 @@ function columns(frame: PortalFrame, { id, brought, customers }: Kept): Html {
     .map((each, place) => ({
       ...each,
       place,
-      sample: textOf(rows.map(({ cells }) => cells[place]).find((cell) => cell)),
+      sample: textOf(rows.find(({ cells }) => cells[place])?.cells[place]),
     }))
     .filter(({ header, sample }) => header || sample)
     .slice(0, MOST_COLUMNS);

@@ -29,6 +29,7 @@ export const nl = {
       broken: "Dit Excel-bestand is beschadigd. Open het in Excel, sla het opnieuw op, en stuur dat",
       too_large: "Dit bestand is uitgepakt groter dan 16 MB. Stuur minder regels, of haal afbeeldingen eruit",
       too_many_cells: "Dit blad heeft meer dan 200.000 cellen. Verdeel het over meer bestanden, of haal kolommen weg",
+      too_many_columns: "Dit bestand heeft meer dan 500 kolommen. Haal kolommen weg",
       cell_too_long: "In dit blad staat een cel van meer dan 32.767 tekens. Maak die korter",
       no_sheet: "In dit Excel-bestand is geen blad zichtbaar",
       tabs: 'De kolommen zijn gescheiden door tabs. Sla het bestand op als Excel-werkmap (.xlsx) of "CSV UTF-8"',

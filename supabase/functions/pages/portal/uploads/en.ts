@@ -34,7 +34,6 @@ export const en: UploadWords = {
     client: "Choose for which connection",
     too_large: "This file is larger than 2 MB. Divide it over several files",
     too_many_rows: "This file has more than 5,000 rows. Divide it over several files",
-    too_many_columns: "This file has more than 500 columns. Remove columns",
     no_rows: "There are no rows below the columns",
     unknown_columns: (headers) =>
       `The columns are not those of months or of sessions, or are those of both. We read: ${headers}. See below which columns are needed`,

@@ -113,7 +113,7 @@ function whyNot({ locale }: PortalVisit, { code, wrong, fields }: UploadFault): 
   if (code === "unknown_columns") return errors.unknown_columns((about.headers ?? []).join(", ").slice(0, 300) || "–");
   if (code === "ambiguous_decimals")
     return errors.ambiguous_decimals(about.column ?? "", String(about.sheet_row), about.value ?? "");
-  if (wrong === "too_many_rows" || wrong === "too_many_columns" || wrong === "no_rows") return errors[wrong];
+  if (wrong === "too_many_rows" || wrong === "no_rows") return errors[wrong];
   return bring.file.errors[wrong ?? "other"];
 }
 
@@ -184,13 +184,14 @@ const confirmUpload = signedIn(async (visit) => {
 const downloadBadRows = signedIn(async (visit) => {
   const { who, looked } = await look(visit);
   if (!looked?.read) return gone(visit, who);
-  const { upload, read } = looked;
+  const { upload, read, kept } = looked;
   const words = WORDS[visit.locale].uploads;
   const headers = read.columns.map(({ header }) => header);
-  const rows = upload.results.filter(isBad).map((result): Cell[] => {
-    const cells = read.table[result.row - 1]?.cells ?? [];
-    return [...headers.map((_, place) => cells[place]?.text ?? ""), said(words, result).join(" ")];
-  });
+  const { rowsAsText } = await import("#shared/domain/charging_in/file/mend.ts");
+  const textsOf = rowsAsText(read, kept?.decimal || null, visit.locale === "nl" ? "," : ".");
+  const rows = upload.results
+    .filter(isBad)
+    .map((result): Cell[] => [...textsOf(result.row), said(words, result).join(" ")]);
   return csvFile(
     visit,
     visit.locale === "nl" ? "verbeteren" : "to-mend",

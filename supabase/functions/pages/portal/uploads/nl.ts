@@ -32,7 +32,6 @@ export const nl = {
     client: "Kies voor welke koppeling",
     too_large: "Dit bestand is groter dan 2 MB. Verdeel het over meer bestanden",
     too_many_rows: "Dit bestand heeft meer dan 5.000 regels. Verdeel het over meer bestanden",
-    too_many_columns: "Dit bestand heeft meer dan 500 kolommen. Haal kolommen weg",
     no_rows: "Onder de kolommen staan geen regels",
     unknown_columns: (headers: string) =>
       `De kolommen zijn niet die van maanden of van sessies, of van allebei. Wij lezen: ${headers}. Kijk hieronder welke kolommen nodig zijn`,

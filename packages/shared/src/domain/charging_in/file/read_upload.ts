@@ -2,7 +2,7 @@ import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
 import { eanCode } from "#shared/values/fields.ts";
 import { cut, isPlain, storable } from "#shared/values/text.ts";
 import { type Decimal, decideEnergy, type EnergyColumn, readEnergy } from "../../sheet/decimals.ts";
-import { type Cell, EMPTY, MAX_ROWS, type Row, type Sheet, SheetError } from "../../sheet/model.ts";
+import { type Cell, EMPTY, MAX_ROWS, type Row, type Sheet, SheetError, withFewColumns } from "../../sheet/model.ts";
 import { readMonth } from "../../sheet/months.ts";
 import { readSheet } from "../../sheet/read_sheet.ts";
 import { readMoment } from "../../sheet/times.ts";
@@ -11,9 +11,6 @@ import { ENERGY, type Field, fieldsOf, fits, isColumn, KINDS, type Kind, type Se
 
 /** The largest file, in bytes. */
 export const MAX_UPLOAD = 4 * 1024 * 1024;
-
-/** Columns of a file. Each is stored with the upload, and is in the list of rows to mend. */
-export const MAX_COLUMNS = 500;
 
 /** What becomes of a row, and what counts are named by. */
 export const STATUSES = {
@@ -32,7 +29,7 @@ export class UploadFault<Code extends FaultCode = FaultCode> extends Error {
   readonly code: Code;
   readonly fields: FieldsOf<Code>;
   /** What is wrong with the file itself, where its sheet says. */
-  readonly wrong: SheetError["wrong"] | "too_many_rows" | "too_many_columns" | "no_rows" | null;
+  readonly wrong: SheetError["wrong"] | "too_many_rows" | "no_rows" | null;
 
   constructor(code: Code, fields: FieldsOf<Code>, wrong: UploadFault["wrong"] = null) {
     super(code);
@@ -78,10 +75,6 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
   const { rows, more } = await sheetOf(file);
   const [header, ...body] = rows;
   const headers = (header?.cells ?? []).map(({ text }) => storable(cut(text, 120)));
-  if (headers.length > MAX_COLUMNS) {
-    const detail = `The file has ${headers.length} columns; at most ${MAX_COLUMNS} are read. Remove columns.`;
-    throw new UploadFault("unreadable_file", { detail }, "too_many_columns");
-  }
   const kinds = KINDS.filter((kind) => (!said.kind || said.kind === kind) && fits(kind, fieldsOf(kind, headers)));
   const [kind] = kinds;
   if (!kind || kinds.length > 1) throw new UploadFault("unknown_columns", { headers: headers.slice(0, 40) });
@@ -100,7 +93,7 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
 
 async function sheetOf(file: Uint8Array): Promise<Sheet> {
   try {
-    return await readSheet(file, isColumn);
+    return withFewColumns(await readSheet(file, isColumn));
   } catch (error) {
     if (!(error instanceof SheetError)) throw error;
     throw new UploadFault(error.isOtherKind ? "file_type" : "unreadable_file", { detail: error.message }, error.wrong);
