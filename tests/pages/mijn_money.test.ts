@@ -262,7 +262,7 @@ describe("contract §6 how far a customer is, with the next step and who must do
          insert into core.chargers (partner_id, account_id, connection_id, user_id, owner_id, nickname, mid_eligible)
          select c.partner_id, c.account_id, c.id, $2, c.owner_id, 'Schuur', false from core.connections c where c.account_id = $1 returning *)
        insert into core.charger_months (partner_id, charger_id, month, owner_id, wh, sessions)
-       select partner_id, id, '2026-03-01', owner_id, 737000, 9 from shed returning 1`,
+       select partner_id, id, '2026-05-01', owner_id, 737000, 9 from shed returning 1`,
       customer.account_id,
       customer.user_id,
     );
@@ -273,6 +273,16 @@ describe("contract §6 how far a customer is, with the next step and who must do
     }
     expect(main(await overviewOf(customer, "/charging?year=2025"))).not.toContain("Schuur");
     expect(main(await overviewOf(paid)), "nobody else's").not.toContain("Schuur");
+    // its meter is known as MID only after the month was booked
+    await world.row(
+      "update core.chargers set mid_eligible = true where account_id = $1 and nickname = 'Schuur' returning 1",
+      customer.account_id,
+    );
+    for (const path of ["", "/charging", "/earnings"]) {
+      const text = main(await overviewOf(customer, path));
+      expect(text, path).toContain("Van mei 2026 telt 737 kWh niet mee. Wij hadden die maand al ingeboekt");
+      expect(text, path).not.toContain("Schuur");
+    }
   });
 
   test("a charger whose meter is no longer MID keeps what is booked: only open months do not count", async () => {

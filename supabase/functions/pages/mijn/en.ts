@@ -37,6 +37,8 @@ export const en: MijnWords = {
     before_ere: "ERE exist since January 2026.",
     outside_mandate: "Your mandate was not in force then.",
     register: "The government did not register this.",
+    after_booking:
+      "We had booked that month already when these kWh came in, or when we learned that your charger has a MID meter.",
     no_factor: "How many ERE a kWh earns in that year is not set yet. Once it is, this counts.",
     charger: (kwh, name) => `The ${kwh} kWh of ${name} do not count.`,
     no_mid:

@@ -114,7 +114,7 @@ export type ChargingSession = {
 export type LeftOut = {
   month: string;
   kwh: number;
-  why: "before_ere" | "outside_mandate" | "register" | "no_factor";
+  why: "before_ere" | "outside_mandate" | "register" | "after_booking" | "no_factor";
   reason: string | null;
 };
 

@@ -36,6 +36,8 @@ export const nl = {
     before_ere: "ERE zijn er vanaf januari 2026.",
     outside_mandate: "Uw machtiging gold toen niet.",
     register: "De overheid heeft dit niet ingeschreven.",
+    after_booking:
+      "Wij hadden die maand al ingeboekt toen deze kWh binnenkwamen, of toen bleek dat uw laadpaal een MID-meter heeft.",
     no_factor: "Hoeveel ERE een kWh in dat jaar oplevert, staat nog niet vast. Zodra dat vaststaat, telt dit mee.",
     charger: (kwh: string, name: string) => `De ${kwh} kWh van ${name} tellen niet mee.`,
     no_mid:
