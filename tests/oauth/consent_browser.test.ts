@@ -1,6 +1,14 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answerer, EVERY_LOOK, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
+import {
+  type Answerer,
+  EVERY_LOOK,
+  lookInTurn,
+  noBrowser,
+  onPage,
+  serveHttp,
+  startBrowser,
+} from "../harness/browser.ts";
 
 import { type App, authorizationOf, createOAuthWorld, newVerifier, type OAuth, type Person } from "./oauth_world.ts";
 
@@ -233,7 +241,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
       for (const lang of ["nl", "en"]) {
         await on({ bypassCSP: true }, async (page) => {
           await go(page, lang);
-          await look(page, name, lang, EVERY_LOOK);
+          await lookInTurn(page, name, lang, EVERY_LOOK);
         });
       }
     },

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
-import { type Answerer, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
+import { type Answerer, lookInTurn, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { issueLink, type Link, linkFor, mailedCode } from "./signatory.ts";
 
@@ -382,7 +382,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       for (const locale of ["nl", "en"]) {
         await on({ locale, bypassCSP: true, baseURL: http.url }, async (page) => {
           await go(page, locale);
-          await look(page, name, locale);
+          await lookInTurn(page, name, locale);
         });
       }
     },

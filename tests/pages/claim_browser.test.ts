@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { type StoredMail, writeMail } from "#shared/domain/mail/mail.ts";
-import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import {
   ANSWERS,
   type Ask,
@@ -632,7 +632,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
         await on({ locale, bypassCSP: true, baseURL: world.url }, async (page) => {
           await go(page, locale);
           expect(await page.locator("html").getAttribute("lang")).toBe(locale);
-          await look(page, name, locale);
+          await lookInTurn(page, name, locale);
         });
       }
     },

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { EVERY_LOOK, look, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import {
   type Customer,
@@ -120,14 +120,14 @@ describe.skipIf(noBrowser)(
       async (lang) => {
         await onPage(browser, { bypassCSP: true }, async (page) => {
           await page.goto(`${mijn(world)}?lang=${lang}`);
-          await look(page, "mijn-sign-in", lang, EVERY_LOOK);
+          await lookInTurn(page, "mijn-sign-in", lang, EVERY_LOOK);
         });
         for (const who of [paid, fresh, withdrawn]) {
           await onPage(browser, { bypassCSP: true }, async (page) => {
             await signIn(page, who, lang);
             for (const { name, path } of scenes.filter((scene) => scene.who() === who)) {
               await page.goto(`${mijn(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
-              await look(page, name, lang, EVERY_LOOK);
+              await lookInTurn(page, name, lang, EVERY_LOOK);
             }
           });
         }
@@ -139,7 +139,7 @@ describe.skipIf(noBrowser)(
         const leaver = await newCustomer(world);
         await page.goto(`${mijn(world)}?lang=${lang}`);
         await page.locator("summary").click();
-        await look(page, "mijn-sign-in-password", lang);
+        await lookInTurn(page, "mijn-sign-in-password", lang);
         await signIn(page, leaver, lang);
         await page.goto(`${mijn(world, "/data/end")}?lang=${lang}`);
         await page.setViewportSize({ width: 320, height: 640 });
@@ -156,14 +156,14 @@ describe.skipIf(noBrowser)(
         const before = await world.rows("select id from core.mail_outbox where recipient = $1", leaver.email);
         await page.locator("form[action*='/data/end'] .button").click();
         await page.locator("#code").waitFor();
-        await look(page, "mijn-code", lang);
+        await lookInTurn(page, "mijn-code", lang);
         const known = before.map(({ id }) => id);
         await page.locator("#code").fill(await signInCode(world, leaver.email, known));
         await page.locator(".actions .button").click();
         await page.locator("form[action*='/data/end'] .button").click();
         await page.locator(".status.done").waitFor();
         expect(await page.locator("main li").count()).toBeGreaterThan(2);
-        await look(page, "mijn-closed", lang);
+        await lookInTurn(page, "mijn-closed", lang);
       }),
     );
   },

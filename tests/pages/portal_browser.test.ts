@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { EVERY_LOOK, look, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -281,7 +281,7 @@ describe.skipIf(noBrowser)(
       async (lang) => {
         await onPage(browser, { bypassCSP: true }, async (page) => {
           await page.goto(`${portal(world)}?lang=${lang}`);
-          await look(page, "portal-sign-in", lang, EVERY_LOOK);
+          await lookInTurn(page, "portal-sign-in", lang, EVERY_LOOK);
         });
         for (const who of [full, empty]) {
           await onPage(browser, { bypassCSP: true }, async (page) => {
@@ -289,7 +289,7 @@ describe.skipIf(noBrowser)(
             for (const { name, path: scene } of scenes.filter((each) => each.who() === who)) {
               const path = at(scene);
               await page.goto(`${portal(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
-              await look(page, name, lang, EVERY_LOOK);
+              await lookInTurn(page, name, lang, EVERY_LOOK);
             }
           });
         }

@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { EVERY_LOOK, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { createCustomerWorld, signInOn } from "./customer.ts";
 import { type Manager, newManager, portal } from "./manager.ts";
@@ -41,21 +41,21 @@ describe.skipIf(noBrowser)(
           await page.goto(`${portal(world, "/import")}?lang=${lang}`);
           await page.locator("main .button").first().click();
           await page.locator("#file-error").waitFor();
-          await look(page, "portal-import-wrong", lang, EVERY_LOOK);
+          await lookInTurn(page, "portal-import-wrong", lang, EVERY_LOOK);
           await page.locator("#file").setInputFiles(EXCEL);
           await page.locator("main .button").first().click();
           await page.locator("#consent-error").waitFor();
-          await look(page, "portal-import-consent", lang, EVERY_LOOK);
+          await lookInTurn(page, "portal-import-consent", lang, EVERY_LOOK);
           await page.locator("#consent").check();
           await page.locator("main .button").first().click();
           await page.locator("#send_invite").waitFor();
           await page.locator("summary").first().click();
-          await look(page, "portal-import-look", lang, EVERY_LOOK);
+          await lookInTurn(page, "portal-import-look", lang, EVERY_LOOK);
           await page.locator(".confirm .button").click();
           await page.locator("td code").first().waitFor();
-          await look(page, "portal-import-done", lang, EVERY_LOOK);
+          await lookInTurn(page, "portal-import-done", lang, EVERY_LOOK);
           await page.goto(`${portal(world, "/import/00000000-0000-4000-8000-000000000000")}?lang=${lang}`);
-          await look(page, "portal-import-gone", lang, EVERY_LOOK);
+          await lookInTurn(page, "portal-import-gone", lang, EVERY_LOOK);
         });
       },
     );

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EVERY_LOOK, look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { EVERY_LOOK, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { createCustomerWorld, mijn, signInOn } from "./customer.ts";
 import { type SignedCustomer, signedCustomer } from "./signatory_customer.ts";
@@ -83,19 +83,19 @@ describe.skipIf(noBrowser)(
             for (const { name, path } of scenes.filter((scene) => scene.who() === who)) {
               const at = path(who.account_id);
               await page.goto(`${mijn(world, at)}${at.includes("?") ? "&" : "?"}lang=${lang}`);
-              await look(page, name, lang, EVERY_LOOK);
+              await lookInTurn(page, name, lang, EVERY_LOOK);
             }
             if (who === paid) {
               await page.goto(`${mijn(world, `/account/${who.account_id}`)}?lang=${lang}`);
               const ask = page.locator("main form[action*='/code'] .button").first();
               await ask.click();
               await page.locator("#iban").waitFor();
-              await look(page, "signatory-account-change", lang, EVERY_LOOK);
+              await lookInTurn(page, "signatory-account-change", lang, EVERY_LOOK);
               await page.goto(`${mijn(world, `/withdraw/${who.connection_id}`)}?lang=${lang}`);
-              await look(page, "signatory-withdraw", lang, EVERY_LOOK);
+              await lookInTurn(page, "signatory-withdraw", lang, EVERY_LOOK);
               await page.locator("main form[action*='/code'] .button").first().click();
               await page.locator("#code").waitFor();
-              await look(page, "signatory-withdraw-code", lang, EVERY_LOOK);
+              await lookInTurn(page, "signatory-withdraw-code", lang, EVERY_LOOK);
             }
           });
       },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeMail } from "#shared/domain/mail/mail.ts";
 import type { Notice, NoticeReader } from "#shared/domain/mail/notices.ts";
 import { giveBooking } from "../harness/booked.ts";
-import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import {
@@ -316,7 +316,7 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
         await onPage(browser, { locale, bypassCSP: true, baseURL: world.url }, async (page) => {
           await go(page, locale);
           expect(await page.locator("html").getAttribute("lang")).toBe(locale);
-          await look(page, name, locale);
+          await lookInTurn(page, name, locale);
         });
       }
     },

@@ -60,6 +60,8 @@ test.each(Object.entries(BUNDLES))(
 );
 
 test("a bundle reads WOFF2 with the Brotli of the runtime, as fontkit does with its own", async () => {
+  // within the checkout, where its imports are found; a fresh `npm ci` has no folder for caches
+  mkdirSync(join(ROOT, "node_modules/.cache"), { recursive: true });
   const folder = mkdtempSync(join(ROOT, "node_modules/.cache/woff2-"));
   try {
     const entry = join(folder, "entry.ts");
