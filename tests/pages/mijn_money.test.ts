@@ -179,6 +179,20 @@ describe("contract §6 the first page says what a customer got, and what is stil
     const text = main((await ask(mijn(world))).text);
     expect(text).toMatch(/€ 1,02 is in 2026 betaald aan uw laadpaalbeheerder .+, die met u afrekent/);
     expect(text).not.toContain("kreeg u");
+
+    const fields = { payout_handler: "via_cpo_invoicing" };
+    const other = await signedCustomer(world, { email: customer.email, fields, partner: world.partnerB });
+    await signIn(world, ask, customer.email);
+    const two = main((await ask(mijn(world))).text);
+    expect(two).toContain("€ 1,02 is in 2026 betaald aan uw laadpaalbeheerders, die met u afrekenen");
+    const earned = main((await ask(mijn(world, "/earnings?lang=en"))).text);
+    expect(earned).toContain("What we paid your charge-point operators for you in 2026");
+    await world.row(
+      "update core.accounts set payout_handler = 'service_pays_customer' where id = $1 returning 1",
+      other.account_id,
+    );
+    expect(main((await ask(mijn(world, "?lang=nl"))).text)).toContain("€ 1,02 is in 2026 betaald Nog verwacht");
+    expect(main((await ask(mijn(world, "/earnings?lang=en"))).text)).toContain("What we paid in 2026");
   });
 });
 

@@ -55,6 +55,13 @@ describe("§4.1 a file of months", () => {
     expect(text).toContain("Maand is niet te lezen.");
     expect(text).toContain("Deze kolommen slaan wij over: Opmerking.");
     expect(await stored()).toEqual([]);
+    // what the first look found is kept: another look judges nothing
+    const refer = (from: string, to: string) =>
+      world.row("update core.accounts set cpo_external_ref = $2 where cpo_external_ref = $1 returning 1", from, to);
+    await refer(reference, "KL-78");
+    const second = await ask(portal(world, `${page}?lang=nl`));
+    await refer("KL-78", reference);
+    expect(second.text).toContain("Van 3 regels worden er 1 opgeslagen.");
     const bad = await ask(portal(world, `${page}?lang=nl&show=bad`));
     expect(bad.text).toContain("KL-niemand");
     expect(bad.text).not.toContain("312,5");

@@ -35,10 +35,11 @@ begin
     'who', private.portal_who(),
     'clients', (select coalesce(json_agg(json_build_object('id', c.id, 'name', c.name)), '[]') from private.uploading_clients() c),
     'sealed', case when kept.id is not null then json_build_object('ciphertext', kept.ciphertext, 'key_id', kept.key_id) end,
+    'judged', case when kept.outcomes <> '[]' then kept.outcomes end,
     'upload', case when upload.id is not null then private.upload_answer(upload) || jsonb_build_object('file_name', upload.file_name) end);
 end $$;
 comment on function api.read_portal_uploads(jsonb, jsonb) is
-  'The pages on which a partner uploads months or sessions: {id} to {who, clients: [{id, name}], sealed, upload}. sealed is the file as private.keep_import keeps it, upload what was stored by that id.';
+  'The pages on which a partner uploads months or sessions: {id} to {who, clients: [{id, name}], sealed, judged, upload}. sealed is the file as api.keep_import keeps it, judged the results of its first look, upload what was stored by that id.';
 
 create function api.portal_upload(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -50,11 +51,14 @@ begin
   perform private.act_as_manager();
   perform private.act_for_client((input ->> 'client')::uuid);
   answer := private.store_upload(input);
-  if not (input ->> 'dry_run')::boolean and not answer ? 'idempotent' then
+  if (input ->> 'dry_run')::boolean then
+    -- judging stores the rows and undoes it, with the client's lock: so only the first look and the confirmation do
+    update core.imports i set outcomes = answer -> 'results' where i.partner_id = private.partner_id() and i.id = (input ->> 'upload_id')::uuid;
+  elsif not answer ? 'idempotent' then
     perform private.audit('upload.stored', (input ->> 'upload_id')::uuid, jsonb_build_object('kind', input -> 'kind', 'rows', input -> 'rows'));
   end if;
   return answer;
 end $$;
 comment on function api.portal_upload(jsonb, jsonb) is
-  'Stores a file of a client of the partner, or judges it only: {client} and what api.deliver_upload takes, to its answer. By a manager.';
+  'Stores a file of a client of the partner, or judges it only and keeps its results with the file: {client} and what api.deliver_upload takes, to its answer. By a manager.';
 grant execute on function api.portal_upload(jsonb, jsonb) to edge_slow;

@@ -101,14 +101,14 @@ as $$
      where p.ledger_partner_id = tenant and p.payee_id = account and p.kind = 'customer'), 0)
 $$;
 
-create function private.own_quarters(since date, until date)
+create function private.own_quarters(since date, until date, of_account uuid default null)
 returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean, unpaid numeric, unsold json)
 language plpgsql stable security definer
 as $$
 begin
   return query
   with own as materialized (
-    select a.partner_id, a.id from private.own_account_rows() a
+    select a.partner_id, a.id from private.own_account_rows() a where of_account is null or a.id = of_account
   ), unpaid as materialized (
     select o.*, a.row_id, p.amount, sum(p.amount) over (partition by o.id) as whole,
            sum(p.amount) over (partition by o.id order by s.arrival, a.id) as up_to
@@ -150,8 +150,8 @@ begin
     from parts p
    group by p.first_day;
 end $$;
-comment on function private.own_quarters(date, date) is
-  'The quarters in which something counts for this transaction''s person. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). unsold has the ERE that are not sold, by the tenant''s last price and the fee: [{ere, price_per_ere_eur, fee_pct}]. since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
+comment on function private.own_quarters(date, date, uuid) is
+  'The quarters in which something counts for this transaction''s person, or for one account of theirs. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). unsold has the ERE that are not sold, by the tenant''s last price and the fee: [{ere, price_per_ere_eur, fee_pct}]. since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
 
 -- The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid
 -- once all that was sold is.

@@ -182,13 +182,19 @@ as $$
   select json_build_object(
     'year_eur', coalesce(sum(p.amount) filter (where l.paid_at >= make_date(year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'), 0),
     'all_eur', coalesce(sum(p.amount), 0),
-    'debt_eur', (select coalesce(sum(greatest(-private.still_owed(a.partner_id, a.id), 0)), 0) from private.own_account_rows() a))
+    'debts', (
+      select coalesce(json_agg(json_build_object(
+               'eur', -d.owed,
+               'unsold', (select coalesce(json_agg(u.part), '[]')
+                            from private.own_quarters('-infinity', 'infinity', d.id) q, json_array_elements(q.unsold) u (part))) order by d.id), '[]')
+        from (select a.id, private.still_owed(a.partner_id, a.id) as owed from private.own_account_rows() a) d
+       where d.owed < 0))
     from private.own_account_rows() a
     join core.payout_parts p on p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'
     join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
 $$;
 comment on function private.own_paid(int) is
-  'What this transaction''s person was paid since the year began, and ever, or the CPO that settles with them; and what of it was taken back since, which comes off later payments: {year_eur, all_eur, debt_eur}. Definer, as private.own_accounts.';
+  'What this transaction''s person was paid since the year began, and ever, or the CPO that settles with them; and what of it was taken back since, for each such account with its ERE that are not sold, because it comes off later payments of that account only: {year_eur, all_eur, debts: [{eur, unsold}]}. Definer, as private.own_accounts.';
 
 create function private.own_progress() returns json
 language sql stable security definer

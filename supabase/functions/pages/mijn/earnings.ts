@@ -18,7 +18,7 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
   const { locale } = frame;
   const words = WORDS[locale].earnings;
   const { year, position, accounts, payouts } = earnings;
-  const cpo = settles(accounts);
+  const by = settles(accounts);
   const [held = null] = accounts
     .flatMap(({ iban_held_until }) => iban_held_until ?? [])
     .sort()
@@ -28,11 +28,11 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
     body: html`${doneOf(news === "account_changed" && held ? words.changed(longMoment(held, frame.words)) : undefined)}
 ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
 <h2 class="first">${words.quarters}</h2>
-${quarterTable(frame, earnings, cpo !== null)}
-<p class="quiet">${cpo ? words.steps_via(cpo) : words.steps}</p>
+${quarterTable(frame, earnings, by !== "we")}
+<p class="quiet">${by === "we" ? words.steps : by === "both" ? words.steps_any : words.steps_via(by.cpo)}</p>
 ${leftOut(frame, earnings)}
 ${position.forecast_ere ? html`<p>${words.forecast(inNumbers(frame, position.forecast_ere), year)}</p>` : ""}
-<h2>${cpo ? words.paid_via(cpo, year) : words.paid(year)}</h2>
+<h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
 ${
   payouts.length === 0
     ? html`<p>${words.nothing_paid(year)}</p>`

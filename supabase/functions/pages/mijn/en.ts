@@ -52,15 +52,17 @@ export const en: MijnWords = {
     title: (name) => (name ? `Hello ${name}` : "Your overview"),
     got: (year) => (year ? `paid to you in ${year}` : "paid to you so far"),
     got_via: (cpo, year) =>
-      `paid ${year ? `in ${year}` : "so far"} to your charge-point operator ${cpo}, which settles with you`,
+      `paid ${year ? `in ${year}` : "so far"} to your charge-point ${cpo ? `operator ${cpo}, which settles` : "operators, which settle"} with you`,
+    got_any: (year) => `paid ${year ? `in ${year}` : "so far"}`,
     got_ever: (amount) => `${amount} in all years together`,
     expected: "Still to come",
     to_come: "still to come, for what you charged so far",
-    to_come_via: (cpo) => `still to come through ${cpo}, for what you charged so far`,
+    to_come_via: (cpo) => `still to come through ${cpo ?? "your charge-point operators"}, for what you charged so far`,
+    to_come_any: "still to come, for what you charged so far",
     so_far: "Paid so far",
     waits: (amount) => (amount ? `${amount} on its way` : "on its way"),
     estimated: (amount) => (amount ? `${amount} estimated` : "an estimate"),
-    debt: (amount) => `less ${amount} of a sale that was called off, which you got already`,
+    debt: (amount) => `less ${amount} of a sale that was called off and had been paid`,
     unknown: "not known yet",
     unknown_rest: "the rest is not known yet",
     unknown_why: "What it earns in euro is not known yet. That depends on the price the ERE are sold for.",
@@ -223,9 +225,12 @@ export const en: MijnWords = {
     via_no_iban: (cpo) =>
       `There is no account number of yours yet. Your charging counts only once we have it, although we pay nothing to it. Give it to ${cpo ?? "your charging company"}.`,
     steps_via: (cpo) =>
-      `When a quarter is over it is registered with the government, then sold, and then we pay ${cpo}, which settles with you. That takes some months.`,
+      `When a quarter is over it is registered with the government, then sold, and then we pay ${cpo ? `${cpo}, which settles` : "your charge-point operators, which settle"} with you. That takes some months.`,
+    steps_any:
+      "When a quarter is over it is registered with the government, then sold, and then paid. That takes some months.",
     net: "After our fee",
-    paid_via: (cpo, year) => `What we paid ${cpo} for you in ${year}`,
+    paid_via: (cpo, year) => `What we paid ${cpo ?? "your charge-point operators"} for you in ${year}`,
+    paid_any: (year) => `What we paid in ${year}`,
     payout_via: (amount, day, cpo) => `${amount} to ${cpo} on ${day}: statement as PDF`,
     changed: (moment) =>
       `Your account number was changed. We have mailed you about it too. For your safety we transfer nothing to it for 48 hours: until ${moment}. After that we pay you on this number.`,

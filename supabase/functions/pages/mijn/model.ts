@@ -89,10 +89,10 @@ export type Overview = {
   charged_kwh: number;
   quarters: Earned[];
   /**
-   * What was paid since the year began, and ever: to the person, or to the CPO that settles with them. Of it, debt_eur was taken back
-   * since, and comes off later payments.
+   * What was paid since the year began, and ever: to the person, or to the CPO that settles with them. Of it, debts were taken
+   * back since: each comes off later payments of its account, which will be for its `unsold`.
    */
-  paid: { year_eur: number; all_eur: number; debt_eur: number };
+  paid: { year_eur: number; all_eur: number; debts: { eur: number; unsold: Unsold[] }[] };
   progress: Record<string, Progress>;
   idle_chargers: IdleCharger[];
   left_out: LeftOut[];

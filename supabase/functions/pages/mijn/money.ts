@@ -8,11 +8,13 @@ import type { Account, Earned, Overview, Unsold } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/** The CPO that settles with somebody all of whose accounts are of it; null where the service pays them for any. */
-export function settles(accounts: readonly Account[]): string | null {
-  const [first] = accounts;
-  const via = accounts.every(({ payout_handler, cpo }) => payout_handler === "via_cpo_invoicing" && cpo === first?.cpo);
-  return via ? (first?.cpo ?? null) : null;
+/** Who pays somebody: we, CPOs of theirs (the name of one, null for several), or we for some accounts and CPOs for others. */
+export function settles(accounts: readonly Account[]): "we" | "both" | { cpo: string | null } {
+  const via = accounts.filter(({ payout_handler }) => payout_handler === "via_cpo_invoicing");
+  if (via.length === 0) return "we";
+  if (via.length < accounts.length) return "both";
+  const [cpo = null, ...others] = new Set(via.map((account) => account.cpo));
+  return { cpo: others.length > 0 ? null : cpo };
 }
 
 export const percent = ({ words }: MijnFrame, pct: number): string =>
@@ -25,6 +27,8 @@ function estimated({ ere, price_per_ere_eur: price, fee_pct }: Unsold): number |
   if (ere < 0.01) return 0;
   return price === null ? null : estimateOf([ere, price], fee_pct).net;
 }
+
+const estimateFor = (unsold: readonly Unsold[]): number => sum(unsold.map((each) => estimated(each) ?? 0));
 
 /** The euro of quarters, and whether some of it is not known yet. */
 function partsOf(quarters: readonly Earned[]) {
@@ -45,15 +49,16 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   if (quarters.length === 0 && paid.all_eur === 0) {
     return charged_kwh === 0 ? html`` : html`<p>${words.charged_only(inNumbers(frame, charged_kwh), year)}</p>`;
   }
-  const cpo = settles(accounts);
+  const by = settles(accounts);
   const { waits, estimated, unknown } = partsOf(quarters);
   const euro = (amount: number) => inEuro(amount, locale);
-  const { got, got_via } = words;
   const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
   const of = (field: "kwh" | "ere") => counted.reduce((total, each) => total + each[field], 0);
-  const debt = paid.debt_eur;
-  const left = sum([waits, estimated, -debt]);
+  // each account is paid by itself: its debt comes off nothing that another will be paid
+  const kept = sum(paid.debts.map(({ eur, unsold }) => Math.min(eur, estimateFor(unsold))));
+  const left = sum([waits, estimated, -kept]);
   const toCome = left > 0 ? `${estimated > 0 ? "± " : ""}${euro(left)}` : null;
+  const debt = toCome ? kept : sum(paid.debts.map(({ eur }) => eur));
   const why = [
     waits > 0 ? words.waits(estimated > 0 ? euro(waits) : null) : null,
     estimated > 0 ? words.estimated(waits + debt > 0 ? euro(estimated) : null) : null,
@@ -66,9 +71,9 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   const before = since && paid.all_eur > paid.year_eur;
   const large =
     paid.all_eur > 0
-      ? html`<p class="amount"><strong>${euro(shown)}</strong> ${cpo ? got_via(cpo, since) : got(since)}${before ? html`<br><span class="quiet">${words.got_ever(euro(paid.all_eur))}</span>` : ""}</p>`
+      ? html`<p class="amount"><strong>${euro(shown)}</strong> ${by === "we" ? words.got(since) : by === "both" ? words.got_any(since) : words.got_via(by.cpo, since)}${before ? html`<br><span class="quiet">${words.got_ever(euro(paid.all_eur))}</span>` : ""}</p>`
       : toCome
-        ? html`<p class="amount"><strong>${toCome}</strong> ${cpo ? words.to_come_via(cpo) : words.to_come}</p>`
+        ? html`<p class="amount"><strong>${toCome}</strong> ${by === "we" ? words.to_come : by === "both" ? words.to_come_any : words.to_come_via(by.cpo)}</p>`
         : "";
   return html`<div class="money">
 ${large}
@@ -97,7 +102,7 @@ function computed(frame: MijnFrame, { quarters }: Overview): Html {
       inNumbers(frame, sum(group.map(({ ere }) => ere)), 2),
       inEuro(first.price_per_ere_eur, locale),
       percent(frame, first.fee_pct),
-      inEuro(sum(group.map((each) => estimated(each) ?? 0)), locale),
+      inEuro(estimateFor(group), locale),
     );
   });
   if (unsold.some(({ price_per_ere_eur }) => price_per_ere_eur === null)) lines.push(words.unknown_why);
@@ -112,8 +117,12 @@ export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overvi
   const { locale } = frame;
   const { overview: words, earnings } = WORDS[locale];
   const first = quarters.some(({ quarter }) => quarter < `${year}`) ? year - 1 : year;
-  const cpo = settles(accounts);
-  const kinds = [cpo ? words.kinds.paid_via(cpo) : words.kinds.paid, words.kinds.waits, words.kinds.estimated];
+  const by = settles(accounts);
+  const kinds = [
+    typeof by === "object" && by.cpo ? words.kinds.paid_via(by.cpo) : words.kinds.paid,
+    words.kinds.waits,
+    words.kinds.estimated,
+  ];
   const euro = (amount: number) => inEuro(amount, locale);
   const short = new Intl.NumberFormat(frame.words.date_locale, { notation: "compact", maximumFractionDigits: 0 });
   const all = Array.from({ length: (year - first + 1) * 4 }, (_, index) => {

@@ -51,16 +51,18 @@ export const nl = {
   overview: {
     title: (name: string | null) => (name ? `Dag ${name}` : "Uw overzicht"),
     got: (year: number | null) => (year ? `kreeg u in ${year}` : "kreeg u tot nu toe"),
-    got_via: (cpo: string, year: number | null) =>
-      `is ${year ? `in ${year}` : "tot nu toe"} betaald aan uw laadpaalbeheerder ${cpo}, die met u afrekent`,
+    got_via: (cpo: string | null, year: number | null) =>
+      `is ${year ? `in ${year}` : "tot nu toe"} betaald aan uw ${cpo ? `laadpaalbeheerder ${cpo}, die met u afrekent` : "laadpaalbeheerders, die met u afrekenen"}`,
+    got_any: (year: number | null) => `is ${year ? `in ${year}` : "tot nu toe"} betaald`,
     got_ever: (amount: string) => `${amount} in alle jaren samen`,
     expected: "Nog verwacht",
     to_come: "krijgt u nog, voor wat u tot nu toe laadde",
-    to_come_via: (cpo: string) => `komt nog via ${cpo}, voor wat u tot nu toe laadde`,
+    to_come_via: (cpo: string | null) => `komt nog via ${cpo ?? "uw laadpaalbeheerders"}, voor wat u tot nu toe laadde`,
+    to_come_any: "komt nog, voor wat u tot nu toe laadde",
     so_far: "Betaald tot nu toe",
     waits: (amount: string | null) => (amount ? `${amount} onderweg` : "onderweg"),
     estimated: (amount: string | null) => (amount ? `${amount} geschat` : "een schatting"),
-    debt: (amount: string) => `min ${amount} van een verkoop die niet doorging en u al kreeg`,
+    debt: (amount: string) => `min ${amount} van een verkoop die niet doorging en al betaald was`,
     unknown: "nog niet bekend",
     unknown_rest: "de rest is nog niet bekend",
     unknown_why:
@@ -230,10 +232,14 @@ export const nl = {
       `Van u is de rekening bekend die eindigt op ${last4}. Die moeten wij kennen om uw laadstroom te laten meetellen; wij betalen er niets naartoe.`,
     via_no_iban: (cpo: string | null) =>
       `Er is nog geen rekeningnummer van u. Uw laadstroom telt pas mee als wij dat hebben, ook al betalen wij er niets naartoe. Geef het door aan ${cpo ?? "uw laadpaalbedrijf"}.`,
-    steps_via: (cpo: string) =>
-      `Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij ${cpo}, dat met u afrekent. Reken op enkele maanden.`,
+    steps_via: (cpo: string | null) =>
+      `Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij ${cpo ? `${cpo}, dat met u afrekent` : "uw laadpaalbeheerders, die met u afrekenen"}. Reken op enkele maanden.`,
+    steps_any:
+      "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht en dan uitbetaald. Reken op enkele maanden.",
     net: "Na onze kosten",
-    paid_via: (cpo: string, year: number) => `Wat wij in ${year} voor u aan ${cpo} hebben betaald`,
+    paid_via: (cpo: string | null, year: number) =>
+      `Wat wij in ${year} voor u aan ${cpo ?? "uw laadpaalbeheerders"} hebben betaald`,
+    paid_any: (year: number) => `Wat wij in ${year} hebben betaald`,
     payout_via: (amount: string, day: string, cpo: string) => `${amount} aan ${cpo} op ${day}: overzicht als pdf`,
     changed: (moment: string) =>
       `Uw rekeningnummer is gewijzigd. Wij hebben u dat ook gemaild. Voor uw veiligheid maken wij er 48 uur niets naar over: tot ${moment}. Daarna betalen wij u op dit nummer.`,

@@ -144,7 +144,7 @@ function deliver(visit: PortalVisit, id: string, kept: Kept, read: ReadUpload, d
 
 type Looked = Found & { upload: Upload; read: ReadUpload | null };
 
-/** What was stored of a file, or else what would be. Null where it is somebody else's, or no longer kept. */
+/** What was stored of a file, or else what would be, as of the first look. Null where it is somebody else's, or no longer kept. */
 async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | null }> {
   const found = await find(visit);
   const { shown, kept, id } = found;
@@ -152,7 +152,9 @@ async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | nu
   const { read } = kept ? await readKept(kept) : { read: null };
   if (shown.upload) return { who, looked: { ...found, upload: shown.upload, read } };
   if (!kept || !read) return { who, looked: null };
-  return { who, looked: { ...found, upload: await deliver(visit, id, kept, read, true), read } };
+  const results = shown.judged ?? (await deliver(visit, id, kept, read, true)).results;
+  const { kind, rows, columns } = read;
+  return { who, looked: { ...found, upload: { upload_id: null, kind, rows, columns, results }, read } };
 }
 
 const showUpload = signedIn(async (visit) => {

@@ -26,6 +26,8 @@ export type Shown = {
   who: Who;
   clients: { id: string; name: string }[];
   sealed: Sealed | null;
+  /** Of the first look at a kept file. */
+  judged: RowResult[] | null;
   upload: Upload | null;
 };
 
