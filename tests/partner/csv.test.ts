@@ -29,7 +29,6 @@ describe("§4.2 reading", () => {
     ["CR", "email,naam\ra@voorbeeld.nl,Jan\r"],
     ["mixed line ends", "email,naam\r\n\n\ra@voorbeeld.nl,Jan\r"],
     ["quotes", '"email";"naam"\n"a@voorbeeld.nl";"Jan"'],
-    ["as many columns as are read", `email,naam${",x".repeat(498)}\na@voorbeeld.nl,Jan`],
     ["spaces around", " email , naam \n a@voorbeeld.nl , Jan "],
     ["blank lines and lines of delimiters", "\n\nemail,naam\n\n , \n,,,\na@voorbeeld.nl,Jan\n,\n\n"],
     ["columns nobody knows", "hobby,email,,naam\nzeilen,a@voorbeeld.nl,x,Jan"],
@@ -77,7 +76,7 @@ describe("§4.2 reading", () => {
     ["no e-mail column", "naam,ean\nJan,871687000000000016"],
     ["a sep line that names another delimiter than is used", "sep=;\nemail,naam\na@voorbeeld.nl,Jan"],
     ["one line of 2 MB", "x".repeat(2 * 1024 * 1024)],
-    ["10,000 columns without an e-mail", Array(10_000).fill("x").join(",")],
+    ["500 columns without an e-mail", Array(500).fill("x").join(",")],
   ])("contract §9 a file with %s has no column of addresses", (_what, csv) => {
     expect(refusal(csv)).toMatch(/header with a column email/);
   });
@@ -96,12 +95,13 @@ describe("§4.2 reading", () => {
     },
   );
 
-  test("10,000 columns, and a value of 1 MB, are read in well under a second", () => {
+  test("500 columns, and a value of 1 MB, are read in well under a second; more columns are refused", () => {
     // of this process alone, so that no other program makes it longer
     const started = process.cpuUsage();
-    const columns = [...Array.from({ length: 10_000 }, (_, index) => `kolom${index}`), "email"];
-    const values = Array.from({ length: 20 }, () => [...Array(10_000).fill("x"), "a@voorbeeld.nl"].join(","));
-    expect(readCsv([columns.join(","), ...values].join("\n")).rows).toHaveLength(20);
+    const columns = [...Array.from({ length: 499 }, (_, index) => `kolom${index}`), "email"];
+    const values = Array.from({ length: 400 }, () => [...Array(499).fill("x"), "a@voorbeeld.nl"].join(","));
+    expect(readCsv([columns.join(","), ...values].join("\n")).rows).toHaveLength(400);
+    expect(refusal(`x,${columns.join(",")}`)).toMatch(/more than 500 columns/);
     expect(one(`email,naam\na@voorbeeld.nl,${"x".repeat(1024 * 1024)}`)?.naam).toHaveLength(1024 * 1024);
     const { user, system } = process.cpuUsage(started);
     expect((user + system) / 1000).toBeLessThan(1_000);
