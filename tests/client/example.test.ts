@@ -13,6 +13,7 @@ import { type RunningStack, startStack } from "#local/runner.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { readKeyRing } from "#shared/foundation/configuration.ts";
 import { createClient, orThrow } from "../../packages/client/src/index.ts";
+import { prepare } from "../harness/prepared.ts";
 import { installClient, run } from "./installed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ere-example-"));
@@ -23,6 +24,7 @@ let variables: Record<string, string>;
 let receiver: ChildProcess | undefined;
 
 beforeAll(async () => {
+  await prepare(join(folder, "data"));
   running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
   cpSync(join(ROOT, "examples/cpo"), at(), { recursive: true, filter: (path) => !path.includes("node_modules") });
   const manifest = readFileSync(at("package.json"));

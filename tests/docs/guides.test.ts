@@ -17,6 +17,7 @@ import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
 import { LOOKS, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
+import { prepare } from "../harness/prepared.ts";
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "ere-guides-"));
@@ -25,6 +26,7 @@ let running: RunningStack;
 let settings: Record<string, string>;
 
 beforeAll(async () => {
+  await prepare(join(folder, "data"));
   running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
   const { base_url, demo } = running.stack;
   settings = {

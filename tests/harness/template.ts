@@ -24,6 +24,8 @@ import { OPERATORS } from "#local/secrets.ts";
 
 /** The database in the server that is to be copied. */
 export const TEMPLATE = "template_ere";
+/** The same with the seed of local databases, for npm start. */
+export const SEEDED = "template_seeded";
 /** Not secret: the server is reachable from this machine only and lives as long as the run. */
 export const PASSWORDS = {
   supabase_admin: "supabase_admin",
@@ -40,6 +42,7 @@ const BUILT_FROM = [
   "supabase/config.toml",
   "supabase/migrations",
   "supabase/schemas",
+  "supabase/seed.sql",
   "packages/local/src/bootstrap.sql",
   "packages/local/src/migrate.ts",
   "packages/local/src/postgres.ts",
@@ -64,12 +67,18 @@ function folderForServers(): string {
   return bavail * bsize >= ROOM ? MEMORY : tmpdir();
 }
 
-/** A throwaway server with the template in it. Two runs may do this at once. */
-export async function startTestServer(): Promise<Postgres> {
+/** The data folder with the templates in it, of a stopped server. Two runs may ask for it at once. */
+export async function templateFolder(): Promise<string> {
   const template = join(CACHE, fingerprint());
   mkdirSync(CACHE, { recursive: true });
   if (!existsSync(template)) await build(template);
   utimesSync(template, new Date(), new Date());
+  return template;
+}
+
+/** A throwaway server with the template in it. */
+export async function startTestServer(): Promise<Postgres> {
+  const template = await templateFolder();
   const server = await startPostgres({
     ...options(mkdtempSync(join(folderForServers(), "ere-test-"))),
     durable: false,
@@ -111,6 +120,11 @@ async function build(template: string): Promise<void> {
       await makeOperatorLogins(server.url(TEMPLATE, "postgres", PASSWORDS.postgres), OPERATORS);
       // what a test counts is what happened in it
       await truncateAuditLog(adminUrl);
+      await server.query(`create database ${SEEDED} template ${TEMPLATE}`);
+      // what may be done with a database is not copied with it
+      await server.query(`revoke temporary on database ${SEEDED} from public`);
+      await bootstrap(server.url(SEEDED), PASSWORDS.postgres);
+      await migrate(server.url(SEEDED, "postgres", PASSWORDS.postgres), { seed: true });
       const { supabase_admin, postgres, ...logins } = PASSWORDS;
       await setPasswords(adminUrl, logins);
     } finally {

@@ -239,7 +239,7 @@ describe("one data folder over several starts", () => {
   });
 
   test("two stacks with other ports and folders run side by side", async () => {
-    const there = await place();
+    const there = await place({ prepared: true });
     try {
       const other = await there.start("--host", "production");
       expect(other.stack.host).toBe("production");
@@ -255,7 +255,7 @@ describe("one data folder over several starts", () => {
   });
 
   test("a data folder is one host's: the other is refused, and --fresh makes it that host's", async () => {
-    const there = await place();
+    const there = await place({ prepared: true });
     try {
       for (const [host, ...fresh] of [["sandbox"], ["production", "--fresh"]]) {
         const { run: begun, stack } = await there.start("--host", `${host}`, ...fresh);

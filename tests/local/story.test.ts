@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { freePort } from "#local/postgres.ts";
 import { type RunningStack, startStack } from "#local/runner.ts";
+import { prepare } from "../harness/prepared.ts";
 
 const run = promisify(execFile);
 
@@ -17,6 +18,7 @@ let folder: string;
 let running: RunningStack;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "ere-story-"));
+  await prepare(join(folder, "data"));
   running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
 });
 afterAll(async () => {
@@ -100,6 +102,7 @@ test("§1 npm run demo ends with four open gates on the production host too, whe
   timeout: 300_000,
 }, async () => {
   const data_dir = join(folder, "production");
+  await prepare(data_dir);
   const production = await startStack({ host: "production", port: await freePort(), data_dir, fresh: false });
   try {
     const demo = join(ROOT, "packages/local/src/demo.ts");
