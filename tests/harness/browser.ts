@@ -92,6 +92,10 @@ export async function lookInTurn(page: Page, name: string, locale: string, looks
   const seen = SCREENSHOTS ? looks : looks.filter((_, n) => (n % 2 === 0) === (locale === "nl"));
   const widths = seen.map(([, width]) => width);
   await examine(page, name, locale, [...seen, ...looks.filter(([, width]) => !widths.includes(width))], seen, []);
+  // a test goes on in the last look, whichever language it is in
+  const [colorScheme, width] = looks.at(-1) ?? ["light", 1280];
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height: 844 });
 }
 
 async function examine(
