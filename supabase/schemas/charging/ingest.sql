@@ -1,87 +1,95 @@
 -- Charging sessions: one function stores them, from any source, and updates the monthly totals in the same transaction.
 
--- These plan for the batch at hand (force_custom_plan): a plan made for one session would run nested loops over ten thousand. For the same
--- reason statements pass rows on in an array, whose length the planner sees.
+-- These keep their plans, because planning one session takes ten times as long as storing it. A kept plan knows no number of rows. So it
+-- looks rows up by their index, one after the other, and joins no array with another. The checks of foreign keys follow the same settings.
+
 -- Flags that no later word of the source clears. A client may tell again what it withdrew; a credited CDR stays credited.
 create function private.lasting_flags(session core.charging_sessions) returns text[]
 language sql immutable
 return case when 'withdrawn' = any (session.flags) and session.source not in ('api', 'file') then '{withdrawn}'::text[] else '{}' end;
 
--- A function's setting applies to the checks of foreign keys too, and force_custom_plan plans each check anew. So these two write without it.
--- Their plans are right for any number of rows.
-create function private.write_charging_sessions(items private.charging_session_item[]) returns core.charging_sessions[]
+-- Compares each item with the stored session; the chargers are locked. Of a session that is twice in one batch, the later item counts.
+create function private.compare_charging_sessions(sent private.charging_session_item[]) returns private.compared_charging_session[]
 language plpgsql
-set plan_cache_mode = 'auto'
+-- pages are in memory: else the planner reads all sessions of a charger, to save a page of the larger index
+set random_page_cost = 0.1 set seq_page_cost = 0.1
+as $$
+begin
+  return array(
+    select row(i.item, coalesce(s.id, i.new_id), h.connection_id, h.owner_id, f.flags || private.lasting_flags(s), s,
+               case when h.id is null then 'rejected'
+                    when (i.item).place < i.latest then 'superseded'
+                    when s.id is null then 'created'
+                    -- late news of a charge that has ended since does not open it again
+                    when (s.ended_at is null or (i.item).ended_at is not null)
+                     and (s.connector, s.started_at, s.ended_at, s.wh, s.status, s.meter_id, s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
+                         is distinct from ((i.item).connector, (i.item).started_at, (i.item).ended_at, (i.item).wh, (i.item).status, (i.item).meter_id,
+                                           (i.item).meter_start_wh, (i.item).meter_end_wh, f.flags || private.lasting_flags(s)) then 'updated'
+                    else 'unchanged' end)::private.compared_charging_session
+      from (select u as item, gen_random_uuid() as new_id,
+                   max(u.place) filter (where u.reason is null) over (partition by u.charger_id, u.external_id, u.source) as latest
+              from unnest(sent) u) i
+      left join core.chargers h on h.partner_id = private.partner_id() and h.id = (i.item).charger_id and (i.item).reason is null
+      left join core.charging_sessions s
+        on s.partner_id = h.partner_id and s.charger_id = h.id and s.source = (i.item).source and s.external_id = (i.item).external_id
+     cross join lateral (select private.charging_session_flags(i.item, h.power_kw) as flags offset 0) f);
+end $$;
+
+-- Inserts new sessions, keeps the words of new and changed ones as evidence, and returns the new ones.
+create function private.write_charging_sessions(compared private.compared_charging_session[]) returns private.charging_session_change[]
+language plpgsql
+set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
 as $$
 declare
-  stored core.charging_sessions[];
+  created private.charging_session_change[];
 begin
   with written as (
     insert into core.charging_sessions as s
-      (partner_id, charger_id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at,
+      (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh, status, flags, received_at,
        meter_id, meter_start_wh, meter_end_wh)
-    select h.partner_id, h.id, h.connection_id, h.owner_id, i.source, i.external_id, i.connector, i.started_at, i.ended_at, i.wh, i.status,
-           private.charging_session_flags(i, h.power_kw), private.now(), i.meter_id, i.meter_start_wh, i.meter_end_wh
-      from unnest(items) i
-      join core.chargers h on h.partner_id = private.partner_id() and h.id = i.charger_id
-     order by i.started_at, i.source, i.external_id
-    on conflict on constraint charging_sessions_external_id_key do update
-       set connector = excluded.connector, started_at = excluded.started_at, ended_at = excluded.ended_at, wh = excluded.wh,
-           status = excluded.status, received_at = excluded.received_at, meter_id = excluded.meter_id,
-           meter_start_wh = excluded.meter_start_wh, meter_end_wh = excluded.meter_end_wh,
-           connection_id = coalesce(s.connection_id, excluded.connection_id),
-           flags = excluded.flags || private.lasting_flags(s) || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
-     -- late news of a charge that has ended since does not open it again
-     where (s.ended_at is null or excluded.ended_at is not null)
-       and (s.connector, s.started_at, s.ended_at, s.wh, s.status, s.meter_id, s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
-           is distinct from (excluded.connector, excluded.started_at, excluded.ended_at, excluded.wh, excluded.status, excluded.meter_id,
-                             excluded.meter_start_wh, excluded.meter_end_wh, excluded.flags || private.lasting_flags(s))
+    select private.partner_id(), (c.item).charger_id, c.session_id, c.connection_id, c.owner_id, (c.item).source, (c.item).external_id,
+           (c.item).connector, (c.item).started_at, (c.item).ended_at, (c.item).wh, (c.item).status, c.flags, private.now(), (c.item).meter_id,
+           (c.item).meter_start_wh, (c.item).meter_end_wh
+      from unnest(compared) c where c.status = 'created'
+     order by (c.item).started_at, (c.item).source, (c.item).external_id
     returning s as session)
-  select array_agg(w.session) into stored from written w;
-  return stored;
-end $$;
-
-create function private.write_charging_evidence(stored core.charging_sessions[], items private.charging_session_item[]) returns void
-language sql
-set plan_cache_mode = 'auto' set enable_nestloop = 'off'
-as $$
+  select array_agg(row(w.session, null)::private.charging_session_change) into created from written w;
   insert into core.charging_evidence
     (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document, document_sha256, sent_sha256,
      signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
-  select s.partner_id, s.charger_id, s.id, s.owner_id, s.source, s.external_id, i.client_id, i.upload_id, i.request_id, i.document,
+  select private.partner_id(), i.charger_id, c.session_id, c.owner_id, i.source, i.external_id, i.client_id, i.upload_id, i.request_id, i.document,
          sha256(convert_to(i.document::text, 'UTF8')), i.sent_sha256, i.signed, case when i.signed <> '{}' then 'unchecked' end, i.meter_id,
-         i.meter_start_wh, i.meter_end_wh, i.end_from, s.received_at
-    from unnest(stored) s
-    join unnest(items) i on i.charger_id = s.charger_id and i.source = s.source and i.external_id = s.external_id
-   where i.document is not null
-$$;
+         i.meter_start_wh, i.meter_end_wh, i.end_from, private.now()
+    from unnest(compared) c cross join lateral (select (c.item).*) i
+   where c.status in ('created', 'updated') and i.document is not null;
+  return created;
+end $$;
 
--- Inserts new sessions, updates changed ones, keeps the words that changed them as evidence, and returns what changed. One item per
--- session; the chargers are locked.
-create function private.store_charging_sessions(items private.charging_session_item[]) returns private.charging_session_change[]
+-- Updates changed sessions, keeps what a completed one said before, and returns both.
+create function private.correct_charging_sessions(compared private.compared_charging_session[]) returns private.charging_session_change[]
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  old    core.charging_sessions[];
-  stored core.charging_sessions[];
+  updated private.charging_session_change[];
 begin
-  old := array(
-    select s from unnest(items) i
-      join core.charging_sessions s
-        on s.partner_id = private.partner_id() and s.charger_id = i.charger_id and s.source = i.source and s.external_id = i.external_id);
-  stored := private.write_charging_sessions(items);
-
+  with written as (
+    update core.charging_sessions s
+       set connector = (c.item).connector, started_at = (c.item).started_at, ended_at = (c.item).ended_at, wh = (c.item).wh,
+           status = (c.item).status, received_at = private.now(), meter_id = (c.item).meter_id, meter_start_wh = (c.item).meter_start_wh,
+           meter_end_wh = (c.item).meter_end_wh, connection_id = coalesce(s.connection_id, c.connection_id),
+           flags = c.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
+      from unnest(compared) c
+     where c.status = 'updated' and s.partner_id = private.partner_id() and s.charger_id = (c.item).charger_id and s.id = c.session_id
+    returning s as session, c.before)
+  select array_agg(row(w.session, w.before)::private.charging_session_change) into updated from written w;
   insert into core.replaced_charging_sessions
     (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
-    from unnest(stored) s
-    join unnest(old) o on o.id = s.id
-   where o.ended_at is not null and (o.started_at, o.ended_at, o.wh) is distinct from (s.started_at, s.ended_at, s.wh);
-
-  perform private.write_charging_evidence(stored, items);
-  return array(
-    select row(s, o)::private.charging_session_change from unnest(stored) s left join unnest(old) o on o.id = s.id);
+  select (u.before).partner_id, (u.before).charger_id, (u.before).id, (u.before).owner_id, (u.before).month, (u.before).started_at,
+         (u.before).ended_at, (u.before).wh, (u.before).flags, (u.before).received_at
+    from unnest(updated) u
+   where (u.before).ended_at is not null
+     and ((u.before).started_at, (u.before).ended_at, (u.before).wh) is distinct from ((u.after).started_at, (u.after).ended_at, (u.after).wh);
+  return updated;
 end $$;
 
 -- Flags changed sessions, and those they overlap or used to, notes both for the client's cursor, and returns the months that may differ
@@ -89,29 +97,31 @@ end $$;
 -- within five minutes, and the energy within 1 % or 0.1 kWh.
 create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
-  candidates core.charging_sessions[];
-  touched    private.touched_month[];
+  looked  private.charging_session_change[] := changes;
+  touched private.touched_month[];
 begin
-  candidates := array(
-    select distinct on ((k.session).id) k.session
-      from (select c.after as session from unnest(changes) c
-            union all
-            -- a session that was corrected may no longer overlap later ones, or overlap others than before
-            select other.session
-              from unnest(changes) c
-              cross join lateral (values ((c.before).started_at, (c.before).ended_at), ((c.after).started_at, (c.after).ended_at)) span (started_at, ended_at)
-              cross join lateral (
-                select s as session from core.charging_sessions s
-                 where s.partner_id = private.partner_id() and s.charger_id = (c.after).charger_id
-                   and s.started_at < span.ended_at + interval '5 minutes' and s.ended_at > span.started_at - interval '5 minutes'
-                   and s.started_at > span.started_at - interval '31 days'
-                offset 0) other  -- one index lookup per span, instead of a join of all sessions with all
-             where (c.before).id is not null) k);
+  if exists (select from unnest(changes) c where (c.before).id is not null) then
+    looked := array(
+      select distinct on (((k.change).after).id) k.change
+        from (select c as change from unnest(changes) c
+              union all
+              -- A session that was corrected may no longer overlap later ones, or overlap others than before. These come as they were.
+              select row(other.session, other.session)::private.charging_session_change
+                from unnest(changes) c
+                cross join lateral (values ((c.before).started_at, (c.before).ended_at), ((c.after).started_at, (c.after).ended_at)) span (started_at, ended_at)
+                cross join lateral (
+                  select s as session from core.charging_sessions s
+                   where s.partner_id = private.partner_id() and s.charger_id = (c.after).charger_id
+                     and s.started_at < span.ended_at + interval '5 minutes' and s.ended_at > span.started_at - interval '5 minutes'
+                     and s.started_at > span.started_at - interval '31 days'
+                  offset 0) other  -- one index lookup per span, instead of a join of all sessions with all
+               where (c.before).id is not null) k
+       order by ((k.change).after).id, (k.change).after is not distinct from (k.change).before);
+  end if;
   with looked_at as materialized (
-    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, (c.after).id is not null as changed, (c.before).month as old_month,
+    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.after is distinct from c.before as changed, (c.before).month as old_month,
            private.own_flags(s.flags) || coalesce(o.flags, '{}') as judged,
            -- what came after the lock, and was withdrawn since, was never booked
            not 'withdrawn' = any (s.flags) or exists (
@@ -121,9 +131,9 @@ begin
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                 and d.period in (s.month, case when (c.before).ended_at is not null then (c.before).month end)) as locked
-      from unnest(candidates) s
+      from unnest(looked) c
+     cross join lateral (select (c.after).*) s
       join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-      left join unnest(changes) c on (c.after).id = s.id
       left join lateral (
         select case when bool_or(e.same) then '{duplicate}'::text[] when count(*) > 0 then '{overlapping}' else '{}' end as flags
           from (
@@ -175,14 +185,16 @@ begin
   -- one total, signature or booking at a time on a connection
   perform from core.connections c where c.partner_id = private.partner_id() and c.id = any (connections) order by c.id for no key update;
   insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
-  select c.partner_id, c.id, c.owner_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), count(s.wh), 'sessions',
+  select c.partner_id, c.id, c.owner_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3), coalesce(sum(s.sessions), 0), 'sessions',
          private.month_status(t.connection_id, t.month), private.now()
     from (select distinct * from unnest(connections, months) as t (connection_id, month)) t
     join core.connections c on c.partner_id = private.partner_id() and c.id = t.connection_id
     left join lateral (
-      select s.wh from core.charging_sessions s
-        join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
-       where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month and s.counted and s.flags = '{}') s on true
+      select told.wh, told.sessions
+        from (select s.charger_id, sum(s.wh) as wh, count(*) as sessions from core.charging_sessions s
+               where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month and s.counted and s.flags = '{}'
+               group by s.charger_id) told
+        join core.chargers h on h.partner_id = private.partner_id() and h.id = told.charger_id and h.mid_eligible) s on true
    group by c.partner_id, c.id, t.connection_id, t.month
   having count(s.wh) > 0 or exists (
     select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id and d.period = t.month)
@@ -196,7 +208,6 @@ end $$;
 -- Adds up the months of chargers and of their connections again. They are computed from the sessions each time, so they are always the sum.
 create function private.total_charging_sessions(touched private.touched_month[]) returns void
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   connections uuid[];
@@ -204,12 +215,13 @@ declare
 begin
   insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
   select h.partner_id, h.id, t.month, h.owner_id, coalesce(sum(s.wh), 0), count(s.wh)
-    from (select distinct t.charger_id, t.month from unnest(touched) t) t
+    -- its borders are columns here: under row-level security an index serves no expression of a function that might leak
+    from (select distinct t.charger_id, t.month, t.month::timestamp at time zone 'Europe/Amsterdam' as since,
+                 (t.month + interval '1 month') at time zone 'Europe/Amsterdam' as until
+            from unnest(touched) t) t
     join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
     left join core.charging_sessions s
-      on s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
-     and s.started_at >= t.month::timestamp at time zone 'Europe/Amsterdam'
-     and s.started_at < (t.month + interval '1 month') at time zone 'Europe/Amsterdam'
+      on s.partner_id = h.partner_id and s.charger_id = h.id and s.counted and s.started_at >= t.since and s.started_at < t.until
    group by h.partner_id, h.id, t.month
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
@@ -222,39 +234,42 @@ begin
 end $$;
 
 -- Notes when a charger was last heard of. Notes its meter reading too, at the end of a charge or during one.
-create function private.note_chargers(items private.charging_session_item[]) returns void
-language sql
+create function private.note_chargers(compared private.compared_charging_session[]) returns void
+language plpgsql
 as $$
+begin
   update core.chargers h
      set last_seen_at = greatest(h.last_seen_at, seen.at),
          latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh else h.latest_meter_wh end,
          meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
     from (select i.charger_id, max(i.at) as at, max(i.at) filter (where i.meter_wh is not null) as meter_at,
                  (array_agg(i.meter_wh order by i.at desc, i.place desc) filter (where i.meter_wh is not null))[1] as meter_wh
-            from (select *, least(coalesce(ended_at, private.now()), private.now()) as at from unnest(items)) i
+            from (select (c.item).charger_id, (c.item).place, (c.item).meter_wh,
+                         least(coalesce((c.item).ended_at, private.now()), private.now()) as at
+                    from unnest(compared) c where c.status in ('created', 'updated', 'unchanged')) i
            group by i.charger_id) seen
    where h.partner_id = private.partner_id() and h.id = seen.charger_id
-$$;
+     and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
+end $$;
 
--- Stores all charging sessions, within a tenant: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?,
--- meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?: [no_end|meter_disagrees|abroad], end_from?, document?,
--- sent_sha256?: hex, signed?: [text], client_id?, upload_id?, request_id?}] to [{place, status:
--- created|updated|unchanged|superseded|rejected, reason?, session_id?, flags?}]. Idempotent by charger, source and external_id. A telling
--- with a document that changes something is kept in core.charging_evidence.
-create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
+-- Stores all charging sessions that were read, within a tenant. Idempotent by charger, source and external_id. A telling with a document
+-- that changes something is kept in core.charging_evidence.
+create function private.store_charging_sessions(sent private.charging_session_item[]) returns private.charging_session_result[]
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
+-- compiling a statement takes longer than running it
+set jit = 'off'
+set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
 as $$
 declare
-  sent    constant private.charging_session_item[] := array(select r from private.read_charging_sessions(sessions) r);
-  -- of a session that is twice in one batch, the later item counts
-  items   constant private.charging_session_item[] := array(
-    select i from (select distinct on (i.charger_id, i.source, i.external_id) i
-                     from unnest(sent) i where i.reason is null
-                    order by i.charger_id, i.source, i.external_id, i.place desc) as last (i));
-  chargers constant uuid[] := array(select distinct i.charger_id from unnest(items) i);
-  changes private.charging_session_change[];
+  chargers constant uuid[] := array(select distinct i.charger_id from unnest(sent) i where i.reason is null);
+  compared private.compared_charging_session[];
+  changes  private.charging_session_change[];
 begin
+  -- what reads is planned for a large batch: a kept plan of a table without statistics may read a charger's sessions for each item
+  if cardinality(sent) > 20 then
+    perform set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true),
+            set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true);
+  end if;
   -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
   perform from core.connections c
@@ -262,24 +277,40 @@ begin
       and c.id = any (array(select h.connection_id from core.chargers h
                              where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
     order by c.id for no key update;
-  changes := private.store_charging_sessions(items);
-  perform private.total_charging_sessions(private.judge_charging_sessions(changes));
-  perform private.note_chargers(items);
+  compared := private.compare_charging_sessions(sent);
+  changes := private.write_charging_sessions(compared);
+  if exists (select from unnest(compared) c where c.status = 'updated') then
+    changes := changes || private.correct_charging_sessions(compared);
+  end if;
+  if changes <> '{}' then
+    perform private.total_charging_sessions(private.judge_charging_sessions(changes));
+  end if;
+  perform private.note_chargers(compared);
+  return array(
+    select row((c.item).place, (c.item).sheet_row, case when (c.item).source <> 'file' then (c.item).external_id end, c.status,
+               case when c.status = 'rejected' then coalesce((c.item).reason, 'unknown_charger') end, s)::private.charging_session_result
+      from unnest(compared) c
+      left join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = (c.item).charger_id and s.source = (c.item).source
+       and s.external_id = (c.item).external_id and c.status <> 'rejected');
+end $$;
+
+-- Results as [{place, status: created|updated|unchanged|superseded|rejected|parked, reason?, session_id?, flags?}].
+create function private.charging_results(results private.charging_session_result[]) returns jsonb
+language plpgsql stable
+as $$
+begin
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-             'place', i.place,
-             'status', case when s.id is null then 'rejected'
-                            when i.place < last.place then 'superseded'
-                            when (c.after).id is null then 'unchanged'
-                            when (c.before).id is null then 'created'
-                            else 'updated' end,
-             'reason', case when s.id is null then coalesce(i.reason, 'unknown_charger') end,
-             'session_id', s.id,
-             'flags', s.flags))), '[]')
-      from unnest(sent) i
-      left join unnest(items) last
-        on i.reason is null and last.charger_id = i.charger_id and last.source = i.source and last.external_id = i.external_id
-      left join core.charging_sessions s
-        on s.partner_id = private.partner_id() and s.charger_id = last.charger_id and s.source = last.source and s.external_id = last.external_id
-      left join unnest(changes) c on (c.after).id = s.id);
+             'place', r.place, 'status', r.status, 'reason', r.reason, 'session_id', (r.session).id, 'flags', (r.session).flags))), '[]')
+      from unnest(results) r);
+end $$;
+
+-- As private.store_charging_sessions, from items as private.read_charging_sessions takes them, to private.charging_results.
+create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
+language plpgsql
+set plan_cache_mode = 'force_generic_plan'
+as $$
+begin
+  return private.charging_results(private.store_charging_sessions(array(select r from private.read_charging_sessions(sessions) r)));
 end $$;

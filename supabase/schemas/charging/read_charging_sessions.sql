@@ -1,52 +1,61 @@
 -- Reads charging sessions item by item, and flags implausible ones.
 
--- Sessions as a source sent them, each read on its own. reason is null, or bad_ and the unreadable field. Without ended_at a session is
--- charging, unless status says active. What is beside the session (document, sent_sha256, signed, …) comes from our own doors, which
--- checked its shape.
-create function private.read_charging_sessions(sessions jsonb) returns setof private.charging_session_item
-language sql stable
+-- Sessions as a source sent them, each read on its own: [{charger_id, source, external_id, connector?, started_at, ended_at?, wh, status?,
+-- meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?: [no_end|meter_disagrees|abroad], end_from?, document?,
+-- sent_sha256?: hex, signed?: [text], client_id?, upload_id?, request_id?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable
+-- field. Without ended_at a session is charging, unless status says active. What is beside the session comes from our own doors, which
+-- checked its shape. shared: sent_sha256 and upload_id of all. meant: the charger of each, in their order; items without one are left out.
+create function private.read_charging_sessions(sessions jsonb, shared jsonb default '{}', meant private.found_charger[] default null)
+returns setof private.charging_session_item
+language plpgsql stable
+set plan_cache_mode = 'force_generic_plan'
 as $$
-  -- read once, though judged by several columns
-  with sent as materialized (
-    select i.item,
-           coalesce((i.item ->> 'place')::int, i.ordinality::int) as place,
-           private.as_uuid(i.item ->> 'charger_id') as charger_id,
-           case when length(i.item ->> 'source') between 1 and 40 then i.item ->> 'source' end as source,
-           case when length(i.item ->> 'external_id') between 1 and 120 then i.item ->> 'external_id' end as external_id,
-           case when i.item ->> 'connector' is null then 1
-                when private.as_count(i.item -> 'connector') between 1 and 100 then (i.item ->> 'connector')::numeric::int end as connector,
-           private.as_moment(i.item ->> 'started_at') as started_at,
-           private.as_moment(i.item ->> 'ended_at') as ended_at,
-           private.as_count(i.item -> 'wh') as wh,
-           case when i.item ->> 'ended_at' is not null then 'completed' else coalesce(i.item ->> 'status', 'charging') end as status,
-           private.as_count(i.item -> 'meter_wh') as meter_wh,
-           left(i.item ->> 'meter_id', 120) as meter_id,
-           private.as_count(i.item -> 'meter_start_wh') as meter_start_wh,
-           private.as_count(i.item -> 'meter_end_wh') as meter_end_wh,
-           i.item ->> 'power_type' as power_type,
-           case when i.item ? 'flags' then array(
-             select f from jsonb_array_elements_text(i.item -> 'flags') f where f in ('no_end', 'meter_disagrees', 'abroad')) else '{}' end as told_flags,
-           i.item ->> 'end_from' as end_from,
-           nullif(i.item -> 'document', 'null') as document,
-           decode(i.item ->> 'sent_sha256', 'hex') as sent_sha256,
-           case when i.item ? 'signed' then array(select jsonb_array_elements_text(i.item -> 'signed')) else '{}' end as signed,
-           coalesce((i.item ->> 'client_id')::uuid, private.client_id()) as client_id,
-           (i.item ->> 'upload_id')::uuid as upload_id,
-           coalesce(i.item ->> 'request_id', nullif(current_setting('app.request_id', true), '')) as request_id
-      from jsonb_array_elements(sessions) with ordinality as i (item, ordinality)
-  )
-  select place, charger_id, source, external_id, connector, started_at, ended_at, wh, status, meter_wh,
-         case when charger_id is null then 'bad_charger_id'
-              when source is null then 'bad_source'
-              when external_id is null then 'bad_external_id'
-              when connector is null then 'bad_connector'
-              when started_at is null then 'bad_started_at'
-              when item ->> 'ended_at' is not null and ended_at is null then 'bad_ended_at'
-              when wh is null then 'bad_wh'
-              when status not in ('active', 'charging') and ended_at is null then 'bad_status' end,
-         meter_id, meter_start_wh, meter_end_wh, power_type, told_flags, end_from, document, sent_sha256, signed, client_id, upload_id, request_id
-    from sent
-$$;
+declare
+  known   constant text[] := '{no_end,meter_disagrees,abroad}';
+  client  constant uuid   := private.client_id();
+  request constant text   := nullif(current_setting('app.request_id', true), '');
+  upload  constant uuid   := shared ->> 'upload_id';
+  hash    constant bytea  := decode(shared ->> 'sent_sha256', 'hex');
+begin
+  return query
+  select coalesce(i.place, i.n::int), r.charger_id, r.source, r.external_id, r.connector, r.started_at, r.ended_at, r.wh, r.status,
+         private.as_count(i.meter_wh),
+         case when r.charger_id is null then 'bad_charger_id'
+              when r.source is null then 'bad_source'
+              when r.external_id is null then 'bad_external_id'
+              when r.connector is null then 'bad_connector'
+              when r.started_at is null then 'bad_started_at'
+              when i.ended_at is not null and r.ended_at is null then 'bad_ended_at'
+              when r.wh is null then 'bad_wh'
+              when r.status not in ('active', 'charging') and r.ended_at is null then 'bad_status' end,
+         left(i.meter_id, 120), private.as_count(i.meter_start_wh), private.as_count(i.meter_end_wh), i.power_type,
+         case when i.flags is null then '{}' else array(select f from jsonb_array_elements_text(i.flags) f where f = any (known)) end,
+         i.end_from, i.document, coalesce(hash, decode(i.sent_sha256, 'hex')),
+         case when i.signed is null then '{}' else array(select jsonb_array_elements_text(i.signed)) end,
+         coalesce(i.client_id, client), coalesce(upload, i.upload_id), coalesce(i.request_id, request), i.sheet_row
+    from rows from (
+           jsonb_to_recordset(sessions) as (
+             place int, charger_id text, source text, external_id text, connector jsonb, started_at text, ended_at text, wh jsonb, status text,
+             meter_wh jsonb, meter_id text, meter_start_wh jsonb, meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb,
+             sent_sha256 text, signed jsonb, client_id uuid, upload_id uuid, request_id text, sheet_row int, evse_no int),
+           unnest(meant)) with ordinality
+         as i (place, charger_id, source, external_id, connector, started_at, ended_at, wh, status, meter_wh, meter_id, meter_start_wh, meter_end_wh,
+               power_type, flags, end_from, document, sent_sha256, signed, client_id, upload_id, request_id, sheet_row, evse_no,
+               found_place, found_id, found_evse_no, found_reason, n)
+   -- read once, though judged by several columns
+   cross join lateral (
+     select case when meant is null then private.as_uuid(i.charger_id) else i.found_id end as charger_id,
+            case when length(i.source) between 1 and 40 then i.source end as source,
+            case when i.external_id is null and meant is not null then coalesce(i.found_evse_no, i.evse_no, 1) || '@' || i.started_at
+                 when length(i.external_id) between 1 and 120 then i.external_id end as external_id,
+            case when meant is not null then coalesce(i.found_evse_no, i.evse_no, 1)
+                 when i.connector is null then 1
+                 when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int end as connector,
+            private.as_moment(i.started_at) as started_at, private.as_moment(i.ended_at) as ended_at, private.as_count(i.wh) as wh,
+            case when i.ended_at is not null then 'completed' else coalesce(i.status, 'charging') end as status
+     offset 0) r
+   where meant is null or i.found_id is not null;
+end $$;
 
 -- The last end at an EVSE before a charge, at most 24 hours before it. A charger that told only the end of a charge drew its energy since.
 create function private.idle_since(item private.charging_session_item) returns timestamptz

@@ -129,9 +129,24 @@ create type private.charging_session_item as (
   signed         text[],
   client_id      uuid,
   upload_id      uuid,
-  request_id     text);
+  request_id     text,
+  sheet_row      int);
 
 -- What happened to a stored session: before is null if it is new.
 create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
+
+-- An item beside what is stored: status is created, updated, unchanged, superseded or rejected. session_id, connection_id, owner_id and
+-- flags are what is written; before is null if the session is new.
+create type private.compared_charging_session as (
+  item          private.charging_session_item,
+  session_id    uuid,
+  connection_id uuid,
+  owner_id      uuid,
+  flags         text[],
+  before        core.charging_sessions,
+  status        text);
+
+-- What became of an item. told_id is its source's own id; session as it is now, null if it is not stored.
+create type private.charging_session_result as (place int, sheet_row int, told_id text, status text, reason text, session core.charging_sessions);
 
 create type private.touched_month as (charger_id uuid, connection_id uuid, month date);

@@ -11,17 +11,19 @@ return case when session.ended_at is null then 'running'
             when session.flags <> '{}' then 'locked' end;
 
 create function api.deliver_charging_sessions(caller jsonb, input jsonb) returns json
-language plpgsql security definer set plan_cache_mode = 'force_custom_plan'
+language plpgsql security definer
 as $$
 declare
-  results jsonb;
+  results private.charging_session_result[];
   answer  json;
 begin
   perform private.act_as(caller, 'cpo');
   begin
-    results := private.deliver_named_sessions(private.client_id(), input -> 'sessions', jsonb_build_object('sent_sha256', input -> 'sent_sha256'));
-    -- a statement of its own, which sees what that one stored
-    answer := private.delivered_sessions(results);
+    results := private.store_named_sessions(private.client_id(), input -> 'sessions', jsonb_build_object('sent_sha256', input -> 'sent_sha256'));
+    select coalesce(json_agg(json_strip_nulls(json_build_object(
+             'place', d.place, 'status', d.status, 'reason', d.reason, 'charging_session_id', d.charging_session_id, 'flags', d.flags,
+             'counted', d.counted, 'not_counted', d.not_counted)) order by d.place), '[]') into answer
+      from private.delivered_sessions(results) d;
     if (input ->> 'dry_run')::boolean then
       raise exception using errcode = 'DRY01';
     end if;
@@ -31,22 +33,25 @@ begin
   return answer;
 end $$;
 comment on function api.deliver_charging_sessions(jsonb, jsonb) is
-  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, flags?, counted, not_counted?}]. Items as private.deliver_named_sessions takes them.';
+  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, flags?, counted, not_counted?}]. Items as private.store_named_sessions takes them.';
 grant execute on function api.deliver_charging_sessions(jsonb, jsonb) to edge_slow;
 
--- Results of private.deliver_named_sessions as the API answers them, in their order.
-create function private.delivered_sessions(results jsonb) returns json
-language sql stable set plan_cache_mode = 'force_custom_plan'
+-- Results of private.store_named_sessions in the words of the API.
+create function private.delivered_sessions(results private.charging_session_result[])
+returns table (place int, sheet_row int, told_id text, status text, reason text, charging_session_id uuid, flags text[], counted boolean, not_counted text)
+language plpgsql stable
+set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
 as $$
-  select coalesce(json_agg(json_strip_nulls(json_build_object(
-           'place', r.place, 'status', case r.status when 'rejected' then 'invalid' else r.status end, 'reason', r.reason,
-           'charging_session_id', s.id, 'flags', r.flags, 'counted', s.id is not null and w.why is null, 'not_counted', w.why)) order by r.place), '[]')
-    from jsonb_to_recordset(results) as r (place int, status text, reason text, session_id uuid, flags jsonb)
-    left join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = r.session_id
+begin
+  return query
+  select r.place, r.sheet_row, r.told_id, case r.status when 'rejected' then 'invalid' else r.status end, r.reason, s.id, s.flags,
+         s.id is not null and w.why is null, w.why
+    from unnest(results) r
+   cross join lateral (select (r.session).*) s
     left join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
     left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
-   cross join lateral (select case when s.id is not null then private.why_not_counted(s, h.mid_eligible, d) end as why) w
-$$;
+   cross join lateral (select case when s.id is not null then private.why_not_counted(r.session, h.mid_eligible, d) end as why) w;
+end $$;
 
 create function api.withdraw_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer set plan_cache_mode = 'force_custom_plan'

@@ -54,59 +54,70 @@ begin
   end if;
 end $$;
 
--- Stores sessions of a client's chargers, of any source: items as private.ingest_charging_sessions takes them, with place, names
+-- Stores sessions of a client's chargers, of any source: items as private.read_charging_sessions takes them, with place, names
 -- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and connector, and
--- external_id null where EVSE and start identify it. shared is part of each item. To its results, with status parked too.
-create function private.deliver_named_sessions(owner uuid, sessions jsonb, shared jsonb default '{}') returns jsonb
+-- external_id null where EVSE and start identify it. shared is part of each item: sent_sha256, upload_id. status may be parked too.
+create function private.store_named_sessions(owner uuid, sessions jsonb, shared jsonb) returns private.charging_session_result[]
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
 as $$
 declare
   wanted  private.named_charger[];
   found   private.found_charger[];
-  ready   jsonb;
+  sent    private.charging_session_item[];
   waiting core.parked_charging[];
-  results jsonb;
+  results private.charging_session_result[];
 begin
+  -- by their order, so that what was found lies beside what was sent
   wanted := array(
-    select row(i.place, i.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id)::private.named_charger
-      from jsonb_to_recordset(sessions) as i (place int, party text, started_at timestamptz, charger_id uuid, external_ref text, serial_number text,
-                                              evse_uid text, evse_id text, meter_id text));
+    select row(i.n, i.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id)::private.named_charger
+      from rows from (jsonb_to_recordset(sessions) as (
+             party text, started_at timestamptz, charger_id uuid, external_ref text, serial_number text, evse_uid text, evse_id text, meter_id text))
+           with ordinality as i (party, started_at, charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id, n));
   found := array(select f from private.find_chargers(owner, wanted) f);
-  select coalesce(jsonb_agg(s.item || shared || jsonb_build_object(
-           'charger_id', f.charger_id, 'connector', c.evse_no,
-           'external_id', coalesce(s.item ->> 'external_id', c.evse_no || '@' || (s.item ->> 'started_at')))), '[]') into ready
-    from jsonb_array_elements(sessions) s (item)
-    join unnest(found) f on f.place = (s.item ->> 'place')::int
-   cross join lateral (select coalesce(f.evse_no, (s.item ->> 'evse_no')::int, 1) as evse_no) c
-   where f.charger_id is not null;
-  results := private.ingest_charging_sessions(ready);
-
-  -- two that are told alike are one: the later word counts
-  waiting := array(
-    select distinct on (p.source, p.told_as)
-           row(null, null, owner, p.source, p.told_as, p.external_id, p.party, p.names, p.item, p.reason, null, null)::core.parked_charging
-      from (select w.place, s.item ->> 'source' as source, s.item ->> 'external_id' as external_id, coalesce(w.party, '') as party, n.names, f.reason,
-                   coalesce(s.item ->> 'external_id', concat_ws(' ', array_to_string(n.names, ' '), s.item ->> 'evse_no', s.item ->> 'started_at')) as told_as,
-                   (s.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object('client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))) as item
-              from unnest(found) f
-              join unnest(wanted) w on w.place = f.place
-              join jsonb_array_elements(sessions) s (item) on (s.item ->> 'place')::int = f.place
-             cross join lateral (select array_agg(n.kind || ':' || n.value order by n.rank) as names from private.names_told(w) n) n
-             where f.reason in ('unknown_charger', 'charger_removed') and n.names is distinct from array['charger_id:' || upper(w.charger_id::text)]) p
-     order by p.source, p.told_as, p.place desc);
-  perform private.park_charging(owner, waiting);
+  sent := array(select r from private.read_charging_sessions(sessions, shared, found) r);
+  results := private.store_charging_sessions(sent);
+  if exists (select from unnest(found) f where f.reason is not null) then
+    with missed as materialized (
+      select s.item, s.reason, coalesce(s.party, '') as party, n.names,
+             s.reason in ('unknown_charger', 'charger_removed') and n.names is distinct from array['charger_id:' || upper(s.charger_id::text)] as waits
+        from rows from (jsonb_array_elements(sessions), unnest(found), unnest(wanted))
+             as s (item, place, found_id, evse_no, reason, n, party, started_at, charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id)
+       cross join lateral (
+         select array_agg(t.kind || ':' || t.value order by t.rank) as names
+           from private.names_told(row(s.n, s.party, null, s.charger_id, s.external_ref, s.serial_number, s.evse_uid, s.evse_id, s.meter_id)::private.named_charger) t) n
+       where s.reason is not null
+    ), told as (
+      select m.*, m.item ->> 'source' as source, m.item ->> 'external_id' as external_id, (m.item ->> 'place')::int as place,
+             coalesce(m.item ->> 'external_id', concat_ws(' ', array_to_string(m.names, ' '), m.item ->> 'evse_no', m.item ->> 'started_at')) as told_as
+        from missed m
+    )
+    select array(
+             -- two that are told alike are one: the later word counts
+             select distinct on (t.source, t.told_as)
+                    row(null, null, owner, t.source, t.told_as, t.external_id, t.party, t.names,
+                        (t.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
+                          'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))), t.reason, null, null)::core.parked_charging
+               from told t where t.waits order by t.source, t.told_as, t.place desc),
+           results || array(
+             select row(t.place, (t.item ->> 'sheet_row')::int, t.external_id, case when t.waits then 'parked' else 'rejected' end, t.reason, null)::private.charging_session_result
+               from told t)
+      into waiting, results;
+    perform private.park_charging(owner, waiting);
+  end if;
   -- what was parked under the same id is not any more
-  delete from core.parked_charging p
-   using jsonb_array_elements(ready) r (item)
-   where p.partner_id = private.partner_id() and p.owner_id = owner and p.source = r.item ->> 'source' and p.told_as = r.item ->> 'external_id';
-  return results || coalesce((
-    select jsonb_agg(case when f.reason = 'ambiguous_charger' then jsonb_build_object('place', f.place, 'status', 'rejected', 'reason', 'ambiguous_charger')
-                          when w.external_ref is null and w.serial_number is null and w.evse_uid is null and w.evse_id is null and w.meter_id is null
-                          then jsonb_build_object('place', f.place, 'status', 'rejected', 'reason', f.reason)
-                          else jsonb_build_object('place', f.place, 'status', 'parked', 'reason', f.reason) end)
-      from unnest(found) f join unnest(wanted) w on w.place = f.place where f.reason is not null), '[]');
+  if exists (select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner) then
+    delete from core.parked_charging p
+     using unnest(sent) i
+     where p.partner_id = private.partner_id() and p.owner_id = owner and p.source = i.source and p.told_as = i.external_id;
+  end if;
+  return results;
 end $$;
+
+-- private.store_named_sessions to private.charging_results.
+create function private.deliver_named_sessions(owner uuid, sessions jsonb) returns jsonb
+language plpgsql
+as $$ begin return private.charging_results(private.store_named_sessions(owner, sessions, '{}')); end $$;
 
 -- Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.
 create function private.judge_parked(owner uuid, chosen uuid[]) returns int

@@ -15,49 +15,52 @@ begin atomic
    where n.value is not null;
 end;
 
--- The chargers of a client that sessions name, with the EVSE. Unknown names do not matter as long as one is known; a removed charger is
--- meant by what began before.
+-- The chargers of a client that sessions name, with the EVSE, by place. Unknown names do not matter as long as one is known; a removed
+-- charger is meant by what began before.
 create function private.find_chargers(owner uuid, wanted private.named_charger[]) returns setof private.found_charger
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
 as $$
 begin
   return query
-  with told as materialized (
-    select w.place, coalesce(w.party, '') as party, w.started_at, n.rank, n.kind, n.value
-      from unnest(wanted) w cross join lateral private.names_told(w) n
-  ), named as materialized (
-    select distinct t.kind, t.value from told t
+  with named as materialized (
+    -- each name is looked up once
+    select n.kind, n.value, coalesce(w.party, '') as party, array_agg(row(w.place, w.started_at, n.rank)::private.told_name) as told
+      from unnest(wanted) w left join lateral private.names_told(w) n on true
+     group by n.kind, n.value, coalesce(w.party, '')
   ), meant as materialized (
-    select n.kind, n.value, c.party, c.charger_id, c.evse_no, c.ended_at
+    select n.told, l.*
       from named n
-      join core.charger_names c on c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = n.kind and c.value = n.value
-    union all
-    select n.kind, n.value, '', h.id, null, h.removed_at
-      from named n join core.chargers h on h.partner_id = private.partner_id() and h.serial_number = n.value and h.owner_id = owner
-     where n.kind = 'serial_number' and h.user_id is null
-    union all
-    select n.kind, n.value, '', h.id, null, h.removed_at
-      from named n join core.chargers h on h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid and h.owner_id = owner
-     where n.kind = 'charger_id' and h.user_id is null
+      left join lateral (
+        select c.party, c.charger_id, c.evse_no, c.ended_at
+          from core.charger_names c
+         where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = n.kind and c.value = n.value and c.party in (n.party, '')
+        union all
+        select '', h.id, null, h.removed_at from core.chargers h
+         where n.kind = 'serial_number' and h.partner_id = private.partner_id() and h.serial_number = n.value and h.owner_id = owner and h.user_id is null
+        union all
+        select '', h.id, null, h.removed_at from core.chargers h
+         where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid and h.owner_id = owner
+           and h.user_id is null) l on true
   ), hit as (
-    select t.place, t.rank, m.charger_id, m.evse_no, m.stood,
+    select t.place, t.rank, m.charger_id, m.evse_no, s.stood,
            -- a name of the party before one for all; of those who had the name then, the first to lose it
-           rank() over (partition by t.place, t.rank order by m.stood desc, m.party desc, coalesce(m.ended_at, 'infinity')) as nearness
-      from told t
-     cross join lateral (
-       select m.*, m.ended_at is null or t.started_at < m.ended_at as stood
-         from meant m where m.kind = t.kind and m.value = t.value and m.party in (t.party, '')) m
+           m.charger_id is not null and rank() over (
+             partition by t.place, t.rank order by s.stood desc nulls last, m.party desc nulls last, coalesce(m.ended_at, 'infinity')) = 1 as nearest
+      from meant m
+     cross join lateral unnest(m.told) t
+     cross join lateral (select case when m.charger_id is not null then m.ended_at is null or t.started_at < m.ended_at end as stood) s
   ), verdict as (
-    select h.place, array_agg(distinct h.charger_id) filter (where h.stood) as chargers,
-           (array_agg(h.evse_no order by h.rank) filter (where h.stood and h.evse_no is not null))[1] as evse_no
-      from hit h where h.nearness = 1 group by h.place
+    select h.place, array_agg(distinct h.charger_id) filter (where h.stood and h.nearest) as chargers,
+           (array_agg(h.evse_no order by h.rank) filter (where h.stood and h.nearest and h.evse_no is not null))[1] as evse_no,
+           bool_or(h.nearest) as named
+      from hit h group by h.place
   )
-  select w.place, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no,
-         case when v.place is null then 'unknown_charger'
+  select v.place, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no,
+         case when v.named is not true then 'unknown_charger'
               when v.chargers is null then 'charger_removed'
               when cardinality(v.chargers) > 1 then 'ambiguous_charger' end
-    from unnest(wanted) w left join verdict v on v.place = w.place;
+    from verdict v order by v.place;
 end $$;
 
 -- Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.

@@ -172,3 +172,6 @@ comment on type private.named_charger is 'The names by which a source means the 
 
 create type private.found_charger as (place int, charger_id uuid, evse_no int, reason text);
 comment on type private.found_charger is 'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed.';
+
+create type private.told_name as (place int, started_at timestamptz, rank int);
+comment on type private.told_name is 'An item that gives a name: its place, when its session began, and which of its names it is.';

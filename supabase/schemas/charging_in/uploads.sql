@@ -123,19 +123,17 @@ end $$;
 -- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row, session_id?, status, …}].
 create function private.deliver_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
-  delivered jsonb;
-begin
-  delivered := private.deliver_named_sessions(
+  results constant private.charging_session_result[] := private.store_named_sessions(
     private.client_id(), input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256'));
-  -- a statement of its own, which sees what that one stored
+begin
   return (
-    select coalesce(jsonb_agg((d.result - 'place') || jsonb_strip_nulls(jsonb_build_object(
-             'row', i.place, 'sheet_row', i.sheet_row, 'session_id', i.external_id))), '[]')
-      from jsonb_array_elements(private.delivered_sessions(delivered)::jsonb) d (result)
-      join jsonb_to_recordset(input -> 'items') as i (place int, sheet_row int, external_id text) on i.place = (d.result ->> 'place')::int);
+    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+             'row', d.place, 'sheet_row', d.sheet_row, 'session_id', d.told_id, 'status', d.status, 'reason', d.reason,
+             'charging_session_id', d.charging_session_id, 'flags', d.flags, 'counted', d.counted, 'not_counted', d.not_counted))), '[]')
+      from private.delivered_sessions(results) d);
 end $$;
 
 -- An upload as the API answers it.

@@ -8,7 +8,10 @@ return case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then val
 -- ISO 8601 with its offset, to the second as the API shows it; else null.
 create function private.as_moment(value text) returns timestamptz
 language sql stable
-return case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
+-- as sessions are usually written: without an expression it takes a fifth
+return case when value like '____-__-__T__:__:__Z' and translate(value, '0123456789', '') = '--T::Z' and pg_input_is_valid(value, 'timestamptz')
+            then value::timestamptz
+            when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
              and pg_input_is_valid(value, 'timestamptz')
             then date_trunc('second', value::timestamptz) end;
 
@@ -20,7 +23,7 @@ as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_va
 -- A JSON number as a whole one; null if it is none, or too large.
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
-return case when jsonb_typeof(value) = 'number' and abs((value #>> '{}')::numeric) < 1e12 then round((value #>> '{}')::numeric)::bigint end;
+return case when jsonb_typeof(value) = 'number' and abs(value::numeric) < 1e12 then round(value::numeric)::bigint end;
 
 -- A number of at most nine digits and so many decimals, without a sign; else null.
 create function private.as_decimal(value text, places int) returns numeric
