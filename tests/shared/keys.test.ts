@@ -14,7 +14,7 @@ import { claimKey, claimLinks, claimToken, readClaimToken, readUnsubscribeToken 
 import { type Configuration, type KeyRing, readConfiguration } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/surface.ts";
-import { open, seal } from "#shared/values/iban.ts";
+import { open, seal } from "#shared/values/sealed.ts";
 import { addToEnv, readEnv } from "../../packages/deploy/src/env_file.ts";
 import { surface as gateway } from "../../supabase/functions/gateway/app.ts";
 import { deviceHash, newDevice } from "../../supabase/functions/pages/kit/device.ts";

@@ -4,7 +4,7 @@ import type { LookUp } from "#shared/domain/outbound/line.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
-import type { Sealed } from "#shared/values/iban.ts";
+import type { Sealed } from "#shared/values/sealed.ts";
 
 const AT_ONCE = 4;
 /** What one page may take, and time to store it. */

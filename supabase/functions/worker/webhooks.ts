@@ -4,7 +4,7 @@ import { PING_MS } from "#shared/domain/webhooks/ping.ts";
 import { openWebhookSecrets } from "#shared/domain/webhooks/secret.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
-import type { Sealed } from "#shared/values/iban.ts";
+import type { Sealed } from "#shared/values/sealed.ts";
 import type { Sent } from "./send_webhook.ts";
 
 /** Receivers that are sent to at the same time: one that hangs takes one of these places for ten seconds. */

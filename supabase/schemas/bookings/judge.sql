@@ -24,20 +24,6 @@ begin
        and c.id <> except_connection);
 end $$;
 
--- Whether any tenant booked kWh of a year, by its factor, or the register ever credited or rejected some. Only definers call it, because it
--- looks across tenants.
-create function private.year_is_booked(year int) returns boolean
-language plpgsql stable
-as $$
-begin
-  return exists (
-    select from core.bookings b
-      join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id
-     where extract(year from b.quarter) = year
-       -- also where all of it was rejected, or taken back, since
-       and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id)));
-end $$;
-
 -- Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is null
 -- if a booking takes the month in. Else it is the first that holds of already_booked, month_not_over, year_closed, no_mandate,
 -- outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags name

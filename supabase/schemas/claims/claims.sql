@@ -182,7 +182,7 @@ begin
            'registration_status', c.registration_status,
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
-           -- those that have a statement
+           -- only payments that have a statement
            'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
                                                                     'amount_eur', l.amount) order by l.arrival desc), '[]')
                          from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id

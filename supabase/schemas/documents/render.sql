@@ -1,20 +1,6 @@
 -- Documents that people keep. The transaction of the change requests one. The function `documents` leases, composes and keeps it, once, and
 -- after that it is only read.
 
--- The content of a document, composed from its subject.
-create function private.document_content(document core.documents) returns json
-language sql stable
-as $$
-  select case when document.line_id is not null or document.part_id is not null then private.statement_content(document)
-              when document.year is not null then (
-                select private.overview_content(a, document.year) from core.accounts a where a.partner_id = document.partner_id and a.id = document.account_id)
-              when document.invoice_id is not null then private.invoice_content(document) else (select json_build_object(
-                   'document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
-                   'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
-                   'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
-            from core.mandates m where m.partner_id = document.partner_id and m.id = document.mandate_id) end
-$$;
-
 create function private.lease_documents(size int) returns json
 language sql security definer
 as $$
@@ -28,7 +14,14 @@ as $$
   select coalesce(json_agg(json_build_object(
            'partner_id', d.partner_id, 'id', d.id, 'kind', case when d.mandate_id is not null then 'mandate' when d.invoice_id is not null then 'invoice'
                                                                         when d.year is not null then 'overview' else 'statement' end, 'created_at', private.iso(d.created_at),
-           'content', private.document_content(d)) order by d.created_at, d.id), '[]')
+           'content', case
+             when d.line_id is not null or d.part_id is not null then private.statement_content(d)
+             when d.year is not null then (select private.overview_content(a, d.year) from core.accounts a where a.partner_id = d.partner_id and a.id = d.account_id)
+             when d.invoice_id is not null then private.invoice_content(d)
+             else (select json_build_object('document', m.document, 'document_sha256', m.document_sha256, 'signed_name', m.signed_name,
+                                            'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
+                                            'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
+                     from core.mandates m where m.partner_id = d.partner_id and m.id = d.mandate_id) end) order by d.created_at, d.id), '[]')
     from claimed d
 $$;
 comment on function private.lease_documents(int) is 'Definer, because it leases documents of every tenant.';

@@ -33,23 +33,20 @@ create function private.email_hash(email text, key text) returns bytea
 language sql immutable
 return private.claim_mac('email:' || lower(email), (private.keys_for('opt_out', key))[1]);
 
--- The token of an unsubscribe link. It has the hash of the address, so it works when the draft is long gone.
-create function private.unsubscribe_token(email text, key text) returns text
-language plpgsql immutable
-as $$
-declare
-  hash constant text := encode(private.email_hash(email, key), 'hex');
-begin
-  return hash || '-' || private.base64url(private.claim_mac('unsubscribe:' || hash, (private.keys_for('opt_out', key))[1]));
-end $$;
-
 create function private.claim_url(draft uuid, links jsonb) returns text
 language sql immutable
 return (links ->> 'pages_url') || '/claim/' || private.claim_token(draft, links ->> 'key');
 
+-- An unsubscribe link. Its token has the hash of the address, so it works when the draft is long gone.
 create function private.unsubscribe_url(email text, links jsonb) returns text
-language sql immutable
-return (links ->> 'pages_url') || '/unsubscribe/' || private.unsubscribe_token(email, links ->> 'key');
+language plpgsql immutable
+as $$
+declare
+  hash constant text := encode(private.email_hash(email, links ->> 'key'), 'hex');
+begin
+  return (links ->> 'pages_url') || '/unsubscribe/' || hash || '-'
+      || private.base64url(private.claim_mac('unsubscribe:' || hash, (private.keys_for('opt_out', links ->> 'key'))[1]));
+end $$;
 
 create function api.issue_auth_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -36,7 +36,7 @@ begin
     perform private.emit_all(tenant, 'mandate.expired', array(
       select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id, 'mandate_status', 'expired'))::private.occurrence
         from core.connection_mandates c
-       -- of one that was renewed the next years have begun
+       -- a renewed mandate has not expired: its next years have begun
        where c.partner_id = tenant and c.connection_id in (select m.connection_id from unnest(expired) m where m.partner_id = tenant)
          and c.status = 'active' and c.mandate_status = 'expired'
        order by c.connection_id));

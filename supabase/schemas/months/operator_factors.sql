@@ -31,7 +31,12 @@ begin
   -- a booking that is submitted now holds the row that it judges by, and is seen below
   select * into before from core.ere_factors f where f.delivery_year = year for update;
   perform private.refuse_if('factor_missing', not found and share is null, json_build_object('delivery_year', year));
-  perform private.refuse_if('factor_in_use', share <> before.renewable_share and private.year_is_booked(year),
+  perform private.refuse_if('factor_in_use', share <> before.renewable_share and exists (
+      select from core.bookings b
+        join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id
+       where extract(year from b.quarter) = year
+         -- a booking of which everything was rejected or taken back counts too
+         and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id))),
     json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
   insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
   values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'), before.bookable_until))

@@ -12,19 +12,6 @@ begin
      and (tenant is null or not private.is_sandbox() or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
 end $$;
 
--- Whether a login owns anything that must stay. Tokens, consents and sessions are no property. Only definers call it, because it looks
--- across tenants.
-create function private.login_owns(person uuid) returns boolean
-language plpgsql stable
-as $$
-begin
-  return exists (select from core.accounts a where a.user_id = person)
-      or exists (select from core.chargers c where c.user_id = person)
-      or exists (select from core.attributions a where a.user_id = person)
-      or exists (select from core.ended_attributions a where a.user_id = person)
-      or exists (select from core.partner_managers m where m.user_id = person);
-end $$;
-
 -- Ends the sign-in codes of an address, except that of the kept token_hash, and its page sessions as a signatory. Only definers call it: no
 -- caller may read codes.
 create function private.end_sign_ins(address text, kept text default null) returns void
@@ -108,7 +95,13 @@ begin
   select * into login from auth.users u where u.id = user_id for update;
   if private.login_proved(login, tenant) then
     return;
-  elsif login.id is null or not private.login_owns(login.id) then
+  elsif login.id is null or not exists (
+    -- what must stay: tokens, consents and sessions need not
+    select from core.accounts a where a.user_id = login.id
+    union all select from core.chargers c where c.user_id = login.id
+    union all select from core.attributions a where a.user_id = login.id
+    union all select from core.ended_attributions a where a.user_id = login.id
+    union all select from core.partner_managers m where m.user_id = login.id) then
     if request ? 'login' then
       -- a login was made and is gone: somebody signed up with the address at that moment. The code still works
       perform private.refuse('service_unavailable');

@@ -2,7 +2,7 @@
 
 import type { Buffer } from "node:buffer";
 import { randomBytes, randomUUID } from "node:crypto";
-import { open, type Sealed, seal } from "#shared/values/iban.ts";
+import { open, type Sealed, seal } from "#shared/values/sealed.ts";
 
 type Keys = Parameters<typeof seal>[0];
 

@@ -5,7 +5,7 @@ import type { Imported } from "#shared/domain/import/model.ts";
 import type { DraftRow, RawRow } from "#shared/domain/import/rows.ts";
 import type { Customers, Table } from "#shared/domain/import/table.ts";
 import { MAX_ROWS } from "#shared/domain/sheet/model.ts";
-import { open, type Sealed, seal } from "#shared/values/iban.ts";
+import { open, type Sealed, seal } from "#shared/values/sealed.ts";
 import type { Who } from "../model.ts";
 import type { PortalVisit } from "../visit.ts";
 

@@ -69,15 +69,15 @@ const bringUpload = signedIn(async (visit) => {
   if (!file || file.size === 0) return refuse(words.errors.missing);
   if (file.size > MAX_IMPORT) return refuse(words.errors.too_large);
   if (!client) return visit.refuse(PAGE, { client: words.errors.client });
-  const bytes = Buffer.from(await file.arrayBuffer());
+  const bytes = new Uint8Array(await file.arrayBuffer());
   const kept: Kept = {
-    file: bytes.toString("base64"),
+    file: Buffer.from(bytes).toString("base64"),
     file_name: storable(cut(file.name, 200)),
     client: client.id,
     kind,
     decimal,
   };
-  const { read, fault } = await readKept(kept);
+  const { read, fault } = await readAs(bytes, kept);
   if (fault) {
     visit.logOutcome(fault.code);
     return refuse(whyNot(visit, fault));
@@ -89,17 +89,17 @@ const bringUpload = signedIn(async (visit) => {
 
 type Read = { read: ReadUpload; fault: null } | { read: null; fault: UploadFault };
 
-async function readKept({ file, kind, decimal }: Kept): Promise<Read> {
+/** Reads a kept file again. */
+const readKept = (kept: Kept) =>
+  readAs(
+    Uint8Array.from(atob(kept.file), (letter) => letter.charCodeAt(0)),
+    kept,
+  );
+
+async function readAs(bytes: Uint8Array, { kind, decimal }: Kept): Promise<Read> {
   const { readUpload, UploadFault } = await import("#shared/domain/charging_in/file/read_upload.ts");
   try {
-    const said = { kind: kind || undefined, decimal: decimal || undefined };
-    return {
-      read: await readUpload(
-        Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0)),
-        said,
-      ),
-      fault: null,
-    };
+    return { read: await readUpload(bytes, { kind: kind || undefined, decimal: decimal || undefined }), fault: null };
   } catch (error) {
     if (!(error instanceof UploadFault)) throw error;
     return { read: null, fault: error };

@@ -1,5 +1,5 @@
 import type { Kind } from "#shared/domain/charging_in/file/columns.ts";
-import type { Sealed } from "#shared/values/iban.ts";
+import type { Sealed } from "#shared/values/sealed.ts";
 import type { Who } from "../model.ts";
 
 /** What the api functions of partner/portal_uploads.sql answer. */

@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import { z } from "#shared/foundation/zod.ts";
-import { open, type Sealed, seal } from "#shared/values/iban.ts";
+import { open, type Sealed, seal } from "#shared/values/sealed.ts";
 
 type Keys = Parameters<typeof seal>[0];
 
