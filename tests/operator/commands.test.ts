@@ -219,6 +219,7 @@ describe("contract §8 client", () => {
     expect(listed.out).not.toMatch(/secret_hash|client_secret/);
     expect(listed.out).not.toContain(stored.secret_hash);
     expect((await done("client list --partner partner-b")).json.clients).not.toContainEqual(json.client);
+    expect((await done("client list")).json.clients).toContainEqual(json.client); // of every partner
     await refused("client list --partner nobody", "No partner");
   });
 

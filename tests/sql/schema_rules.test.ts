@@ -397,6 +397,43 @@ describe("functions", () => {
     ).toEqual([]);
   });
 
+  test("of private are called by another function, a policy, view, trigger or constraint, or by whoever migrates", async () => {
+    const { rows } = await database.admin.query<{
+      oid: string;
+      name: string;
+      source: string;
+      mine: boolean;
+      depended: boolean;
+    }>(
+      `select f.oid, f.proname as name, p.prosrc as source, f.schema = 'private' as mine,
+              exists (select from pg_depend d where d.refclassid = 'pg_proc'::regclass and d.refobjid = f.oid and d.deptype = 'n') as depended
+         from ${functions} join pg_proc p on p.oid = f.oid`,
+    );
+    const called = new Set(
+      rows.flatMap(({ name, source, mine }) =>
+        [...source.matchAll(/\bprivate\.(\w+)/g)]
+          .map(([, callee]) => callee)
+          .filter((callee) => !mine || callee !== name),
+      ),
+    );
+    expect(rows.length).toBeGreaterThan(500);
+    expect(
+      await lines(
+        `select f.name from ${functions} where f.schema = 'private'
+            and f.proname = any (array['${rows
+              .filter(({ name, depended }) => !depended && !called.has(name))
+              .map(({ name }) => name)
+              .join("', '")}'])`,
+      ),
+    ).toEqual([
+      // whoever migrates, and the operator with a login of their own
+      "private.isolate",
+      "private.login_create",
+      "private.login_disable",
+      "private.partition_by_year",
+    ]);
+  });
+
   const executableBy = (role: string) =>
     lines(
       `select f.name from ${functions} where has_function_privilege('${role}', f.oid, 'execute') and has_schema_privilege('${role}', f.schema, 'usage')`,

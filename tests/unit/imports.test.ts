@@ -146,3 +146,25 @@ test("what writes PDF is in the function that does, and in no other: it is the l
   expect(importing.map(folderOf)).not.toEqual([]);
   expect(importing.filter((file) => folderOf(file) !== `${FUNCTIONS}/documents`)).toEqual([]);
 });
+
+test("every exported function, constant and class is named by a file that imports it", () => {
+  const readers = [...everything, ...["tests", "bench", "examples"].flatMap(filesUnder)];
+  const importers = new Map<string, Set<string>[]>();
+  for (const reader of readers) {
+    const words = new Set(readFileSync(ROOT + reader, "utf8").match(/\w+/g));
+    for (const file of new Set(importsOf(reader))) importers.set(file, [...(importers.get(file) ?? []), words]);
+  }
+  // what write_fonts.ts exports is mostly the text of other modules
+  const sources = everything.filter((file) => !file.endsWith(".d.ts") && !file.endsWith("/write_fonts.ts"));
+  const exported = sources.flatMap((file) =>
+    [...readFileSync(ROOT + file, "utf8").matchAll(/^export (?:async )?(?:function|const|class) (\w+)/gm)].map(
+      ([, name = ""]) => ({ file, name }),
+    ),
+  );
+  expect(exported.length).toBeGreaterThan(1_000);
+  expect(
+    exported
+      .filter(({ file, name }) => !importers.get(file)?.some((words) => words.has(name)))
+      .map(({ file, name }) => `${file} ${name}`),
+  ).toEqual([]);
+});

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { ROOT } from "#local/checkout.ts";
 
-export const FONT_MODULE = "supabase/functions/documents/font_data.ts";
+const FONT_MODULE = "supabase/functions/documents/font_data.ts";
 
 /** Alphabets of one typeface, each a file of its own; of two that have a letter the first gives it. Bold is for our own words. */
 const FILES = {
@@ -14,7 +14,7 @@ const FILES = {
 };
 
 /** WOFF: Deno 2.1.4 cannot unpack what WOFF2 is packed with. */
-export function fontModule(): string {
+function fontModule(): string {
   const folder = `${ROOT}node_modules/@fontsource/noto-sans/`;
   const { name, version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
   const lists = Object.entries(FILES).map(([style, files]) => {
@@ -31,8 +31,8 @@ ${lists.join("\n")}
 `;
 }
 
-export const PAGE_FONT_MODULE = "supabase/functions/pages/kit/font_data.ts";
-export const PAGE_FONT_NAME_MODULE = "supabase/functions/pages/kit/font_name.ts";
+const PAGE_FONT_MODULE = "supabase/functions/pages/kit/font_data.ts";
+const PAGE_FONT_NAME_MODULE = "supabase/functions/pages/kit/font_name.ts";
 
 /** Every weight in one file. WOFF2, for every browser that has the rest of the style sheet reads it; Latin, for the rest falls back. */
 function pageFont() {
@@ -44,7 +44,7 @@ function pageFont() {
 }
 
 /** The letters; they are loaded where somebody asks for them. */
-export function pageFontModule(): string {
+function pageFontModule(): string {
   const { data, written } = pageFont();
   return `${written}, base64.
 
@@ -54,7 +54,7 @@ export const FONT_DATA =
 }
 
 /** The name that every page has, which changes with what is in the file. */
-export function pageFontNameModule(): string {
+function pageFontNameModule(): string {
   const { data, written } = pageFont();
   const hash = createHash("sha256").update(data).digest("hex").slice(0, 12);
   return `${written}.

@@ -96,12 +96,17 @@ begin
   end if;
 end $$;
 
+-- How many accounts one call settles: seconds, also on a busy machine. A statement has a minute.
+create function private.settled_at_once() returns int
+language sql immutable
+return 1000;
+
 create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
 language plpgsql security definer
 as $$
 declare
   house    constant uuid := private.house();
-  most     constant int  := 1000;  -- accounts of one call: seconds, also on a busy machine. A statement has a minute
+  most     constant int  := private.settled_at_once();
   people   uuid[];
   accounts uuid[];
   due      uuid[];

@@ -23,7 +23,7 @@ export type Customers = {
 };
 
 /** A header with no column of e-mail addresses: nobody can be signed up by it. */
-export class NoEmailColumn extends Error {
+class NoEmailColumn extends Error {
   override name = "NoEmailColumn";
   readonly wrong = "no_header";
 

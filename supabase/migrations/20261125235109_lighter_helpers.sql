@@ -9,8 +9,6 @@ DROP FUNCTION "private"."letter_content"(core.drafts, jsonb, jsonb);
 
 DROP FUNCTION "private"."login_owns"(uuid);
 
-DROP FUNCTION "private"."settled_at_once"();
-
 DROP FUNCTION "private"."unsubscribe_url"(text, jsonb);
 
 DROP FUNCTION "private"."unsubscribe_token"(text, text);
@@ -242,52 +240,6 @@ begin
   perform private.act_for_partner(private.house()),
           private.enqueue_mail(request #> '{login,mail}', address, 'login_secured:' || login.id || ':' || gen_random_uuid()),
           private.act_for_partner(acting);
-end $function$;
-
-CREATE OR REPLACE FUNCTION private.settle_customers (
-  partner uuid,
-  quarter date,
-  price   numeric
-)
-  RETURNS json
-  LANGUAGE plpgsql
-  SECURITY DEFINER
-  SET search_path TO ''
-  AS $function$
-declare
-  house    constant uuid := private.house();
-  most     constant int  := 1000;  -- accounts of one call: seconds, also on a busy machine. A statement has a minute
-  people   uuid[];
-  accounts uuid[];
-  due      uuid[];
-begin
-  perform private.only_in_sandbox(), private.lock_payouts_of(partner);
-  -- a reset locks accounts before their bookings too
-  people := array(
-    select a.id from core.attributions t
-      join core.accounts a on a.partner_id = house and a.user_id = t.user_id
-     where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
-     order by a.id for key share of a);
-  accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
-  due := array(
-    select distinct j.account_id
-      from unnest(array[house, partner]) t (id)
-      cross join lateral private.judge_quarter(t.id, settle_customers.quarter, people || accounts) j
-     where j.reason is null
-     order by j.account_id);
-  if due <> '{}' then
-    -- the authority publishes a year's factor late; a rehearsal takes the one of the year before
-    insert into core.ere_factors (delivery_year, renewable_share)
-    select extract(year from quarter), f.renewable_share from core.ere_factors f
-     where f.delivery_year < extract(year from quarter) order by f.delivery_year desc limit 1
-    on conflict on constraint ere_factors_pkey do nothing;
-  end if;
-  perform private.settle_accounts(house, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
-  perform private.pay_accounts(partner, people || accounts);
-  perform private.act_for_partner(partner);
-  perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f where f.delivery_year = extract(year from quarter);
-  return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
-          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
 end $function$;
 
 CREATE OR REPLACE FUNCTION private.unsubscribe_url (
