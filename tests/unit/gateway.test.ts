@@ -431,7 +431,7 @@ describe("when something is away", () => {
   });
 
   test("contract §6 the time limit of a call begins when it has a connection of ours", async () => {
-    await start({ callMs: 1500 });
+    await start({ callMs: 2_000 });
     const all = await Promise.all(Array.from({ length: 70 }, (_, n) => Charger.connect(gateway.url, `c${n}`)));
     contract.delayMs = 875;
     const answers = await Promise.all(all.map((charger) => charger.call("StopTransaction", {})));
