@@ -76,7 +76,7 @@ describe("§4.2 reading", () => {
     ["no e-mail column", "naam,ean\nJan,871687000000000016"],
     ["a sep line that names another delimiter than is used", "sep=;\nemail,naam\na@voorbeeld.nl,Jan"],
     ["one line of 2 MB", "x".repeat(2 * 1024 * 1024)],
-    ["500 columns without an e-mail", Array(500).fill("x").join(",")],
+    ["10,000 columns without an e-mail", Array(10_000).fill("x").join(",")],
   ])("contract §9 a file with %s has no column of addresses", (_what, csv) => {
     expect(refusal(csv)).toMatch(/header with a column email/);
   });
@@ -95,13 +95,12 @@ describe("§4.2 reading", () => {
     },
   );
 
-  test("500 columns, and a value of 1 MB, are read in well under a second; more columns are refused", () => {
+  test("10,000 columns, and a value of 1 MB, are read in well under a second", () => {
     // of this process alone, so that no other program makes it longer
     const started = process.cpuUsage();
-    const columns = [...Array.from({ length: 499 }, (_, index) => `kolom${index}`), "email"];
-    const values = Array.from({ length: 400 }, () => [...Array(499).fill("x"), "a@voorbeeld.nl"].join(","));
-    expect(readCsv([columns.join(","), ...values].join("\n")).rows).toHaveLength(400);
-    expect(refusal(`x,${columns.join(",")}`)).toMatch(/more than 500 columns/);
+    const columns = [...Array.from({ length: 10_000 }, (_, index) => `kolom${index}`), "email"];
+    const values = Array.from({ length: 20 }, () => [...Array(10_000).fill("x"), "a@voorbeeld.nl"].join(","));
+    expect(readCsv([columns.join(","), ...values].join("\n")).rows).toHaveLength(20);
     expect(one(`email,naam\na@voorbeeld.nl,${"x".repeat(1024 * 1024)}`)?.naam).toHaveLength(1024 * 1024);
     const { user, system } = process.cpuUsage(started);
     expect((user + system) / 1000).toBeLessThan(1_000);

@@ -865,7 +865,7 @@ export interface paths {
         put?: never;
         /**
          * Create claimable drafts from rows or CSV
-         * @description Creates one draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row of at most 500 columns, separated by commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are looked up in the EAN register during the request, for at most eight seconds; the rest are looked up afterwards.
+         * @description Creates one draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row, separated by commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are looked up in the EAN register during the request, for at most eight seconds; the rest are looked up afterwards.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
          */

@@ -319,8 +319,8 @@ export const importDrafts = endpoint(
     summary: "Create claimable drafts from rows or CSV",
     description:
       "Creates one draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even " +
-      "if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row of at most 500 " +
-      "columns, separated by commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are " +
+      "if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row, separated by " +
+      "commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are " +
       "looked up in the EAN register during the request, for at most eight seconds; the rest are looked up " +
       "afterwards.",
     caller: { kind: "partner", scope: "partners:write", key: true },

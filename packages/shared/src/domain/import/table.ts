@@ -41,15 +41,14 @@ const isColumn = (header: string): boolean => COLUMNS.has(columnOf(header) ?? ""
 /** Reads a file of customers, CSV or XLSX. @throws {SheetError} */
 export const readTable = async (file: Uint8Array): Promise<Table> => tableOf(await readSheet(file, isColumn));
 
+/** The same of a file that somebody is asked about, heading by heading. @throws {SheetError} also if it has too many columns */
+export const readTableToShow = async (file: Uint8Array): Promise<Table> =>
+  tableOf(withFewColumns(await readSheet(file, isColumn)));
+
 /** Reads the text of a CSV file. @throws {SheetError} */
 const readCsvTable = (csv: string): Table => tableOf(readCsvText(csv, "utf-8", isColumn));
 
-function tableOf(sheet: Sheet): Table {
-  const {
-    encoding,
-    rows: [header, ...rows],
-    more,
-  } = withFewColumns(sheet);
+function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
   return {
     encoding,
     header: (header?.cells ?? []).map(({ text }) => text),

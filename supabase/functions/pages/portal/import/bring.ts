@@ -70,10 +70,10 @@ export const bringFile = signedIn(async (visit) => {
   const { file } = visit;
   if (!file || file.size === 0) return refuse(words.errors.missing);
   if (file.size > MAX_IMPORT) return refuse(words.errors.too_large_file);
-  const { customersOf, hasEmail, isFileFault, readTable } = await import("#shared/domain/import/table.ts");
+  const { customersOf, hasEmail, isFileFault, readTableToShow } = await import("#shared/domain/import/table.ts");
   let table: Table;
   try {
-    table = await readTable(new Uint8Array(await file.arrayBuffer()));
+    table = await readTableToShow(new Uint8Array(await file.arrayBuffer()));
   } catch (error) {
     if (!isFileFault(error)) throw error;
     visit.logOutcome(error.wrong);
