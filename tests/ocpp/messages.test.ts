@@ -337,6 +337,27 @@ describe("contract §6 OCPP 1.6", () => {
     expect((await world.get("/chargers", await user.token())).body.chargers).toMatchObject([{ latest_meter_wh: 5000 }]);
   });
 
+  test("of a backlog the reading that was measured last is the meter's, in whatever order it comes", async () => {
+    const meter = async () => {
+      const { latest_meter_wh, meter_updated_at } = (await world.get("/chargers", await user.token())).body.chargers[0];
+      return [latest_meter_wh, meter_updated_at];
+    };
+    const { transactionId } = (await tell(started("08:00", 200_000))).payload;
+    await tell(values(transactionId, sample("08:30", 204_000)));
+    expect(await meter()).toEqual([204_000, at("08:30")]);
+    await tell(values(transactionId, sample("09:00", 207_000)));
+    expect(await meter()).toEqual([207_000, at("09:00")]);
+    await tell(values(transactionId, sample("08:45", 205_000)), stopped(transactionId, "09:30", 211_500));
+    expect(await meter()).toEqual([211_500, at("09:30")]);
+    await tell(values(undefined, sample("09:15", 209_000)));
+    expect(await meter()).toEqual([211_500, at("09:30")]);
+    await tell2(
+      event("Started", "10:00", [sample("10:00", 211_500)]),
+      event("Updated", "10:30", [sample("10:30", 215_000)]),
+    );
+    expect(await meter()).toEqual([215_000, at("10:30")]);
+  });
+
   test("signed values are kept as they came", async () => {
     const { payload } = await tell(started("08:00", 0));
     const signed = { value: "OCMF|{}|{}", format: "SignedData", context: "Transaction.End" };

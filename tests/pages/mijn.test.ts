@@ -438,12 +438,6 @@ describe("§4.4 chargers of a person's own", () => {
     const before = await ask(mijn(world, "/chargers"));
     expect(before.text).toContain(`het adres van de server is <code data-copy>${address}</code>`);
 
-    const theirs = await browserOf(world, paid);
-    const form = await formOn(theirs, "/chargers");
-    expect((await theirs(mijn(world, `/chargers/${id}/password`), { form })).status).toBe(404);
-    const renewed = await ask(mijn(world, `/chargers/${id}/password`), { form: await formOn(ask, "/chargers") });
-    const [, same, fresh = ""] = [...renewed.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(([, text]) => text);
-    expect([same, fresh === password]).toEqual([identity, false]);
     const admit = async (tried: string) =>
       (
         await world.post(
@@ -452,11 +446,25 @@ describe("§4.4 chargers of a person's own", () => {
           world.environment.config.GATEWAY_SECRET,
         )
       ).body.ok;
+    expect(before.text).not.toContain("verkeerd wachtwoord");
+    expect(await admit("wrong")).toBe(false);
+    expect((await ask(mijn(world, "/chargers"))).text).toContain(
+      "Een laadpaal met deze identiteit gaf een verkeerd wachtwoord, laatst op ",
+    );
+
+    const theirs = await browserOf(world, paid);
+    const form = await formOn(theirs, "/chargers");
+    expect((await theirs(mijn(world, `/chargers/${id}/password`), { form })).status).toBe(404);
+    const renewed = await ask(mijn(world, `/chargers/${id}/password`), { form: await formOn(ask, "/chargers") });
+    const [, same, fresh = ""] = [...renewed.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(([, text]) => text);
+    expect([same, fresh === password]).toEqual([identity, false]);
+    expect((await ask(mijn(world, "/chargers"))).text).not.toContain("verkeerd wachtwoord");
     expect([await admit(password), await admit(fresh)]).toEqual([false, true]);
     await world.row("update core.chargers set latest_meter_wh = 12345 where id = $1", id);
     const heard = (await ask(mijn(world, "/chargers"))).text;
     expect(heard).toContain("<dt>Laatst gehoord</dt>");
     expect(heard).toContain("12,3 kWh");
+    expect(heard, "the right password came since").not.toContain("verkeerd wachtwoord");
   });
 
   test("a host without a gateway offers no address, and makes none", async () => {

@@ -148,9 +148,19 @@ describe("§4.4 the gateway checks HTTP Basic", () => {
     expect(await admit(ocpp.identity, "0".repeat(40))).toEqual({ ok: false });
     expect(await admit(ocpp.identity.toUpperCase(), ocpp.password)).toEqual({ ok: false });
     expect(await admit("nobody\u0000", ocpp.password)).toEqual({ ok: false });
-    expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ status: "offline" }]);
+    const refused = async (at: string) => {
+      await world.freeze(`2026-08-15T${at}Z`);
+      await admit(ocpp.identity, "0".repeat(40));
+      return (await world.get("/chargers", token)).body.chargers[0];
+    };
+    // written once a minute
+    const first = { status: "offline", password_refused_at: "2026-08-15T12:00:00Z" };
+    expect(await refused("12:00:59")).toMatchObject(first);
+    expect(await refused("12:01:01")).toMatchObject({ password_refused_at: "2026-08-15T12:01:01Z" });
     expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: true, charger_id: id, generation: 1 });
-    expect((await world.get("/chargers", token)).body.chargers).toMatchObject([{ status: "online" }]);
+    const [connected] = (await world.get("/chargers", token)).body.chargers;
+    expect(connected).toMatchObject({ status: "online" });
+    expect(connected).not.toHaveProperty("password_refused_at");
     await world.row("update core.chargers set status = 'removed' where id = $1", id);
     expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: false });
   });

@@ -91,8 +91,8 @@ describe("§4.4 GET /chargers", () => {
   });
 
   test.each([
-    ["2026-08-15T12:14:59Z", "online"],
-    ["2026-08-15T12:15:01Z", "offline"],
+    ["2026-08-15T12:02:59Z", "online"],
+    ["2026-08-15T12:03:01Z", "offline"],
   ])("heard of at 12:00, at %s it is %s", async (now, status) => {
     await ingest(
       world,

@@ -8,6 +8,7 @@ import { Failures, Spread } from "../../packages/gateway/src/admissions.ts";
 import type { Told } from "../../packages/gateway/src/function.ts";
 import type { Gateway } from "../../packages/gateway/src/gateway.ts";
 import { credentialsOf, identityOf, protocolOf } from "../../packages/gateway/src/handshake.ts";
+import type { Log } from "../../packages/gateway/src/log.ts";
 import { readProxyHeader } from "../../packages/gateway/src/proxy_protocol.ts";
 import { readSettings, type Settings } from "../../packages/gateway/src/settings.ts";
 import { basic, Charger, PASSWORD, refusedWith, startTestGateway } from "../harness/ocpp.ts";
@@ -53,14 +54,17 @@ const ANSWERED = [3, expect.any(String), expect.any(Object)];
 
 let contract: Contract;
 let gateway: Gateway;
-const start = async (settings: Partial<Settings> = {}) => {
+const start = async (settings: Partial<Settings> = {}, log?: Log) => {
   const { port } = contract.server.address() as AddressInfo;
-  gateway = await startTestGateway({
-    functionUrl: `http://127.0.0.1:${port}/gateway`,
-    callMs: 3_000,
-    drainMs: 0,
-    ...settings,
-  });
+  gateway = await startTestGateway(
+    {
+      functionUrl: `http://127.0.0.1:${port}/gateway`,
+      callMs: 3_000,
+      drainMs: 0,
+      ...settings,
+    },
+    log,
+  );
 };
 const messages = () =>
   contract.told.flatMap((each) => each.messages.map(({ action, payload }) => ({ action, payload })));
@@ -98,7 +102,9 @@ describe("who may connect", () => {
     expect(read(Buffer.from(PASSWORD, "hex"))).toBe(PASSWORD);
     // a byte of it is a colon
     expect(read(Buffer.from("3a".repeat(20), "hex"))).toBe("3a".repeat(20));
-    expect(read("short")).toBeUndefined();
+    // a wrong one of any form is asked about too, so that its owner is told
+    expect(read("short")).toBe("short");
+    expect(read("x".repeat(300))).toHaveLength(200);
     for (const header of [undefined, "", "Bearer x", "Basic", "Basic !!", "Basic Og=="])
       expect(credentialsOf(header)).toBeNull();
   });
@@ -119,13 +125,15 @@ describe("who may connect", () => {
   });
 
   test("contract §6 of wrong passwords at the same moment ten are asked about, and only that address is limited", async () => {
-    await start({ clientAddress: { header: "x-forwarded-for", entry: 1 } });
+    const lines: unknown[] = [];
+    await start({ clientAddress: { header: "x-forwarded-for", entry: 1 } }, (...line) => void lines.push(line));
     contract.delayMs = 20;
     const attempt = (password: string, address: string) =>
       refusedWith(gateway.url, "a", { password, headers: { "x-forwarded-for": `6.6.6.6, ${address}` } });
     const statuses = await Promise.all(Array.from({ length: 40 }, () => attempt("f".repeat(40), "192.0.2.1")));
     expect(statuses.sort()).toEqual([...Array(10).fill(401), ...Array(30).fill(429)]);
     expect(contract.admitted).toHaveLength(10);
+    expect(lines.slice(1), "one line, without the password").toEqual([["password_refused", { identity: "a" }]]);
     expect(await attempt(PASSWORD, "192.0.2.2")).toBe(101);
   });
 

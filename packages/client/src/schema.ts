@@ -7350,7 +7350,7 @@ export interface components {
              */
             connection_type: "easee" | "wallbox" | "zaptec" | "enphase" | "ocpp" | "smappee" | "v2c" | "other";
             /**
-             * @description online: the charger contacted us in the last 15 minutes
+             * @description online: the charger contacted us in the last 3 minutes
              * @enum {string}
              */
             status: "online" | "offline";
@@ -7382,6 +7382,12 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             last_seen_at?: string;
+            /**
+             * Format: date-time
+             * @description When a connection under its identity last gave a wrong password, if none succeeded since
+             * @example 2026-11-20T09:30:00Z
+             */
+            password_refused_at?: string;
             /** @description The meter's last reading, in Wh */
             latest_meter_wh?: number;
             /**
@@ -8632,7 +8638,7 @@ export interface components {
         /**
          * @description `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `invalid_cursor`: after is no next_cursor of this log; leave it out to begin with the oldest event.
+         *     `invalid_cursor`: after is no next_cursor of this list; leave it out to begin at its start.
          */
         InvalidRequestOrInvalidCursor: {
             headers: {
@@ -8780,7 +8786,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `invalid_cursor`: after is no next_cursor of this log; leave it out to begin with the oldest event.
+         *     `invalid_cursor`: after is no next_cursor of this list; leave it out to begin at its start.
          */
         InvalidJsonOrInvalidRequestOrInvalidCursor: {
             headers: {

@@ -98,6 +98,13 @@ export class Failures {
     );
   }
 
+  /** Whether an identity's refusal is the first of this minute, and so worth a line of the log. */
+  isFirst(identity: string): boolean {
+    const isFirst = !this.#current().has(` ${identity}`);
+    this.#add(` ${identity}`, 1);
+    return isFirst;
+  }
+
   /** Counts an attempt as failed until its outcome is known, so that attempts at the same time are counted too. */
   begin(identity: string, address: string): (isFailed: boolean) => void {
     const pair = `${address} ${identity}`;

@@ -100,6 +100,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     }
     if (!answer.ok) {
       outcome("unauthorized");
+      if (failures.isFirst(identity)) log("password_refused", { identity });
       refuse(socket, 401);
       return;
     }

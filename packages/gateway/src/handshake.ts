@@ -9,7 +9,7 @@ const PROTOCOLS: readonly Protocol[] = ["ocpp1.6", "ocpp2.0.1"];
 
 export type Handshake = {
   identity: string;
-  /** 40 hexadecimal digits, lower case. */
+  /** 40 hexadecimal digits, lower case, if it can be right; the function refuses any other. */
   password: string;
   protocol: Protocol;
   /** As the charger wrote it, which it wants back; null if it offered none. */
@@ -59,7 +59,8 @@ export function credentialsOf(header: string | undefined): Pick<Handshake, "iden
   const secret = bytes.subarray(colon + 1);
   const text = secret.toString("latin1").toLowerCase();
   if (/^[0-9a-f]{40}$/.test(text)) return { identity, password: text };
-  return secret.length === 20 ? { identity, password: secret.toString("hex") } : null;
+  // the owner of a charger is told of a wrong password, whatever it looks like
+  return { identity, password: secret.length === 20 ? secret.toString("hex") : text.slice(0, 200) };
 }
 
 const UNKNOWN: Refusal = { status: 401, reason: "unauthorized" };

@@ -7,7 +7,7 @@ import { instant, lineOf, requiring } from "#shared/values/fields.ts";
 const ConnectionType = z.enum(["easee", "wallbox", "zaptec", "enphase", "ocpp", "smappee", "v2c", "other"]);
 const ChargerStatus = z
   .enum(["online", "offline"])
-  .meta({ description: "online: the charger contacted us in the last 15 minutes" });
+  .meta({ description: "online: the charger contacted us in the last 3 minutes" });
 const mid_certified = z
   .boolean()
   .meta({ description: "Whether its MID meter is confirmed: only then do its kWh earn ERE" });
@@ -30,6 +30,9 @@ const Charger = z
       .meta({ description: "While a car is connected; null otherwise" }),
     ocpp_identity: z.string().optional().meta({ description: "How it identifies itself, if it connects by OCPP" }),
     last_seen_at: instant().optional().meta({ description: "When we last heard of it" }),
+    password_refused_at: instant().optional().meta({
+      description: "When a connection under its identity last gave a wrong password, if none succeeded since",
+    }),
     latest_meter_wh: z.int().optional().meta({ description: "The meter's last reading, in Wh" }),
     meter_updated_at: instant().optional().meta({ description: "When the meter was last read" }),
   })

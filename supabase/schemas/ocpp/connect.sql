@@ -14,6 +14,10 @@ begin
    where h.partner_id = charger.partner_id and h.id = charger.id and h.status = 'active'
      and h.ocpp_password_hash = decode(input ->> 'password_hash', 'hex');
   if not found then
+    -- noted once a minute, so that attempts cost no writes
+    update core.chargers h set ocpp_refused_at = private.now()
+     where h.partner_id = charger.partner_id and h.id = charger.id and h.ocpp_password_hash <> decode(input ->> 'password_hash', 'hex')
+       and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute';
     return json_build_object('ok', false);
   end if;
   insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at)
@@ -66,7 +70,7 @@ declare
   charger core.chargers;
 begin
   perform private.act_as(caller, 'user', 'session');
-  update core.chargers h set ocpp_password_hash = decode(input ->> 'password_hash', 'hex')
+  update core.chargers h set ocpp_password_hash = decode(input ->> 'password_hash', 'hex'), ocpp_refused_at = null
    where h.partner_id = private.house() and h.user_id = private.user_id() and h.id = private.as_uuid(input ->> 'charger_id')
      and h.status = 'active' and h.ocpp_identity is not null
   returning * into charger;

@@ -62,7 +62,8 @@ begin
     'started_at', coalesce(told.started_at, private.earlier_ocpp(told.first_at, told.begin_at)),
     'ended_at', told.ended_at,
     'wh', coalesce(wh, 0),
-    'meter_wh', final,
+    -- a running charge's reading is noted by the time at which it was measured
+    'meter_wh', case when told.ended_at is not null then final end,
     'meter_start_wh', case when wh > 0 then base end,
     'meter_end_wh', case when wh > 0 and told.ended_at is not null then final end,
     'end_from', case when told.ended_at is null then null when told.clock <> 'charger' then 'clock' when from_values then 'values' end,
@@ -208,6 +209,15 @@ begin
   return null;
 end $$;
 
+-- Notes what the meter of a charger said, unless a later reading is known.
+create function private.note_ocpp_meter(charger core.chargers, at timestamptz, wh bigint) returns void
+language plpgsql
+as $$
+begin
+  update core.chargers h set latest_meter_wh = wh, meter_updated_at = at
+   where h.partner_id = charger.partner_id and h.id = charger.id and wh is not null and at > coalesce(h.meter_updated_at, '-infinity');
+end $$;
+
 -- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended stands.
 create function private.event_ocpp(charger core.chargers, said jsonb) returns jsonb
 language plpgsql
@@ -233,6 +243,9 @@ begin
     told.clock := case when told.clock = 'charger' then said ->> 'clock' else told.clock end;
   end if;
   perform private.store_ocpp_transaction(told);
+  if told.ended_at is null then
+    perform private.note_ocpp_meter(charger, told.last_at, told.last_wh);
+  end if;
   return private.ocpp_session(told);
 end $$;
 
@@ -250,11 +263,11 @@ begin
   if told.id is not null then
     told := private.merge_ocpp_readings(told, said);
     perform private.store_ocpp_transaction(told);
+    perform private.note_ocpp_meter(charger, told.last_at, told.last_wh);
     return private.ocpp_session(told);
   end if;
   -- outside a transaction it is only what the meter says
-  update core.chargers h set latest_meter_wh = (last ->> 'wh')::bigint, meter_updated_at = (last ->> 'at')::timestamptz
-   where h.partner_id = charger.partner_id and h.id = charger.id and (last ->> 'at')::timestamptz > coalesce(h.meter_updated_at, '-infinity');
+  perform private.note_ocpp_meter(charger, (last ->> 'at')::timestamptz, (last ->> 'wh')::bigint);
   return null;
 end $$;
 

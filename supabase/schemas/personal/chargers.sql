@@ -17,14 +17,15 @@ as $$
            'id', h.id,
            'nickname', private.charger_name(h),
            'connection_type', h.connection_type,
-           -- OCPP chargers send a heartbeat at least every 15 minutes
-           'status', case when h.last_seen_at > private.now() - interval '15 minutes' then 'online' else 'offline' end,
+           -- the gateway tells every minute who is connected
+           'status', case when h.last_seen_at > private.now() - interval '3 minutes' then 'online' else 'offline' end,
            'mid_certified', h.mid_eligible is true,
            'is_charging', coalesce(s.status = 'charging', false),
            'current_session', case when s.id is not null then json_build_object(
              'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
            'ocpp_identity', h.ocpp_identity,
            'last_seen_at', private.iso(h.last_seen_at),
+           'password_refused_at', case when h.ocpp_refused_at > coalesce(h.last_seen_at, '-infinity') then private.iso(h.ocpp_refused_at) end,
            'latest_meter_wh', h.latest_meter_wh,
            'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]')
     from core.chargers h

@@ -39,7 +39,7 @@ const table = {
   },
   invalid_cursor: {
     status: 400,
-    detail: "after is no next_cursor of this log; leave it out to begin with the oldest event.",
+    detail: "after is no next_cursor of this list; leave it out to begin at its start.",
   },
   return_url_not_allowed: {
     status: 400,

@@ -57,7 +57,7 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
 function one(frame: MijnFrame, charger: Charger, gateway: string | undefined): Html {
   const words = WORDS[frame.locale].chargers;
   const { id, nickname, status, mid_certified, is_charging, current_session, last_seen_at, latest_meter_wh } = charger;
-  const { ocpp_identity } = charger;
+  const { ocpp_identity, password_refused_at } = charger;
   const now =
     is_charging && current_session
       ? words.charging(
@@ -72,6 +72,7 @@ ${last_seen_at ? html`<div><dt>${words.heard}</dt><dd>${longMoment(last_seen_at,
 ${latest_meter_wh === undefined ? "" : html`<div><dt>${words.meter}</dt><dd>${inNumbers(frame, latest_meter_wh / 1000, 1)} kWh</dd></div>`}
 <div><dt>${words.mid}</dt><dd>${mid_certified ? words.mid_yes : words.mid_no}</dd></div>
 </dl>
+${password_refused_at && gateway ? html`<div class="panel waits"><p>${words.refused(longMoment(password_refused_at, frame.words))}</p></div>` : ""}
 ${
   ocpp_identity && gateway && !last_seen_at
     ? html`<p>${words.silent}</p>

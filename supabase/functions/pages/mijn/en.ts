@@ -401,6 +401,8 @@ export const en: MijnWords = {
     silent_identity: "the identity (also called “ChargePoint ID”) is",
     silent_password:
       "the password is the one you got when you added the charger. Do you no longer have it? Then make a new one.",
+    refused: (when) =>
+      `A charger with this identity gave a wrong password, last on ${when}. Make a new password below and enter it in the charger.`,
     renew: "Make a new password",
     renew_means: "The old password then no longer works. Enter the new one in your charger.",
     what_mid: "What is a MID meter?",

@@ -180,6 +180,7 @@ export type Charger = {
   current_session?: { started_at: string; kwh_so_far: number };
   ocpp_identity?: string;
   last_seen_at?: string;
+  password_refused_at?: string;
   latest_meter_wh?: number;
 };
 export type Chargers = { email: string; accounts: Account[]; chargers: Charger[] };

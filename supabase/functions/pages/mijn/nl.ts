@@ -409,6 +409,8 @@ export const nl = {
     silent_identity: "de identiteit (ook wel “ChargePoint ID”) is",
     silent_password:
       "het wachtwoord is dat wat u kreeg toen u de laadpaal toevoegde. Heeft u het niet meer? Maak dan een nieuw.",
+    refused: (when: string) =>
+      `Een laadpaal met deze identiteit gaf een verkeerd wachtwoord, laatst op ${when}. Maak hieronder een nieuw wachtwoord en vul het in de laadpaal in.`,
     renew: "Maak een nieuw wachtwoord",
     renew_means: "Het oude wachtwoord werkt dan niet meer. Vul het nieuwe in uw laadpaal in.",
     what_mid: "Wat is een MID-meter?",
