@@ -185,6 +185,7 @@ describe("§4.1 sessions are delivered item by item", () => {
   test("a dry run answers the same, and stores, parks and tells nothing", async () => {
     const sessions = [session(), session({ session_id: "p", external_ref: "dry", ...at(12) })];
     const dry = await deliver(sessions, { dry_run: true });
+    expect(JSON.stringify(dry), "the id of a session that is undone").not.toContain("charging_session_id");
     expect(dry).toMatchObject({ created: 1, parked: 1 });
     expect(await months()).toEqual([]);
     expect(
@@ -491,6 +492,7 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     const file = new Uint8Array(await book.xlsx.writeBuffer());
     const dry = await uploaded(file, "?dry_run=true");
     expect(dry).toMatchObject({ upload_id: null, counts: { created: 2, parked: 1, invalid: 1 } });
+    expect(JSON.stringify(dry)).not.toContain("charging_session_id");
     expect(await months()).toEqual([]);
     const answer = await uploaded(file);
     expect(answer).toMatchObject({
@@ -657,7 +659,16 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
       ['"laadpaal;start\n', 422, { error: "unreadable_file" }],
       ["", 422, { error: "unknown_columns", headers: [] }],
       ["naam;bedrag\nSanne;5\n", 422, { error: "unknown_columns", headers: ["naam", "bedrag"] }],
-      [both, 422, { error: "unknown_columns" }],
+      [
+        "Station;Datum start;Prijs\n1;1-3-2026 0:00;2\n",
+        422,
+        {
+          detail: expect.stringMatching(
+            /reads as sessions, but has no column for kWh or both readings\. Not understood: Prijs\..+row 1/,
+          ),
+        },
+      ],
+      [both, 422, { error: "unknown_columns", detail: expect.stringContaining("send kind=months") }],
       [sessionFile(), 422, { error: "unreadable_file" }],
       [`${["laadpaal;start;kwh", ...Array(498).fill("x")].join(";")}\n1;2;3\n`, 422, { error: "unreadable_file" }],
       [many, 413, { error: "payload_too_large", detail: expect.stringContaining("5001") }],

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readUpload } from "#shared/domain/charging_in/file/read_upload.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
 import { createAccount } from "../harness/people.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { workbookOf } from "../unit/sheet/workbook.ts";
@@ -14,12 +15,13 @@ let ask: Browser;
 let stranger: Browser;
 let reference: string;
 let connection_id: string;
+let account_id: string;
 beforeAll(async () => {
   world = await createCustomerWorld();
   ask = await portalBrowser(world, await newManager(world, world.partnerA));
   stranger = await portalBrowser(world, await newManager(world, world.partnerB));
   const account = await createAccount(world);
-  ({ connection_id } = account);
+  ({ connection_id, account_id } = account);
   reference = "KL-77";
   await world.row("update core.accounts set cpo_external_ref = $1 where id = $2", reference, account.account_id);
 });
@@ -111,13 +113,29 @@ describe("§4.1 a file of months", () => {
       expect(status).toBe(422);
       return text;
     };
-    expect(await refusal("naam;bedrag\nSanne;5\n")).toContain("Wij lezen: naam, bedrag.");
+    expect(await refusal("naam;bedrag\nSanne;5\n")).toMatch(
+      /Er is geen kolom voor .+\. Deze kolommen kennen wij niet: naam, bedrag\. De namen van de kolommen moeten in regel 1 staan/,
+    );
     expect(await refusal(months(`${reference};mrt 2026;1.234`))).toContain("staat 1.234");
     expect(await refusal(months())).toContain("Onder de kolommen staan geen regels");
     expect(await refusal(`klantnummer;maand;kwh${";x".repeat(498)}\n1;2026-03;1`)).toContain("meer dan 500 kolommen");
     const formula = pageOf((await upload(months("=1+1;mrt 2026;1,5;@x"))).location);
     expect((await ask(portal(world, `${formula}/mend.csv?lang=nl`))).text).toContain(`'=1+1;mrt 2026;"1,5";'@x;`);
     expect(await refusal("")).toContain("Kies een bestand");
+    await world.post(
+      "/v1/chargers",
+      { account_id, ...MID_CHARGER, serial_number: "ACE9", external_ref: "PAAL-9", evses: [] },
+      await world.partnerA.client.token(),
+    );
+    const sessions =
+      "laadpaal;start;eind;kwh\nPAAL-9;2-3-2026 9:00;2-3-2026 8:00;5\nPAAL-8;2-3-2026 8:00;2-3-2026 9:00;6";
+    const impossible = pageOf((await upload(sessions)).location);
+    const shown = (await ask(portal(world, `${impossible}?lang=nl`))).text;
+    expect(shown).toContain("Telt niet mee: het einde ligt voor het begin.");
+    expect(shown).toContain("of mail ons. Dan tellen wij de sessie vanzelf mee.");
+    const toMend = (await ask(portal(world, `${impossible}/mend.csv?lang=nl`))).text;
+    expect(toMend).toContain("PAAL-9;");
+    expect(toMend).not.toContain("PAAL-8;");
     expect((await upload(months(`${reference};mrt 2026;1.234`), { decimal: "." })).location).toContain("/uploads/");
     expect((await ask(portal(world, "/uploads?lang=en"))).text).toContain("Deliver charging data");
   });

@@ -4051,7 +4051,7 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             pulled_to: string | null;
-            /** @description CDRs answered with status code 1000, repeats included */
+            /** @description CDRs that we took, each once */
             cdrs_taken: number;
             /** @description CDRs answered with status code 2001 */
             cdrs_refused: number;

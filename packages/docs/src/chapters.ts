@@ -35,6 +35,11 @@ export const CHAPTERS: readonly Chapter[] = [
     title: "Connect",
     pages: [
       guide("customers", "Bring customers with a partner key; each claims a draft and signs."),
+      guide(
+        "sessions",
+        "Charging sessions with meter readings: names of chargers, evidence, what counts, reading back.",
+      ),
+      guide("ocpp", "A homeowner's charger connects by itself: address, password, what to see."),
       guide("ocpi", "A CPO's platform sends its CDRs by OCPI 2.2.1, or lets us read them."),
       guide("oauth", "Act for a person: consent, codes, tokens, scopes; and a person's own tokens."),
       {
@@ -49,10 +54,6 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     title: "Understand",
     pages: [
-      guide(
-        "sessions",
-        "Charging sessions with meter readings: names of chargers, evidence, what counts, reading back.",
-      ),
       guide("months", "Which months count, what a mandate covers, and when a month is locked."),
       guide("eligibility", "The four gates, and how each opens."),
       guide("ere", "How kWh become ERE, how ERE become euro, and who is paid."),

@@ -31,7 +31,13 @@ const SessionResult = z
   })
   .meta({ id: "ChargingSessionResult" });
 
-type Result = { place: number; status: (typeof STATUSES)[number]; reason?: string; counted: boolean };
+type Result = {
+  place: number;
+  status: (typeof STATUSES)[number];
+  reason?: string;
+  charging_session_id?: string;
+  counted: boolean;
+};
 
 /** Counts results by status, under the names of the statuses. */
 const countBy = <Status extends string>(statuses: readonly Status[], results: readonly { status: Status }[]) =>
@@ -104,6 +110,8 @@ export const deliverChargingSessions = endpoint(
         reason: (item as Unreadable).reason,
         counted: false,
       };
+      // a dry run undoes it, so the id is nobody's
+      if (dry_run && result.status === "created") delete result.charging_session_id;
       const { session_id } = (sessions[place] ?? {}) as { session_id?: unknown };
       return { session_id: typeof session_id === "string" ? storable(session_id.slice(0, 120)) : null, ...result };
     });

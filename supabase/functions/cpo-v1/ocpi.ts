@@ -17,7 +17,7 @@ const Connection = z
     pushed_at: instant().nullable().meta({ description: "When your platform last sent a CDR, to the minute" }),
     pulls: z.boolean().meta({ description: "Whether your platform also lets us read its CDRs" }),
     pulled_to: instant().nullable().meta({ description: "Up to where we read all of its CDRs" }),
-    cdrs_taken: z.int().meta({ description: "CDRs answered with status code 1000, repeats included" }),
+    cdrs_taken: z.int().meta({ description: "CDRs that we took, each once" }),
     cdrs_refused: z.int().meta({ description: "CDRs answered with status code 2001" }),
     last_refusal: z.string().nullable().meta({
       description: "The last CDR that was refused, and why",

@@ -40,7 +40,12 @@ const STATUS: Partial<Record<ErrorCode, number>> = { invalid_request: 200, parke
 function refused(error: ApiError): OcpiAnswer {
   const status = STATUS[error.code] ?? error.status;
   const code = status >= 500 ? 3000 : error.code === "invalid_request" || error.code === "invalid_json" ? 2001 : 2000;
-  return new OcpiAnswer(status, code, undefined, String(error.body().detail));
+  // OCPI's own scheme, not ours
+  const message =
+    error.code === "missing_or_invalid_token"
+      ? "Send Authorization: Token and your token of this connection, in base64."
+      : String(error.body().detail);
+  return new OcpiAnswer(status, code, undefined, message);
 }
 
 /** As a client may name its requests: printable, 64 characters at most. */

@@ -111,9 +111,9 @@ as $$
     'evse_no', session.connector,
     'started_at', private.iso(session.started_at),
     'ended_at', private.iso(session.ended_at),
-    'kwh', session.wh / 1000.0,
-    'meter_start_kwh', session.meter_start_wh / 1000.0,
-    'meter_end_kwh', session.meter_end_wh / 1000.0,
+    'kwh', trim_scale(session.wh / 1000.0),
+    'meter_start_kwh', trim_scale(session.meter_start_wh / 1000.0),
+    'meter_end_kwh', trim_scale(session.meter_end_wh / 1000.0),
     'meter_id', session.meter_id,
     'period', to_char(session.month, 'YYYY-MM'),
     'flags', session.flags,
@@ -287,7 +287,7 @@ begin
       'parked', coalesce(json_agg(json_build_object(
         'parked_id', s.id, 'session_id', s.external_id, 'source', s.source, 'reason', s.reason,
         'names', (select json_agg(json_build_object('kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))) from unnest(s.names) n),
-        'started_at', s.item ->> 'started_at', 'ended_at', s.item ->> 'ended_at', 'kwh', (s.item ->> 'wh')::numeric / 1000,
+        'started_at', s.item ->> 'started_at', 'ended_at', s.item ->> 'ended_at', 'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000),
         'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
       'names', (select coalesce(json_agg(json_build_object(
                   'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions', g.sessions) order by g.sessions desc, g.name), '[]')

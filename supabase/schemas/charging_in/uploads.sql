@@ -179,7 +179,9 @@ begin
     upload.results := case input ->> 'kind' when 'months' then private.deliver_months_of_file(input) else private.deliver_sessions_of_file(input) end;
     upload.results := (
       select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
-        select e.result from jsonb_array_elements(upload.results) e (result)
+        -- the id of a session that a dry run undoes is nobody's
+        select e.result - case when dry and e.result ->> 'status' = 'created' then 'charging_session_id' else '' end as result
+          from jsonb_array_elements(upload.results) e (result)
         union all
         select jsonb_strip_nulls(e.result || '{"status": "invalid"}') from jsonb_array_elements(input -> 'rejected') e (result)) r);
     upload.counts := (

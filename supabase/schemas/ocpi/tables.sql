@@ -49,7 +49,7 @@ comment on column core.ocpi_connections.parties is 'The CPO roles of their crede
 comment on column core.ocpi_connections.previous_token_hash is
   'The token that PUT replaced. It ends when the new one is used, or at previous_until: the answer with the new one may be lost.';
 comment on column core.ocpi_connections.registration_token_hash is 'Opens versions and credentials until registration_until, and one registration.';
-comment on column core.ocpi_connections.taken is 'CDRs that were answered with 1000; refused: with 2001. last_refusal says why, without values.';
+comment on column core.ocpi_connections.taken is 'CDRs that were new; refused: answered with 2001. last_refusal says why, without values.';
 comment on column core.ocpi_connections.pulled_to is
   'Up to where their CDRs were read whole. A pass reads from 48 hours before it, or from pull_from, to pull_until, and is at pull_offset.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';

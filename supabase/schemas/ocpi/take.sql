@@ -124,7 +124,8 @@ begin
   perform private.park_cdrs(link.owner_id, parked) where parked <> '[]';
   perform private.credit_cdrs(credits) where credits <> '[]';
   update core.ocpi_connections c
-     set taken = c.taken + cardinality(sent) - faulty, refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),
+     set taken = c.taken + (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'taken'),
+         refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),
          last_refused_at = case when last is null then c.last_refused_at else private.now() end
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
   return results;

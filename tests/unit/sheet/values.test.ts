@@ -1,6 +1,10 @@
 // What cells mean: energy, months and moments (design: files).
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
+import { fieldsOf, HEADINGS } from "#shared/domain/charging_in/file/columns.ts";
 import { type Decimal, decideEnergy, readEnergy, unitOf } from "#shared/domain/sheet/decimals.ts";
 import type { Cell } from "#shared/domain/sheet/model.ts";
 import { readMonth } from "#shared/domain/sheet/months.ts";
@@ -245,4 +249,34 @@ test("of the hour that October has twice it is the first, for an end before its 
     "2026-10-25T00:10:00Z",
   );
   expect(moment(text("25-10-2026 03:00"))).toBe("2026-10-25T02:00:00Z");
+});
+
+test("§4.1 the guide on sessions lists each heading that a file may have", () => {
+  const guide = readFileSync(join(ROOT, "docs/guides/sessions.md"), "utf8");
+  const rows = Object.entries(HEADINGS).flatMap(([kind, fields]) =>
+    Object.entries(fields).map(
+      ([field, names]) =>
+        `| ${kind} | \`${field}\` | ${names
+          .split(" ")
+          .map((name) => `\`${name}\``)
+          .join(", ")} |`,
+    ),
+  );
+  expect(rows.filter((row) => !guide.includes(row))).toEqual([]);
+});
+
+test.each([
+  "Serienummer laadpaal=serial_number",
+  "Charge point=external_ref",
+  "Laadpunt ID=external_ref",
+  "Station=external_ref",
+  "Datum start=started_at",
+  "Start datum/tijd=started_at",
+  "Start laadsessie=started_at",
+  "Total energy=kwh",
+  "Volume (kWh)=kwh",
+  "Hoeveelheid kWh=kwh",
+])("§4.1 the heading and its field: %s", (pair) => {
+  const [heading = "", field] = pair.split("=");
+  expect(fieldsOf("sessions", [heading])).toEqual([field]);
 });

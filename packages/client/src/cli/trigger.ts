@@ -117,7 +117,7 @@ export async function trigger(type: string | undefined, access: Access): Promise
     const other = Object.hasOwn(log === "/v1/events" ? PARTNER : CLIENT, type);
     throw new UsageError(
       !other
-        ? `there is no type ${type}`
+        ? `there is no type ${type}; trigger --list names each type`
         : log === "/v1/events"
           ? `${type} is in the log of a partner: add --log partner`
           : `${type} is in the log of a CPO client: add --client-id`,

@@ -35,10 +35,20 @@ export const en: UploadWords = {
     too_large: "This file is larger than 2 MB. Divide it over several files",
     too_many_rows: "This file has more than 5,000 rows. Divide it over several files",
     no_rows: "There are no rows below the columns",
-    unknown_columns: (headers) =>
-      `The columns are not those of months or of sessions, or are those of both. We read: ${headers}. See below which columns are needed`,
+    unknown_columns: (lacks, unread) =>
+      `There is no column for ${lacks}.${unread ? ` We do not know these columns: ${unread}.` : ""} The names of the columns must be in row 1. See below which columns are needed`,
+    both_kinds:
+      "The columns are those of months and also those of sessions. Choose below what the file has, and choose the file again",
     ambiguous_decimals: (column, row, value) =>
       `Column ${column}, row ${row}, says ${value}. That may be thousands or three decimals. Choose the decimal sign, and choose the file again`,
+  },
+  needs: {
+    customer: "the customer",
+    month: "the month",
+    kwh: "the kWh",
+    charger: "the charger",
+    start: "the start",
+    kwh_or_readings: "kWh or two meter readings",
   },
   look: {
     title: "This would happen",
@@ -71,7 +81,7 @@ export const en: UploadWords = {
   range: (from, to, all) => `${from} to ${to} of ${all}`,
   pages: "Pages",
   page: (page) => `Page ${page}`,
-  mend: "Download the rows that are not stored (CSV)",
+  mend: "Download the rows to mend (CSV)",
   mend_why: "What is wrong",
   status: {
     ingested: "Month stored",
@@ -86,7 +96,8 @@ export const en: UploadWords = {
   },
   unreadable: (column) => `${column} cannot be read`,
   reason: {
-    unknown_charger: "No charger of yours has this name.",
+    unknown_charger:
+      "No charger of yours has this name. Give a charger this name (POST /v1/chargers:update), or mail us. The session then counts by itself.",
     charger_removed: "The charger with this name was removed.",
     ambiguous_charger: "The names belong to two chargers.",
     no_charger: "The charger is missing.",
@@ -97,8 +108,21 @@ export const en: UploadWords = {
     duplicate_in_file: "Another row says the same. Leave one of them.",
     other: "This row cannot be read.",
   },
+  flagged: (why) => `Does not count: ${why ?? "this cannot be right"}.`,
+  flags: {
+    negative: "the kWh are negative",
+    ends_before_start: "the end is before the start",
+    wrong_clock: "the time is in the future or before 2010",
+    too_long: "the session lasts longer than 31 days",
+    beyond_power: "the charger cannot give so many kWh in that time",
+    no_end: "the end is missing",
+    meter_disagrees: "the kWh and the meter readings do not agree",
+    abroad: "the charger is not in the Netherlands",
+    duplicate: "we know this charge already",
+    overlapping: "another car was charging at this EVSE at that time",
+    withdrawn: "this session was taken back",
+  },
   not_counted: {
-    flagged: "Does not count: this cannot be right.",
     mid: "Does not count yet: the charger's meter is not confirmed as MID.",
     typed_total: "Does not count: you delivered a total of this month.",
     outside_mandate: "Does not count: the mandate does not cover this month.",

@@ -13,7 +13,7 @@ import type { Who } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { Kept, Shown, Upload } from "./model.ts";
-import { formPage, gonePage, isBad, KIND_OF, PAGE, type RowsQuery, resultPage, said } from "./views.ts";
+import { formPage, gonePage, isToMend, KIND_OF, PAGE, type RowsQuery, resultPage, said } from "./views.ts";
 
 /** The columns of each kind as somebody types them, by the name of the file to download. */
 const EXAMPLES: Record<string, { locale: "nl" | "en"; rows: string[][] }> = {
@@ -106,11 +106,17 @@ async function readAs(bytes: Uint8Array, { kind, decimal }: Kept): Promise<Read>
   }
 }
 
-function whyNot({ locale }: PortalVisit, { code, wrong, fields }: UploadFault): string {
+function whyNot({ locale }: PortalVisit, { code, wrong, fields, columns }: UploadFault): string {
   const { uploads, bring } = WORDS[locale];
   const { errors } = uploads;
-  const about = fields as { headers?: string[]; column?: string; sheet_row?: number; value?: string };
-  if (code === "unknown_columns") return errors.unknown_columns((about.headers ?? []).join(", ").slice(0, 300) || "–");
+  const about = fields as { column?: string; sheet_row?: number; value?: string };
+  if (code === "unknown_columns")
+    return columns.lacks.length === 0
+      ? errors.both_kinds
+      : errors.unknown_columns(
+          columns.lacks.map((need) => uploads.needs[need]).join(", "),
+          columns.unread.join(", ").slice(0, 300),
+        );
   if (code === "ambiguous_decimals")
     return errors.ambiguous_decimals(about.column ?? "", String(about.sheet_row), about.value ?? "");
   if (wrong === "too_many_rows" || wrong === "no_rows") return errors[wrong];
@@ -182,7 +188,7 @@ const confirmUpload = signedIn(async (visit) => {
   return visit.go(`${PAGE}/${answer.upload_id}`);
 });
 
-/** The rows that are not stored, as they stand in the file, and why: to mend and to upload again. */
+/** The rows that are not stored, or cannot be true, as they stand in the file, and why: to mend and to upload again. */
 const downloadBadRows = signedIn(async (visit) => {
   const { who, looked } = await look(visit);
   if (!looked?.read) return gone(visit, who);
@@ -192,7 +198,7 @@ const downloadBadRows = signedIn(async (visit) => {
   const { rowsAsText } = await import("#shared/domain/charging_in/file/mend.ts");
   const textsOf = rowsAsText(read, kept?.decimal || null, visit.locale === "nl" ? "," : ".");
   const rows = upload.results
-    .filter(isBad)
+    .filter(isToMend)
     .map((result): Cell[] => [...textsOf(result.row), said(words, result).join(" ")]);
   return csvFile(
     visit,

@@ -12,6 +12,7 @@ export type RowResult = {
   column?: string;
   counted?: boolean;
   not_counted?: string;
+  flags?: string[];
 };
 
 export type Upload = {

@@ -33,10 +33,20 @@ export const nl = {
     too_large: "Dit bestand is groter dan 2 MB. Verdeel het over meer bestanden",
     too_many_rows: "Dit bestand heeft meer dan 5.000 regels. Verdeel het over meer bestanden",
     no_rows: "Onder de kolommen staan geen regels",
-    unknown_columns: (headers: string) =>
-      `De kolommen zijn niet die van maanden of van sessies, of van allebei. Wij lezen: ${headers}. Kijk hieronder welke kolommen nodig zijn`,
+    unknown_columns: (lacks: string, unread: string) =>
+      `Er is geen kolom voor ${lacks}.${unread ? ` Deze kolommen kennen wij niet: ${unread}.` : ""} De namen van de kolommen moeten in regel 1 staan. Kijk hieronder welke kolommen nodig zijn`,
+    both_kinds:
+      "De kolommen zijn die van maanden en ook die van sessies. Kies hieronder wat er in het bestand staat, en kies het bestand opnieuw",
     ambiguous_decimals: (column: string, row: string, value: string) =>
       `In kolom ${column}, regel ${row}, staat ${value}. Dat kan een duizendtal zijn of drie decimalen. Kies het decimaalteken, en kies het bestand opnieuw`,
+  },
+  needs: {
+    customer: "de klant",
+    month: "de maand",
+    kwh: "de kWh",
+    charger: "de laadpaal",
+    start: "de start",
+    kwh_or_readings: "kWh of twee meterstanden",
   },
   look: {
     title: "Dit zou er gebeuren",
@@ -69,7 +79,7 @@ export const nl = {
   range: (from: string, to: string, all: string) => `${from} tot ${to} van ${all}`,
   pages: "Bladzijden",
   page: (page: string) => `Bladzijde ${page}`,
-  mend: "Download de regels die niet worden opgeslagen (CSV)",
+  mend: "Download de regels om te verbeteren (CSV)",
   mend_why: "Wat er mis is",
   status: {
     ingested: "Maand opgeslagen",
@@ -84,7 +94,8 @@ export const nl = {
   },
   unreadable: (column: string) => `${column} is niet te lezen`,
   reason: {
-    unknown_charger: "Geen laadpaal van u heeft deze naam.",
+    unknown_charger:
+      "Geen laadpaal van u heeft deze naam. Geef een laadpaal deze naam (POST /v1/chargers:update), of mail ons. Dan tellen wij de sessie vanzelf mee.",
     charger_removed: "De laadpaal met deze naam is verwijderd.",
     ambiguous_charger: "De namen horen bij twee laadpalen.",
     no_charger: "De laadpaal ontbreekt.",
@@ -95,8 +106,21 @@ export const nl = {
     duplicate_in_file: "Een andere regel zegt hetzelfde. Laat er één staan.",
     other: "Deze regel is niet te lezen.",
   },
+  flagged: (why: string | undefined) => `Telt niet mee: ${why ?? "dit kan niet kloppen"}.`,
+  flags: {
+    negative: "de kWh zijn negatief",
+    ends_before_start: "het einde ligt voor het begin",
+    wrong_clock: "de tijd ligt in de toekomst of is van voor 2010",
+    too_long: "de sessie duurt langer dan 31 dagen",
+    beyond_power: "zoveel kWh kan de laadpaal in die tijd niet geven",
+    no_end: "het einde ontbreekt",
+    meter_disagrees: "de kWh en de meterstanden kloppen niet met elkaar",
+    abroad: "de laadpaal staat niet in Nederland",
+    duplicate: "deze laadbeurt kennen wij al",
+    overlapping: "op dat moment laadde er al een andere auto op dit laadpunt",
+    withdrawn: "deze sessie is teruggenomen",
+  },
   not_counted: {
-    flagged: "Telt niet mee: dit kan niet kloppen.",
     mid: "Telt nog niet mee: de meter van de laadpaal is niet als MID bevestigd.",
     typed_total: "Telt niet mee: u leverde van deze maand een totaal aan.",
     outside_mandate: "Telt niet mee: de machtiging dekt deze maand niet.",

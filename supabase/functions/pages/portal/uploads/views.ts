@@ -23,7 +23,9 @@ export const KIND_OF = ["good", "check", "bad"] as const;
 type KindOf = (typeof KIND_OF)[number];
 export type RowsQuery = { page: number; show: KindOf | null };
 
-export const isBad = ({ status }: RowResult): boolean => status === "invalid";
+const isBad = ({ status }: RowResult): boolean => status === "invalid";
+/** Not stored, or stored and impossible. */
+export const isToMend = (result: RowResult): boolean => isBad(result) || result.not_counted === "flagged";
 
 const kindOf = (result: RowResult): KindOf =>
   isBad(result)
@@ -33,11 +35,13 @@ const kindOf = (result: RowResult): KindOf =>
       : "good";
 
 /** What happens to a row, in the reader's language, and why. */
-export function said(words: UploadWords, { status, reason, column, not_counted }: RowResult): string[] {
+export function said(words: UploadWords, { status, reason, column, not_counted, flags = [] }: RowResult): string[] {
   const why = reason
     ? (words.reason[reason as keyof typeof words.reason] ??
       (column ? `${words.unreadable(column)}.` : words.reason.other))
-    : words.not_counted[not_counted as keyof typeof words.not_counted];
+    : not_counted === "flagged"
+      ? words.flagged(words.flags[flags[0] as keyof typeof words.flags])
+      : words.not_counted[not_counted as keyof typeof words.not_counted];
   return [`${words.status[status as keyof typeof words.status]}.`, ...(why ? [why] : [])];
 }
 
@@ -101,7 +105,7 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   const stored = upload.upload_id !== null;
   const { look, done } = words;
   const ignored = upload.columns.flatMap(({ header, field }) => (header && !field ? [header] : []));
-  const mend = read && good < upload.rows;
+  const mend = read && upload.results.some(isToMend);
   return portalPage(frame, PAGE, who, {
     title: stored ? (good > 0 ? done.title : done.title_none) : look.title,
     body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${typed.get("news") === "busy" ? html` <strong>${look.busy}</strong>` : ""}</p>

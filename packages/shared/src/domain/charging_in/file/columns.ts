@@ -8,27 +8,30 @@ export type Kind = (typeof KINDS)[number];
  * The fields of each kind and the headers that name them, in Dutch and English. Case, spaces, signs and a unit do not
  * matter: "Meterstand begin (kWh)" is meterstandbegin.
  */
-const FIELDS = {
+export const HEADINGS = {
   months: {
     cpo_external_ref: "cpoexternalref klantnummer klantreferentie customernumber customerref referentie ref",
     ean: "ean eancode",
     connection_id: "connectionid",
     period: "period periode maand month",
-    kwh: "kwh energie energy verbruik geladen totaal total",
+    kwh: "kwh energie energy totalenergy verbruik geladen volume hoeveelheid totaal total",
     session_count: "sessioncount sessies aantalsessies laadsessies sessions numberofsessions",
   },
   sessions: {
     session_id: "sessionid sessie sessieid sessienummer session transactieid transactionid",
     charger_id: "chargerid",
-    external_ref: "externalref laadpaal laadpaalid laadpaalnummer laadpunt paal charger chargername",
-    serial_number: "serialnumber serienummer serial",
+    external_ref:
+      "externalref laadpaal laadpaalid laadpaalnummer laadpunt laadpuntid paal station charger chargername chargepoint chargepointid",
+    serial_number: "serialnumber serienummer serienummerlaadpaal serial",
     evse_uid: "evseuid",
     evse_id: "evseid evse",
     meter_id: "meterid meternummer meternumber meter",
     evse_no: "evseno evsenr evsenummer",
-    started_at: "startedat start begin starttijd begintijd starttime startdatum startdate",
-    ended_at: "endedat eind einde end eindtijd endtime einddatum enddate stop stoptijd",
-    kwh: "kwh energie energy verbruik geladen totaal total",
+    started_at:
+      "startedat start begin starttijd begintijd starttime startdatum startdatumtijd datumstart startlaadsessie startdate startdatetime",
+    ended_at:
+      "endedat eind einde end eindtijd endtime einddatum einddatumtijd datumeind datumeinde eindlaadsessie eindelaadsessie enddate enddatetime stop stoptijd",
+    kwh: "kwh energie energy totalenergy verbruik geladen volume hoeveelheid totaal total",
     meter_start_kwh: "meterstart meterstandbegin meterstandstart beginstand meterreadingstart",
     meter_end_kwh: "meterend meterstandeind meterstandeinde eindstand meterreadingend",
     power_type: "powertype laadtype",
@@ -36,14 +39,14 @@ const FIELDS = {
   },
 } as const;
 
-export type MonthField = keyof (typeof FIELDS)["months"];
-export type SessionField = keyof (typeof FIELDS)["sessions"];
+export type MonthField = keyof (typeof HEADINGS)["months"];
+export type SessionField = keyof (typeof HEADINGS)["sessions"];
 export type Field = MonthField | SessionField;
 
 const KNOWN = Object.fromEntries(
   KINDS.map((kind) => [
     kind,
-    new Map(Object.entries(FIELDS[kind]).flatMap(([field, names]) => names.split(" ").map((name) => [name, field]))),
+    new Map(Object.entries(HEADINGS[kind]).flatMap(([field, names]) => names.split(" ").map((name) => [name, field]))),
   ]),
 ) as Record<Kind, Map<string, Field>>;
 
@@ -65,10 +68,22 @@ export function fieldsOf(kind: Kind, headers: readonly string[]): (Field | null)
   return found.map((field, place) => (field && found.indexOf(field) === place ? field : null));
 }
 
-/** Whether a file with these fields tells months, or sessions. */
-export function fits(kind: Kind, fields: readonly (Field | null)[]): boolean {
-  const has = (...any: Field[]) => any.some((field) => fields.includes(field));
-  if (kind === "months") return has("cpo_external_ref", "ean", "connection_id") && has("period") && has("kwh");
-  const readings = has("meter_start_kwh") && has("meter_end_kwh");
-  return has("charger_id", ...NAMES) && has("started_at") && (has("kwh") || readings);
+/** What a file must have, each by one of these columns; readings need both. */
+const NEEDS = {
+  months: { customer: ["cpo_external_ref", "ean", "connection_id"], month: ["period"], kwh: ["kwh"] },
+  sessions: {
+    charger: ["charger_id", ...NAMES],
+    start: ["started_at"],
+    kwh_or_readings: ["kwh", "meter_start_kwh"],
+  },
+} as const satisfies Record<Kind, Record<string, readonly Field[]>>;
+
+export type Need = { [K in Kind]: keyof (typeof NEEDS)[K] }[Kind];
+
+/** What a file with these fields lacks to tell months, or sessions. */
+export function lacks(kind: Kind, fields: readonly (Field | null)[]): Need[] {
+  const one = !fields.includes("kwh") && fields.includes("meter_start_kwh") !== fields.includes("meter_end_kwh");
+  return Object.entries<readonly Field[]>(NEEDS[kind]).flatMap(([need, any]) =>
+    any.some((field) => fields.includes(field)) && !(need === "kwh_or_readings" && one) ? [] : [need as Need],
+  );
 }

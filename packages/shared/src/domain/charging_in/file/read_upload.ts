@@ -7,7 +7,17 @@ import { readMonth } from "../../sheet/months.ts";
 import { readSheet } from "../../sheet/read_sheet.ts";
 import { readMoment } from "../../sheet/times.ts";
 import { type Item, readItem, writeInstant } from "../session_item.ts";
-import { ENERGY, type Field, fieldsOf, fits, isColumn, KINDS, type Kind, type SessionField } from "./columns.ts";
+import {
+  ENERGY,
+  type Field,
+  fieldsOf,
+  isColumn,
+  KINDS,
+  type Kind,
+  lacks,
+  type Need,
+  type SessionField,
+} from "./columns.ts";
 
 /** The largest file, in bytes. */
 export const MAX_UPLOAD = 4 * 1024 * 1024;
@@ -30,12 +40,20 @@ export class UploadFault<Code extends FaultCode = FaultCode> extends Error {
   readonly fields: FieldsOf<Code>;
   /** What is wrong with the file itself, where its sheet says. */
   readonly wrong: SheetError["wrong"] | "too_many_rows" | "no_rows" | null;
+  /** With unknown_columns: headings that were not understood, at most ten, and what the file lacks; nothing if it fits both kinds. */
+  readonly columns: { unread: string[]; lacks: Need[] };
 
-  constructor(code: Code, fields: FieldsOf<Code>, wrong: UploadFault["wrong"] = null) {
+  constructor(
+    code: Code,
+    fields: FieldsOf<Code>,
+    wrong: UploadFault["wrong"] = null,
+    columns: UploadFault["columns"] = { unread: [], lacks: [] },
+  ) {
     super(code);
     this.code = code;
     this.fields = fields;
     this.wrong = wrong;
+    this.columns = columns;
   }
 }
 
@@ -75,9 +93,9 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
   const { rows, more } = await sheetOf(file);
   const [header, ...body] = rows;
   const headers = (header?.cells ?? []).map(({ text }) => storable(cut(text, 120)));
-  const kinds = KINDS.filter((kind) => (!said.kind || said.kind === kind) && fits(kind, fieldsOf(kind, headers)));
-  const [kind] = kinds;
-  if (!kind || kinds.length > 1) throw new UploadFault("unknown_columns", { headers: headers.slice(0, 40) });
+  const kinds = said.kind ? [said.kind] : KINDS;
+  const [kind, another] = kinds.filter((each) => lacks(each, fieldsOf(each, headers)).length === 0);
+  if (!kind || another) throw unknownColumns(headers, kinds, another !== undefined);
   if (body.length + more > MAX_ROWS) {
     const detail = `The file has ${body.length + more} rows below its header; at most 5,000 are read. Send it in parts.`;
     throw new UploadFault("payload_too_large", { detail }, "too_many_rows");
@@ -89,6 +107,39 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
   const { items, rejected } = kind === "months" ? readMonths(table) : readSessions(table);
   const columns = headers.map((name, place) => ({ header: name, field: fields[place] ?? null }));
   return { kind, columns, rows: body.length, items, rejected, statuses: STATUSES[kind], table: body };
+}
+
+/** What a file needs, in English, as the API says it. */
+const NEED_WORDS: Record<Need, string> = {
+  customer: "the customer (cpo_external_ref, ean or connection_id)",
+  month: "the month",
+  kwh: "kWh",
+  charger: "the charger",
+  start: "the start",
+  kwh_or_readings: "kWh or both readings",
+};
+
+/** Says which headings were not understood, and what the file lacks to be of the kind that it comes closest to. */
+function unknownColumns(headers: string[], kinds: readonly Kind[], isBoth: boolean): UploadFault {
+  const near = kinds
+    .map((kind) => ({ kind, fields: fieldsOf(kind, headers), needs: lacks(kind, fieldsOf(kind, headers)) }))
+    .sort((one, other) => one.needs.length - other.needs.length)[0];
+  const named = { headers: headers.slice(0, 40) };
+  if (isBoth || !near)
+    return new UploadFault("unknown_columns", {
+      ...named,
+      detail: "The headings fit months and sessions alike: send kind=months or kind=sessions.",
+    });
+  const unread = headers.filter((header, place) => header && !near.fields[place]).slice(0, 10);
+  const detail = [
+    `The file reads as ${near.kind}, but has no column for ${near.needs.map((need) => NEED_WORDS[need]).join(", or for ")}.`,
+    ...(unread.length > 0 ? [`Not understood: ${unread.join(", ")}.`] : []),
+    "The headings must be in row 1. The guide on sessions lists those that we know.",
+  ];
+  return new UploadFault("unknown_columns", { ...named, detail: detail.join(" ") }, null, {
+    unread,
+    lacks: near.needs,
+  });
 }
 
 async function sheetOf(file: Uint8Array): Promise<Sheet> {

@@ -218,7 +218,9 @@ function disagrees(kwh: number, periods: { dimensions: { type: string; volume: n
  * @returns the CDR, or `refused`: the field and what is wrong with it, for `status_message` of status code 2001. It repeats no value.
  */
 export function readCdr(sent: unknown): ReadCdr | { refused: string } {
-  const { data, error } = Cdr.safeParse(sent);
+  const { data, error } = Cdr.safeParse(sent, {
+    error: ({ code, input }) => (code === "invalid_type" && input === undefined ? "is missing" : undefined),
+  });
   if (!data) {
     const [issue] = error.issues;
     return { refused: [issue?.path.join("."), issue?.message].filter(Boolean).join(": ") };
