@@ -47,6 +47,7 @@ beforeAll(() => {
     "packages",
     "tests",
     "bench",
+    "trials",
     "docs",
     "deno.json",
     "openapi.json",

@@ -25,6 +25,7 @@ let edge: pg.Pool;
 beforeAll(async () => {
   database = await cloneDatabase();
   edge = new pg.Pool({ connectionString: database.url("edge"), max: 1 });
+  edge.on("error", () => {}); // idle connections end with the database
 });
 afterAll(async () => {
   await edge.end();

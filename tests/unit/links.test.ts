@@ -59,7 +59,7 @@ test.each(PAGES)("every link of %s leads to a file or a heading that is there", 
 });
 
 /** A path from the root, without anything to be filled in. */
-const PATH = /`((?:supabase|packages|tests|bench|docs|\.github)\/[\w./-]*)`/g;
+const PATH = /`((?:supabase|packages|tests|bench|trials|docs|\.github)\/[\w./-]*)`/g;
 
 test.each(PAGES)("every file and folder that %s names is there", (page) => {
   const named = [...prose(page).matchAll(PATH)].map(([, path = ""]) => path);
