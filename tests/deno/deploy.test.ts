@@ -196,7 +196,10 @@ describe("a push deploys the functions it touches", () => {
 
   test.each([
     ["supabase/functions/cpo-v1/months.ts", ["cpo-v1", "v1"]],
-    ["packages/shared/src/values/iban.ts", ["cpo-v1", "partner", "sandbox", "pages", "ocpi", "worker", "v1", "health"]],
+    [
+      "packages/shared/src/values/sealed.ts",
+      ["cpo-v1", "partner", "sandbox", "pages", "ocpi", "worker", "v1", "health"],
+    ],
     ["packages/shared/src/http/surface.ts", SLUGS],
     ["package-lock.json", SLUGS],
     ["supabase/config.toml", SLUGS],
