@@ -15,6 +15,7 @@ import WebSocket, { WebSocketServer } from "ws";
 import { freePort } from "#local/postgres.ts";
 import { startStack } from "#local/runner.ts";
 import { readJson } from "#local/stack.ts";
+import { memoryOf } from "../../trials/kit/stack.ts";
 import { Charger, PASSWORD } from "../harness/ocpp.ts";
 
 const ROLE = process.env.ROLE;
@@ -51,11 +52,8 @@ function cpuOf(pid: number): number {
   return ((statOf(pid)[11] ?? 0) + (statOf(pid)[12] ?? 0)) / 100;
 }
 
-/** Resident memory in MB, of pages of 4 kB, and processor seconds of a process. */
-function usageOf({ pid = 0 }: ChildProcess) {
-  const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
-  return { mb: (pages * 4) / 1024, cpu: cpuOf(pid) };
-}
+/** Resident memory in MB, and processor seconds of a process. */
+const usageOf = ({ pid = 0 }: ChildProcess) => ({ mb: memoryOf(pid), cpu: cpuOf(pid) });
 
 /** Processor seconds of the children of a process that run now. */
 function cpuOfChildren(parent: number): number {

@@ -90,7 +90,7 @@ function holdKey(action: string, payload: unknown): string | null {
   // written again, because JSON may write any letter as an escape
   const text = JSON.stringify(payload);
   if (text.length > LONGEST_HELD || EVIDENCE.test(text)) return null;
-  // an update that names the EVSE is not replaced by one that does not
+  // a charger names the EVSE once; a later update without it must not replace that one
   return isUpdate
     ? `event ${objectOf(fields.transactionInfo).transactionId} ${objectOf(fields.evse).id}`
     : `values ${fields.connectorId ?? fields.evseId} ${fields.transactionId}`;

@@ -12,6 +12,7 @@ import {
 } from "#shared/domain/charging_in/ocpi/credentials.ts";
 import { Platform, PlatformFault } from "#shared/domain/charging_in/ocpi/platform.ts";
 import { type Host, refusedUrl } from "#shared/domain/outbound/url.ts";
+import { calendarDate } from "#shared/values/models.ts";
 import { type Command, changed, type Input, list, type Machine } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
 import { readKeys } from "./payouts.ts";
@@ -84,9 +85,7 @@ const party = () =>
   });
 
 const day = (value: string) => {
-  const midnight = new Date(`${value}T00:00:00Z`);
-  // the 30th of February would become the 2nd of March
-  if (!Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(`${value}T`)) return value;
+  if (calendarDate().safeParse(value).success) return value;
   throw new InvalidArgumentError("It must be a date such as 2026-03-01.");
 };
 

@@ -31,7 +31,7 @@ export type Customers = {
   who: Who;
   /** Of all customers, or of those of a month; null where something else is looked for. */
   counted: { total: number; before: number } | null;
-  /** How many were found from this page on, among those that were searched. */
+  /** Customers on this page and the pages after it, as far as we searched. */
   found: number;
   searched_all: boolean;
   customers: Customer[];

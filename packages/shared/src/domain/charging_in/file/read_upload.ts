@@ -122,7 +122,10 @@ const NEED_WORDS: Record<Need, string> = {
 /** Says which headings were not understood, and what the file lacks to be of the kind that it comes closest to. */
 function unknownColumns(headers: string[], kinds: readonly Kind[], isBoth: boolean): UploadFault {
   const near = kinds
-    .map((kind) => ({ kind, fields: fieldsOf(kind, headers), needs: lacks(kind, fieldsOf(kind, headers)) }))
+    .map((kind) => {
+      const fields = fieldsOf(kind, headers);
+      return { kind, fields, needs: lacks(kind, fields) };
+    })
     .sort((one, other) => one.needs.length - other.needs.length)[0];
   const named = { headers: headers.slice(0, 40) };
   if (isBoth || !near)
