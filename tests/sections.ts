@@ -63,6 +63,7 @@ export const BESIDE: readonly string[] = [
   "sql/upgrade.test.ts",
   "shared/attacks.test.ts",
   "shared/db.test.ts",
+  "trials/faults.test.ts",
   "unit/answers.test.ts",
   "unit/bundles.test.ts",
   "unit/benches.test.ts",

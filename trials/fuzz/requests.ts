@@ -1,7 +1,7 @@
 // Requests: valid, nearly valid and hostile. Ids that answers gave are used again.
 
+import type { Operation, Schema } from "../kit/document.ts";
 import type { Random } from "../kit/random.ts";
-import type { Operation, Schema } from "./document.ts";
 
 export type Sent = {
   operation: Operation;

@@ -3,8 +3,8 @@
 import type pg from "pg";
 import type { Stack } from "#local/stack.ts";
 import { credentialsOf } from "../kit/credentials.ts";
+import { type Operation, readDocument } from "../kit/document.ts";
 import { randomOf } from "../kit/random.ts";
-import { type Operation, readDocument } from "./document.ts";
 import { sendMalformed } from "./raw.ts";
 import { Known, type Maker, makeRequest, type Sent } from "./requests.ts";
 

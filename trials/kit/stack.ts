@@ -1,5 +1,6 @@
 // The whole product in a folder of its own, as `npm start` runs it, and gone afterwards.
 
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,22 +14,52 @@ export type Trial = {
   stack: Stack;
   /** As the owner of the tables. */
   db: pg.Pool;
+  data_dir: string;
+  /** Resolves when a part ended so often that it is not started again. */
+  broken: Promise<Error>;
   /** Process ids by what they do. */
-  processes(): Record<"functions" | "postgres", number>;
+  processes(): Record<"functions" | "gateway" | "postgres", number>;
   /** Lines of the functions' log that hold a text. */
   logged(text: string): string[];
 };
 
+type Options = {
+  host?: "sandbox" | "production";
+  port?: number;
+  /** Of the functions, over the usual ones. */
+  variables?: Record<string, string>;
+  /** Puts a migrated database into the folder, which spares the first start its migrations. */
+  prepare?: (data_dir: string) => Promise<void>;
+  /** A disk of this size for the folder; needs root. */
+  disk_mb?: number;
+};
+
 /** Starts the stack, hands it to `use`, and removes all of it, also when the run fails or is interrupted. */
-export async function withStack<T>(use: (trial: Trial) => Promise<T>): Promise<T> {
+export async function withStack<T>(
+  use: (trial: Trial) => Promise<T>,
+  { host = "sandbox", port, variables = {}, prepare, disk_mb }: Options = {},
+): Promise<T> {
   const data_dir = mkdtempSync(join(tmpdir(), "ere-trial-"));
-  const running = await startStack({ host: "sandbox", port: await freePort(), data_dir, fresh: false });
+  const remove = () => {
+    if (disk_mb) execFileSync("umount", ["--lazy", data_dir]);
+    rmSync(data_dir, { recursive: true, force: true });
+  };
+  if (disk_mb)
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${disk_mb}m,mode=711`, "ere-trial", data_dir], { stdio: "pipe" });
+  const start = async () => {
+    await prepare?.(data_dir);
+    return startStack({ host, port: port ?? (await freePort()), data_dir, fresh: false, variables });
+  };
+  const running = await start().catch((error: unknown) => {
+    remove();
+    throw error;
+  });
   const db = new pg.Pool({ connectionString: running.stack.database_url, max: 2 });
   db.on("error", () => {}); // a trial may end Postgres
   const stop = async () => {
     await db.end();
     await running.stop();
-    rmSync(data_dir, { recursive: true, force: true });
+    remove();
   };
   const interrupted = () => stop().finally(() => process.exit(130));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, interrupted);
@@ -36,8 +67,10 @@ export async function withStack<T>(use: (trial: Trial) => Promise<T>): Promise<T
     return await use({
       stack: running.stack,
       db,
+      data_dir,
+      broken: running.broken,
       processes: () => ({
-        functions: readJson<{ functions: Identity }>(join(data_dir, "running.json"))?.functions.pid ?? 0,
+        ...pidsOf(data_dir),
         postgres: Number(readFileSync(join(data_dir, "postgres/postmaster.pid"), "utf8").split("\n")[0]),
       }),
       logged: (text) =>
@@ -49,6 +82,11 @@ export async function withStack<T>(use: (trial: Trial) => Promise<T>): Promise<T
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, interrupted);
     await stop();
   }
+}
+
+function pidsOf(data_dir: string) {
+  const record = readJson<Record<"functions" | "gateway", Identity | null>>(join(data_dir, "running.json"));
+  return { functions: record?.functions?.pid ?? 0, gateway: record?.gateway?.pid ?? 0 };
 }
 
 /** Resident memory of one process, in MiB. */

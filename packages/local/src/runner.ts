@@ -42,6 +42,8 @@ export type Options = {
   data_dir: string;
   fresh: boolean;
   auth_signup?: "on" | "off";
+  /** Of the functions, over the usual ones: a trial stands between them and their neighbors. */
+  variables?: Record<string, string>;
 };
 type Say = (topic: string, text: string) => void;
 
@@ -199,6 +201,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       PUBLISHABLE_KEY: secrets.publishable_key,
       SECRET_KEY: secrets.secret_key,
       SUPABASE_SECRET_KEY: secrets.secret_key,
+      ...options.variables,
     };
     const startFunctions = async () => {
       const functions = await serveFunctions(data_dir, variables);

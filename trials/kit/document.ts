@@ -1,4 +1,4 @@
-// openapi.json as the fuzzer reads it: what can be asked, and what may be answered.
+// openapi.json as trials read it: what can be asked, and what may be answered.
 
 import { readFileSync } from "node:fs";
 import { z } from "zod";

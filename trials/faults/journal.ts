@@ -1,0 +1,110 @@
+// What was sent and what came back, kept outside of the system.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { endpointsOf } from "#shared/http/surface.ts";
+import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
+import { surface as sandbox } from "../../supabase/functions/sandbox/app.ts";
+import { readDocument } from "../kit/document.ts";
+import type { Random } from "../kit/random.ts";
+
+const LATE_MS = 10_000;
+/** Endpoints that declare themselves slow. */
+const SLOW_LATE_MS = 65_000;
+const MOST_SHOWN = 300;
+
+/** Of one attempt. A status of 0: no answer came. */
+export type Attempt = { kind: string; at: number; ended: number; status: number };
+// biome-ignore lint/suspicious/noExplicitAny: a writer reads an answer that was checked against its schema
+export type Answer = { status: number; body: any };
+export type Request = { token?: string; body?: unknown; text?: string; headers?: Record<string, string> };
+/** `done`: acknowledged. `open`: nobody knows, as no answer came, or one that says to try again. */
+export type Outcome = "done" | "open";
+
+export async function openJournal(base_url: string) {
+  const { operations } = readDocument();
+  const declared = new Map(operations.map((operation) => [operation.id, operation]));
+  const endpoints = (await Promise.all([cpo, sandbox].map(endpointsOf))).flat();
+  const slow = new Set(endpoints.filter((endpoint) => endpoint.slow).map(({ id }) => id));
+  const attempts: Attempt[] = [];
+  const broken = new Map<string, { promise: string; first: string; count: number }>();
+
+  /** A promise that was broken, counted by its words without numbers. */
+  const complain = (promise: string, about = "") => {
+    const key = promise.replace(/[0-9a-f-]{36}|\d+/g, "0");
+    const known = broken.get(key);
+    if (known) known.count += 1;
+    else broken.set(key, { promise, first: about.slice(0, MOST_SHOWN), count: 1 });
+  };
+
+  /** Notes how an attempt ended. */
+  const note = (kind: string, at: number, status: number) =>
+    attempts.push({ kind, at, ended: performance.now(), status });
+
+  /** One request of an operation of openapi.json; null where no answer came. */
+  const send = async (kind: string, id: string, { token, body, text, headers }: Request = {}) => {
+    const operation = declared.get(id);
+    if (!operation) throw new Error(`openapi.json has no ${id}`);
+    const limit = slow.has(id) ? SLOW_LATE_MS : LATE_MS;
+    const at = performance.now();
+    const path = operation.path.replace("{id}", headers?.id ?? "");
+    let answer: Answer | null = null;
+    let type = "";
+    let said = "";
+    try {
+      const response = await fetch(base_url + path, {
+        method: operation.method,
+        headers: {
+          ...(text === undefined ? { "content-type": "application/json" } : { "content-type": "text/csv" }),
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+        },
+        ...(operation.method === "GET" ? {} : { body: text ?? JSON.stringify(body ?? {}) }),
+        signal: AbortSignal.timeout(limit + 20_000),
+      });
+      said = await response.text();
+      type = response.headers.get("content-type") ?? "";
+      answer = { status: response.status, body: null };
+      answer.body = JSON.parse(said);
+    } catch {
+      // a body that is no JSON is complained about below
+    }
+    const took = performance.now() - at;
+    note(kind, at, answer?.status ?? 0);
+    if (took > limit) complain(`${id}: an answer came later than ${limit / 1000} s`, `${took.toFixed(0)} ms`);
+    if (!answer) return null;
+    const fault = operation.fault(answer.status, type, said);
+    if (fault) complain(`${id} ${answer.status}: an answer that is not declared`, `${fault} in ${said}`);
+    if (answer.status !== 503 && answer.status >= 500) complain(`${id} answered ${answer.status}`, said);
+    return answer;
+  };
+
+  return {
+    attempts,
+    send,
+    note,
+    complain,
+    broken: () => [...broken.values()],
+    /**
+     * Sends a write until it is acknowledged, or leaves it open as a client would that gives up. A refusal is none of its
+     * outcomes, but for these statuses.
+     */
+    async write(
+      random: Random,
+      over: () => boolean,
+      attempt: () => Promise<Answer | null>,
+      refusals: readonly number[] = [],
+    ): Promise<{ outcome: Outcome; sent: number; answer: Answer | null }> {
+      for (let sent = 1; ; sent += 1) {
+        const answer = await attempt();
+        if (answer && (answer.status < 300 || refusals.includes(answer.status)))
+          return { outcome: "done", sent, answer };
+        if (answer && answer.status < 500) {
+          complain(`a write was refused with ${answer.status}`, JSON.stringify(answer.body));
+          return { outcome: "open", sent, answer };
+        }
+        if (over() || random.happens(0.3)) return { outcome: "open", sent, answer };
+        await sleep(100 + random.below(300));
+      }
+    },
+  };
+}
+export type Journal = Awaited<ReturnType<typeof openJournal>>;
