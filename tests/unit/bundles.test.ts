@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { denoProgram, ROOT } from "#local/checkout.ts";
-import { functionFolders, weigh, writeBundle } from "../../packages/tools/src/bundle.ts";
+import { functionFolders, INJECTED, weigh, writeBundle } from "../../packages/tools/src/bundle.ts";
+import { SCRIPT } from "../../supabase/functions/pages/kit/script.ts";
 
 /** What each loads before its first request: packages, and thousands of bytes at most, minified; and how many it is with all it may load. */
 const BUNDLES: Record<string, { packages: string[]; start: number; whole: number }> = {
@@ -25,13 +26,13 @@ const BUNDLES: Record<string, { packages: string[]; start: number; whole: number
   "oauth-token": { packages: ["hono"], start: 65, whole: 280 },
   // with what reads files of customers and of charging data, 35 of it for workbooks, 5 to write an empty one, and logos; 94 are the Auth client of supabase-js, which is loaded when somebody signs in or
   // gets a login
-  pages: { packages: ["hono"], start: 66, whole: 1163 },
+  pages: { packages: ["hono"], start: 67, whole: 1163 },
   partner: { packages: ["hono"], start: 70, whole: 550 },
   personal: { packages: ["hono"], start: 65, whole: 285 },
   // with the Auth client as well, because it claims drafts
   sandbox: { packages: ["hono"], start: 67, whole: 585 },
   // with what sends webhooks, reads CDRs of platforms, and connects to nothing but what was judged
-  worker: { packages: ["hono"], start: 66, whole: 920 },
+  worker: { packages: ["hono"], start: 67, whole: 920 },
 };
 
 test("every function is weighed", () => {
@@ -58,6 +59,12 @@ test.each(Object.entries(BUNDLES))(
     expect(built.whole).toBeLessThan(whole * 1000);
   },
 );
+
+test("the script of the pages names nothing that a bundle renames", () => {
+  const names = new RegExp(`(?<![.\\w])(?:${Object.keys(INJECTED).join("|")})\\b`);
+  expect("a; setTimeout(b)").toMatch(names);
+  expect(SCRIPT).not.toMatch(names);
+});
 
 test("a bundle reads WOFF2 with the Brotli of the runtime, as fontkit does with its own", async () => {
   // within the checkout, where its imports are found; a fresh `npm ci` has no folder for caches

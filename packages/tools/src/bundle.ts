@@ -26,6 +26,16 @@ export const functionFolders = (root = ROOT): string[] =>
 
 const entryOf = (folder: string) => `${ROOT}supabase/functions/${folder}/index.ts`;
 
+/** undici calls unref() of its timers. Those of Deno are numbers, and of immediates it has none. */
+const TIMERS = ["setImmediate", "clearImmediate", "setTimeout", "clearTimeout", "setInterval", "clearInterval"];
+
+/** What a bundle has under another name than its source. */
+export const INJECTED: Record<string, string | [module: string, name: string]> = {
+  Buffer: ["node:buffer", "Buffer"],
+  process: "node:process",
+  ...Object.fromEntries(TIMERS.map((name) => [name, ["node:timers", name]])),
+};
+
 const inputOf = (entry: string): InputOptions => ({
   cwd: ROOT,
   input: { index: entry },
@@ -48,11 +58,7 @@ const inputOf = (entry: string): InputOptions => ({
   transform: {
     // packages expect the globals of Node, which Deno 2.1.4 has in npm packages only
     define: { global: "globalThis" },
-    inject: {
-      Buffer: ["node:buffer", "Buffer"],
-      process: "node:process",
-      setImmediate: ["node:timers", "setImmediate"],
-    },
+    inject: INJECTED,
   },
 });
 

@@ -6,7 +6,8 @@ import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
 
 /**
  * What a page adds in a browser that runs scripts; every page works without. The browser gets the text of this function, so it
- * uses nothing from outside itself but its arguments, which are functions of the pages.
+ * uses nothing from outside itself but its arguments, which are functions of the pages. Bundles rename what Node has too, such as
+ * setTimeout: `window.` keeps the browser's.
  *
  * - A form that posts is sent once, however often its button is pressed, and says that it is under way.
  * - What has `data-copy` gets a button that copies it.
@@ -47,7 +48,7 @@ function react(
     (event.submitter?.closest(".actions") ?? form).append(said);
     said.append(busy);
     // until the answer replaces the page; a form that seems lost may be sent again
-    setTimeout(end, 60_000, form);
+    window.setTimeout(end, 60_000, form);
   });
   // back to a page that the browser kept
   addEventListener("pageshow", () => {
@@ -67,7 +68,7 @@ function react(
         () => copied,
         () => refused,
       );
-      setTimeout(() => {
+      window.setTimeout(() => {
         button.textContent = copy;
       }, 3_000);
     });
