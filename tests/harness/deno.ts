@@ -8,7 +8,7 @@ export type Running = {
   url: string;
   /** Everything it has written so far. */
   said(): string;
-  stop(): Promise<void>;
+  stop(signal?: "SIGKILL"): Promise<void>;
 };
 
 /** What Deno compiled stays between runs, and goes with `npm ci`. */
@@ -77,9 +77,9 @@ export async function bootFunctions(
   return {
     url: `http://127.0.0.1:${await listening(child, said)}`,
     said,
-    async stop() {
+    async stop(signal) {
       const gone = new Promise((resolve) => child.once("close", resolve));
-      if (child.exitCode === null && child.kill()) await gone;
+      if (child.exitCode === null && child.kill(signal)) await gone;
     },
   };
 }

@@ -1,11 +1,17 @@
 // A platform of a CPO registers by OCPI 2.2.1, and sends CDRs or lets us read them.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { serve } from "#shared/http/surface.ts";
+import { writeBundle } from "../../packages/tools/src/bundle.ts";
 import { surface } from "../../supabase/functions/ocpi/app.ts";
 import { pullOcpi } from "../../supabase/functions/worker/ocpi_pulls.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
-import { BASE_URL } from "../harness/environment.ts";
+import { bootFunction, forgetCompiled } from "../harness/deno.ts";
+import { BASE_URL, variables } from "../harness/environment.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { type Client, createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -700,35 +706,74 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
   });
 
-  test("a worker killed in the middle is gone on from the page that it read", async () => {
-    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
-    platform.state.cdrs = many(6);
-    platform.state.beforePage = (offset) => {
-      // what kills it: the answer never comes to anybody
-      if (offset === 4) throw new Error("killed");
+  test("a worker whose process is killed reads on where it was: nothing is lost, doubled or skipped", {
+    timeout: 60_000,
+  }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "ere-worker-"));
+    await writeBundle(`${ROOT}supabase/functions/worker/index.ts`, folder);
+    const { WORKER_SECRET, IBAN_KEYS } = world.environment.config;
+    const settings = variables({
+      WORKER_SECRET,
+      IBAN_KEYS: JSON.stringify(IBAN_KEYS),
+      EDGE_DATABASE_URL: world.database.url("edge"),
+      EDGE_SLOW_DATABASE_URL: world.database.url("edge_slow"),
+      WEBHOOK_ALLOW_LOOPBACK: "true",
+    });
+    const headers = { authorization: `Bearer ${WORKER_SECRET}` };
+    let killed: Promise<void> | undefined;
+    const run = async () => {
+      const worker = await bootFunction(folder, "index.js", settings);
+      kill = () => {
+        killed ??= worker.stop("SIGKILL");
+        return killed;
+      };
+      const answer = await fetch(`${worker.url}/worker/run`, { method: "POST", headers }).catch(() => null);
+      await (killed ?? worker.stop());
+      killed = undefined;
+      return answer?.status ?? null;
     };
-    const { environment } = world;
-    const caller = { kind: "worker", host: "sandbox" as const, request_id: "r" };
-    const dying = pullOcpi(
-      environment,
-      async (name, ...input) => {
-        // dead before its next word
-        if (name === "take_pulled_cdrs" && (input[0] as { offset: number }).offset > 4)
-          return new Promise<string>(() => {});
-        return environment.slowDb.call(name, caller, ...input);
-      },
-      Date.now() + 60_000,
-      "r1",
-    );
-    platform.state.beforePage = undefined;
-    await expect.poll(async () => (await standing(made)).pull_offset).toBe(4);
-    void dying;
-    platform.asked.length = 0;
-    expect(await pull(), "the lease of the dead one holds").toMatchObject({ pages: 0 });
-    await world.freeze("2026-04-01T12:01:01Z");
-    await pull();
-    expect(pages()[0]).toBe("4");
-    expect(await month(made)).toEqual({ kwh: 6, sessions: 6 });
+    let kill: () => Promise<void> = async () => {};
+    const holder = await world.database.admin.connect();
+    /** What PostgreSQL waits for while it stores a page; undefined if it stores none. */
+    const storing = async () =>
+      (
+        await world.row(
+          "select wait_event_type as waits from pg_stat_activity where datname = current_database() and state = 'active' and query like '%api.take_pulled_cdrs%' and pid <> pg_backend_pid()",
+        )
+      )?.waits;
+    try {
+      await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+      platform.state.cdrs = many(8);
+      // while a page is on its way
+      platform.state.beforePage = (offset) => (offset === 2 ? kill() : undefined);
+      expect(await run()).toBeNull();
+      expect(await standing(made)).toMatchObject({ pull_offset: 2, pulled_to: null });
+
+      // while PostgreSQL stores one
+      await world.freeze("2026-04-01T12:01:01Z");
+      platform.state.beforePage = (offset) =>
+        offset === 4 &&
+        holder.query(`begin; select from core.ocpi_connections where owner_id = '${made.client.id}' for update`);
+      const third = run();
+      await expect.poll(storing).toBe("Lock");
+      await kill();
+      expect(await third).toBeNull();
+      await holder.query("rollback");
+      await expect.poll(storing).toBeUndefined();
+
+      platform.state.beforePage = undefined;
+      platform.asked.length = 0;
+      expect(await pull(), "the lease of the dead one holds").toMatchObject({ pages: 0 });
+      await world.freeze("2026-04-01T12:03:01Z");
+      expect(await run()).toBe(200);
+      expect(pages()[0]).toMatch(/^[46]$/);
+      expect(await month(made)).toEqual({ kwh: 8, sessions: 8 });
+      expect(await standing(made)).toMatchObject({ taken: "8", refused: "0", pull_offset: 0, failing_since: null });
+    } finally {
+      holder.release(true);
+      rmSync(folder, { recursive: true });
+      forgetCompiled();
+    }
   });
 
   test("a bad CDR is noted, and the others go on", async () => {
