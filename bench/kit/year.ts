@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { sealIban } from "#shared/values/iban.ts";
 import type { Machine } from "../../packages/operator/src/command.ts";
+import type { OpsAnswer } from "../../packages/operator/src/database.ts";
 import { liftLimits, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";
 
@@ -70,14 +71,16 @@ async function operator(url: string, name: string): Promise<Machine & { end: () 
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(`set session authorization operator_${name}`);
+  const call = async (ops: string, input: object): Promise<OpsAnswer> => {
+    const { rows } = await client.query(`select ops.${ops}($1::jsonb) as answer`, [JSON.stringify(input)]);
+    return rows[0].answer;
+  };
   return {
     env,
     say: () => {},
     readLine: async () => "",
-    async call(ops, input) {
-      const { rows } = await client.query(`select ops.${ops}($1::jsonb) as answer`, [JSON.stringify(input)]);
-      return rows[0].answer;
-    },
+    call,
+    connect: (work) => work({ call, query: async (text) => void (await client.query(text)) }),
     end: () => client.end(),
   };
 }

@@ -2,7 +2,7 @@
 
 import { Argument, InvalidArgumentError, Option } from "commander";
 import type * as z from "zod";
-import type { OpsAnswer } from "./database.ts";
+import type { OpsAnswer, Session } from "./database.ts";
 import { fields, table } from "./text.ts";
 
 export type Input = Record<string, unknown>;
@@ -62,6 +62,8 @@ export type Command = {
 /** What a command of several steps gets: the database's functions, each in its own transaction, and the environment. */
 export type Machine = {
   call: (ops: string, input: Input) => Promise<OpsAnswer>;
+  /** Several calls on one connection: to the database of the command, or to another one by its URL. */
+  connect: <T>(work: (session: Session) => Promise<T>, url?: string) => Promise<T>;
   env: Record<string, string | undefined>;
   /** Reports progress on standard error. */
   say: (text: string) => void;

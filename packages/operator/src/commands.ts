@@ -15,6 +15,7 @@ import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { listMail } from "./mail.ts";
 import { OCPI_COMMANDS } from "./ocpi_commands.ts";
+import { PARTNER_MOVING_COMMANDS } from "./partner_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
 import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
@@ -462,6 +463,7 @@ export const COMMANDS: Command[] = [
     ops: "mail_resend",
     view: changed("mail", "The next run of the worker sends it."),
   },
+  ...PARTNER_MOVING_COMMANDS,
   ...SERVICE_COMMANDS,
   ...APP_COMMANDS,
   ...LOGIN_COMMANDS,

@@ -17,25 +17,46 @@ export type Open = (
   url: string,
 ) => Pick<pg.Client, "host" | "port" | "database" | "user" | "connect" | "query" | "end">;
 
+/** Calls functions on one connection. */
+export type Session = {
+  call: (name: string, input: object) => Promise<OpsAnswer>;
+  /** Runs statements of ours, such as `begin`. */
+  query: (text: string) => Promise<void>;
+};
+
+type Options = { schema?: string; open?: Open | undefined };
+
 /** @throws {OperatorError} a refusal, or the reason why the database could not be reached. */
-export async function callOps(
+export function callOps(url: string, name: string, input: object, options: Options = {}): Promise<OpsAnswer> {
+  return connectOps(url, ({ call }) => call(name, input), options);
+}
+
+/** Connects for as long as `work` takes. @throws {OperatorError} as callOps does. */
+export async function connectOps<T>(
   url: string,
-  name: string,
-  input: object,
-  { schema = "ops", open = openClient }: { schema?: string; open?: Open | undefined } = {},
-): Promise<OpsAnswer> {
+  work: (session: Session) => Promise<T>,
+  { schema = "ops", open = openClient }: Options = {},
+): Promise<T> {
   const client = open(url);
   const place = `${client.host}:${client.port}/${client.database}`;
+  const refuse = (error: pg.DatabaseError) => {
+    throw new OperatorError(failed(error, place, client.user, schema));
+  };
   try {
     await client.connect().catch((error) => {
       throw new OperatorError(unreachable(error, place, client.user));
     });
-    const { rows } = await client
-      .query<{ answer: OpsAnswer }>(`select ${schema}.${name}($1::jsonb) as answer`, [JSON.stringify(input)])
-      .catch((error) => {
-        throw new OperatorError(failed(error, place, client.user, schema));
-      });
-    return rows[0]?.answer ?? {};
+    return await work({
+      async call(name, input) {
+        const { rows } = await client
+          .query<{ answer: OpsAnswer }>(`select ${schema}.${name}($1::jsonb) as answer`, [JSON.stringify(input)])
+          .catch(refuse);
+        return rows[0]?.answer ?? {};
+      },
+      async query(text) {
+        await client.query(text).catch(refuse);
+      },
+    });
   } finally {
     await client.end().catch(() => {});
   }

@@ -34,6 +34,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "The service's own partner has no clients, applications, keys, managers or settings, because nobody acts for it; name another partner.",
   house_stays_active: () => "The service's own partner cannot be deactivated; people without a partner live in it.",
 
+  export_not_begun: () => "No export of this partner was begun within a day; begin one with partner export.",
+  no_table_of_partner: ({ table }) => `${table} is no table of a partner's own rows.`,
   invalid_partner_setting: () =>
     "A referral code is 4 to 20 letters and digits; a percentage is a number from 0 to 100, such as 12.5.",
   referral_code_taken: ({ referral_code }) => `Another partner has the referral code ${referral_code}.`,

@@ -7,7 +7,7 @@ import type { Stack } from "#local/stack.ts";
 import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
-import { callOps, type Open, OperatorError, type OpsAnswer } from "./database.ts";
+import { callOps, connectOps, type Open, OperatorError, type OpsAnswer } from "./database.ts";
 import { scramVerifier } from "./scram.ts";
 import { onScreen, plain, type Screen } from "./text.ts";
 
@@ -167,6 +167,7 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
     : command.perform
       ? await command.perform.run(input, {
           call: callAny,
+          connect: (work, to = url) => connectOps(to, work, { schema, open }),
           env,
           say: io.err,
           readLine: (question) => readLine(question, io),

@@ -1,0 +1,51 @@
+-- What belongs to a partner, read from the catalogue.
+
+-- The tables that hold rows of a partner, each after those it refers to. condition is SQL on a row t; $1 is the partner.
+--
+--   own     the tenant's rows
+--   people  rows that name a login: a person is not part of a tenant
+--   cited   the service's own rows, which the tenant's rows refer to or depend on
+--
+-- A table with partner_id belongs to it without a word here. tests/sql/partner_tables.test.ts lists the others.
+create function private.partner_tables()
+  returns table (place int, name name, kind text, condition text, key name[], columns name[], secrets name[])
+language sql stable
+as $$
+  with recursive held as (
+    select c.oid, c.relname, coalesce(x.condition, 't.partner_id = $1') as condition,
+           case when x.kind is not null then x.kind
+                when exists (select from pg_catalog.pg_constraint k
+                               join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1] and a.attnotnull
+                              where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass) then 'people'
+                else 'own' end as kind
+      from pg_catalog.pg_class c
+      left join (values
+        ('partners', 'own', 't.id = $1'),
+        ('rate_limit_overrides', 'own', $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$),
+        ('payout_batches', 'cited', 't.id = any (array(select l.batch_id from core.payout_lines l where l.partner_id = $1))'),
+        -- who opted out: it is not known of whose mail
+        ('suppressions', 'cited', 'true')) x (name, kind, condition) on x.name = c.relname
+     where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and (x.name is not null
+            or exists (select from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped))
+  ), refers as materialized (
+    select distinct k.conrelid, k.confrelid
+      from pg_catalog.pg_constraint k join held a on a.oid = k.conrelid join held b on b.oid = k.confrelid
+     where k.contype = 'f' and k.conrelid <> k.confrelid
+  ), depth as (
+    select h.oid, 0 as depth from held h
+    union
+    select r.conrelid, d.depth + 1 from depth d join refers r on r.confrelid = d.oid where d.depth < 30  -- a circle would not end
+  )
+  select row_number() over (order by (select max(d.depth) from depth d where d.oid = h.oid), h.relname)::int, h.relname, h.kind, h.condition,
+         (select array_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
+            from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = h.oid and a.attnum = any (i.indkey::int2[])
+           where i.indrelid = h.oid and i.indisprimary),
+         array_agg(a.attname order by a.attname),
+         -- what opens something, or would with a key of ours; and which login a person has
+         coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
+           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
+    from held h
+    join pg_catalog.pg_attribute a on a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+   group by h.oid, h.relname, h.kind, h.condition
+$$;
