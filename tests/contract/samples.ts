@@ -11,7 +11,7 @@ import { giveBooking } from "../harness/booked.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
 import { BASE_URL } from "../harness/environment.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { accountBody, createAccount, newEan } from "../harness/people.ts";
+import { accountBody, createAccount, newEan, type Partner, type User } from "../harness/people.ts";
 import type { Sent } from "../harness/world.ts";
 import { authorizationOf, newVerifier, type OAuth } from "../oauth/oauth_world.ts";
 import { draftRow, giveKey, newEmail } from "../partner/partner_world.ts";
@@ -45,12 +45,26 @@ const STEADY = { kwh_per_session: 24, sessions_per_week: 7, power_kw: 1 };
  * The sample of an endpoint, of a client, a person and an application that no earlier call made; an endpoint that is not in it
  * fails the test that says that every sample succeeds.
  */
-export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sample> {
-  const client = await world.addClient(world.partnerA.id);
-  const spare = await createAccount(world, { ...world.partnerA, client });
-  const { account_id } = await createAccount(world, { ...world.partnerA, client });
-  const signed = await createAccount(world, { ...world.partnerA, client });
-  await signMandate(world, signed.account_id, { ...world.partnerA, client });
+export async function samplesFor(world: OAuth, partner = world.partnerA): Promise<(endpoint: Routed) => Sample> {
+  return (await holderOf(world, partner)).sample;
+}
+
+/** Whom the samples are of: a client of the partner, a person, the partner whose key it is, and the partner that the person manages. */
+export type Holder = {
+  sample: (endpoint: Routed) => Sample;
+  client: Partner["client"];
+  user: User;
+  key: string;
+  keyed: string;
+  managed: string;
+};
+
+export async function holderOf(world: OAuth, partner = world.partnerA): Promise<Holder> {
+  const client = await world.addClient(partner.id);
+  const spare = await createAccount(world, { ...partner, client });
+  const { account_id } = await createAccount(world, { ...partner, client });
+  const signed = await createAccount(world, { ...partner, client });
+  await signMandate(world, signed.account_id, { ...partner, client });
   await giveBooking(world.database.admin, signed.connection_id);
   const { part_id } = await world.row(
     `with paid as (update core.payout_lines set status = 'paid', paid_at = private.now() where account_id = $1 returning partner_id, id)
@@ -160,7 +174,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
   // Endpoints of the partner that the manager manages, and of the client. A lease keeps the worker off all but the one that is tested, to
   // which nothing is sent either: it is no public address.
   const webhooks: Record<string, string> = {};
-  const addWebhook = async (partner: string, owner: string, lease: string | null, ...operations: string[]) => {
+  const addWebhook = async (tenant: string, owner: string, lease: string | null, ...operations: string[]) => {
     const id = newWebhookId();
     const { ciphertext, key_id } = sealWebhookSecret(world.environment, id, newWebhookSecret());
     await world.row(
@@ -169,7 +183,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
          values ($1, $2, $3, 'https://10.0.0.1/', $4, $5, 0, $6) returning partner_id, id)
        insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms)
        select partner_id, id, gen_random_uuid(), 'webhook_endpoint.disabled', 1, private.now(), 204, 84 from made`,
-      partner,
+      tenant,
       id,
       owner,
       ciphertext,
@@ -178,18 +192,18 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     );
     for (const operation of operations) webhooks[operation] = id;
   };
-  const tester = await world.addClient(world.partnerA.id);
+  const tester = await world.addClient(partner.id);
   const testing = { token: await tester.token(), subject: `client:${tester.id}` };
-  for (const [name, partner, owner] of [
+  for (const [name, tenant, owner] of [
     ["", managed, managed],
-    ["Client", world.partnerA.id, client.id],
+    ["Client", partner.id, client.id],
   ] as const) {
     const kept = ["read", "rotate", "enable", "replay"].map((verb) => `${verb}${name}Webhook`);
-    await addWebhook(partner, owner, "infinity", ...kept, `read${name}WebhookAttempts`);
+    await addWebhook(tenant, owner, "infinity", ...kept, `read${name}WebhookAttempts`);
     // a client of its own, so that the lists of the others do not depend on when the worker comes
-    await addWebhook(partner, name ? tester.id : owner, null, `test${name}Webhook`);
+    await addWebhook(tenant, name ? tester.id : owner, null, `test${name}Webhook`);
     for (const verb of ["update", "disable", "revoke"])
-      await addWebhook(partner, owner, "infinity", `${verb}${name}Webhook`);
+      await addWebhook(tenant, owner, "infinity", `${verb}${name}Webhook`);
   }
   const worker = serve(workerSurface, world.environment);
   const { WORKER_SECRET } = world.environment.config;
@@ -318,7 +332,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     anyone: { subject: null },
   };
   const named: Record<string, string> = { token: `client:${client.id}`, revoke: `client:${app.id}` };
-  return ({ id, method, path, caller }) => ({
+  const sample: Holder["sample"] = ({ id, method, path, caller }) => ({
     method,
     path: path.replace(/\{\w+\}/, ids[id] ?? "") + (queries[id] ?? ""),
     ...(bodies[id] ? { body: bodies[id] } : {}),
@@ -328,6 +342,7 @@ export async function samplesFor(world: OAuth): Promise<(endpoint: Routed) => Sa
     ...(id === "testClientWebhook" ? testing : {}),
     ...(named[id] ? { subject: named[id] } : {}),
   });
+  return { sample, client, user, key, keyed, managed };
 }
 
 /** A sample as a test sends it, with what it changes. */
