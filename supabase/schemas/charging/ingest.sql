@@ -11,8 +11,6 @@ return case when 'withdrawn' = any (session.flags) and session.source not in ('a
 -- Compares each item with the stored session; the chargers are locked. Of a session that is twice in one batch, the later item counts.
 create function private.compare_charging_sessions(sent private.charging_session_item[]) returns private.compared_charging_session[]
 language plpgsql
--- pages are in memory: else the planner reads all sessions of a charger, to save a page of the larger index
-set random_page_cost = 0.1 set seq_page_cost = 0.1
 as $$
 begin
   return array(
@@ -179,7 +177,6 @@ end $$;
 -- stay.
 create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
-set plan_cache_mode = 'auto'
 as $$
 begin
   -- one total, signature or booking at a time on a connection
@@ -265,11 +262,6 @@ declare
   compared private.compared_charging_session[];
   changes  private.charging_session_change[];
 begin
-  -- what reads is planned for a large batch: a kept plan of a table without statistics may read a charger's sessions for each item
-  if cardinality(sent) > 20 then
-    perform set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true),
-            set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true);
-  end if;
   -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
   perform from core.connections c

@@ -5,8 +5,8 @@
 -- car charges.
 
 -- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. Until the table is
--- analyzed, the planner expects as few rows of a charger as of a session, and picks the smaller index. So the primary key has the id before
--- the charger, or overlaps would be looked for in it. charging_sessions_charger has the id, or sessions would be looked up by it.
+-- analyzed, the planner expects as few rows for two columns of a key as for all of it, and picks the smaller index. So only one index begins
+-- with the charger, and it begins with nothing else: overlaps are looked for in it, and a session never is.
 create table core.charging_sessions (
   partner_id    uuid        not null,
   charger_id    uuid        not null,
@@ -50,7 +50,7 @@ comment on column core.charging_sessions.connection_id is
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the same charge first.';
 -- serves: overlaps, and the total of a charger's month
-create index charging_sessions_charger on core.charging_sessions (partner_id, charger_id, started_at, id);
+create index charging_sessions_charger on core.charging_sessions (charger_id, started_at);
 -- serves: overlaps with what began long before
 create index charging_sessions_long on core.charging_sessions (partner_id, charger_id, started_at) where ended_at - started_at > interval '23 hours';
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
