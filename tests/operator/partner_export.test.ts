@@ -224,10 +224,11 @@ describe("contract §8 partner export", () => {
       ["service", join(folder, "house"), /^error: The service's own partner has no/],
       ["nobody", join(folder, "nobody"), /^error: No partner has/],
       ["partner-a", whole(), /is not empty; name a new folder\.\n$/],
-      ["partner-a", join(whole(), "manifest.json"), /cannot be written \(EEXIST\)\.\n$/],
+      ["partner-a", join(whole(), "manifest.json"), /cannot be written \(ENOTDIR\)\.\n$/],
     ] as const) {
       const { code, err } = await operator(["partner", "export", partner, "--to", to]);
       expect([code, err]).toEqual([1, expect.stringMatching(sentence)]);
     }
+    expect(readdirSync(folder)).toEqual(["whole"]);
   });
 });

@@ -1,7 +1,7 @@
 // Writes all rows of a partner into a folder: a file for each table, with a JSON object a line, and manifest.json.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Input, Machine } from "./command.ts";
@@ -18,8 +18,10 @@ type Call = Machine["call"];
 
 export async function exportPartner({ partner, to }: Input, { call, connect, say }: Machine): Promise<OpsAnswer> {
   const folder = String(to);
-  makeFolder(folder);
+  // a refused command leaves no folder behind
+  makeFolder(folder, false);
   const { tables, export: id, ...about } = (await call("partner_export", { partner })) as Begun & OpsAnswer;
+  makeFolder(folder, true);
   const written = await connect(async (database) => {
     // one moment for all pages
     await database.query("begin isolation level repeatable read read only");
@@ -47,11 +49,11 @@ export async function exportPartner({ partner, to }: Input, { call, connect, say
   };
 }
 
-/** Only the operator can read it. */
-function makeFolder(folder: string): void {
+/** A new or empty folder that only the operator can read. */
+function makeFolder(folder: string, make: boolean): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (readdirSync(folder).length === 0) return;
+    if (make) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   } catch (error) {
     throw new OperatorError(`${folder} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
   }
