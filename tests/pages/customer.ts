@@ -75,6 +75,12 @@ export async function signInOn(page: Page, world: SandboxWorld, url: string, ema
   await page.locator(".signed-in").waitFor();
 }
 
+/** In how many rows the menu stands. */
+export const rowsOfMenu = (page: Page): Promise<number> =>
+  page
+    .locator(".menu > a:visible, .menu summary:visible")
+    .evaluateAll((links) => new Set(links.map((link) => Math.round(link.getBoundingClientRect().top))).size);
+
 /** A browser in which they are signed in. */
 export async function browserOf(world: SandboxWorld, { email }: Customer): Promise<Browser> {
   const ask = newBrowser(world);

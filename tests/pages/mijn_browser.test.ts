@@ -8,6 +8,7 @@ import {
   mijn,
   newCustomer,
   paidCustomer,
+  rowsOfMenu,
   signInCode,
   signInOn,
 } from "./customer.ts";
@@ -67,6 +68,16 @@ describe.skipIf(noBrowser)(
         await page.reload();
         expect(await heading(), "nothing is left behind").toBe("Log in");
       }));
+
+    test.each(["nl", "en"])("the menu is one row on a phone of 360, in %s", (lang) =>
+      onPage(browser, { viewport: { width: 360, height: 640 } }, async (page) => {
+        await signIn(page, fresh, lang);
+        for (const path of ["/mandate", "/tokens"]) {
+          await page.goto(`${mijn(world, path)}?lang=${lang}`);
+          expect(await rowsOfMenu(page), path).toBe(1);
+        }
+      }),
+    );
 
     test("a year without charging has no plot, and leads to the chargers", () =>
       onPage(browser, {}, async (page) => {

@@ -5,7 +5,7 @@ import { EVERY_LOOK, look, lookInTurn, noBrowser, onPage, startBrowser } from ".
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, signInCode, signInOn } from "./customer.ts";
+import { createCustomerWorld, rowsOfMenu, signInCode, signInOn } from "./customer.ts";
 import { earningPartner, keepLogo, type Manager, newManager, portal } from "./manager.ts";
 
 const WEBHOOK = "8c0f9a4e-53d1-4a08-9a0e-6d1c8c3f0b11";
@@ -153,6 +153,16 @@ describe.skipIf(noBrowser)(
         }
       }));
 
+    test.each(["nl", "en"])("the menu is one row on a phone of 360, in %s", (lang) =>
+      onPage(browser, { viewport: { width: 360, height: 640 } }, async (page) => {
+        await signIn(page, full, lang);
+        for (const path of ["/drafts", "/settings"]) {
+          await page.goto(`${portal(world, path)}?lang=${lang}`);
+          expect(await rowsOfMenu(page), path).toBe(1);
+        }
+      }),
+    );
+
     test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
       onPage(browser, { viewport: { width: 390, height: 844 } }, async (page) => {
         await signIn(page, full);
@@ -162,6 +172,14 @@ describe.skipIf(noBrowser)(
         await row.getByRole("cell", { name: "Referentie KLANT-0007", exact: true }).waitFor();
         expect(await page.getByRole("columnheader").count(), "not read twice").toBe(0);
         expect(await page.getByRole("cell", { name: "–" }).count(), "what is not there").toBe(0);
+        const outside = await row
+          .locator("td[data-column]")
+          .evaluateAll((cells) =>
+            cells
+              .map((cell) => [getComputedStyle(cell).paddingLeft, getComputedStyle(cell, "::before").marginLeft])
+              .filter(([inside = "", moved = ""]) => parseFloat(inside) + parseFloat(moved) < 0),
+          );
+        expect(outside, "names that are left of the page").toEqual([]);
         await page.setViewportSize({ width: 1280, height: 844 });
         await row.getByRole("cell", { name: "KLANT-0007", exact: true }).waitFor();
         expect(await page.getByRole("columnheader").count()).toBe(7);

@@ -5,12 +5,13 @@ import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { readText } from "#shared/http/body.ts";
 import type { Pages } from "#shared/http/surface.ts";
+import { readersLocale } from "#shared/values/locale.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
 import { FONT_NAME } from "./kit/font_name.ts";
 import { html } from "./kit/html.ts";
-import { SCRIPT, SCRIPT_VERSION } from "./kit/script.ts";
+import { SCRIPTS } from "./kit/script.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage, onward } from "./kit/views.ts";
 import { type Flow, type PageAnswer, type PagesEnv, Visit } from "./kit/visit.ts";
@@ -61,8 +62,9 @@ function routes(environment: Environment): Hono {
 
   app.get("/pages/style.css", (c) => style(c, STYLE, c.req.query("v") === STYLE_VERSION ? FOREVER : undefined));
   app.get("/pages/page.js", (c) => {
-    const cached = c.req.query("v") === SCRIPT_VERSION ? FOREVER : HOUR;
-    return c.body(SCRIPT, 200, { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cached });
+    const { text, path } = SCRIPTS[readersLocale(c.req.query("lang"), null, null)];
+    const cached = path.endsWith(`v=${c.req.query("v")}`) ? FOREVER : HOUR;
+    return c.body(text, 200, { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cached });
   });
   app.get(`/pages/${FONT_NAME}`, async (c) => {
     const { FONT_DATA } = await import("./kit/font_data.ts");

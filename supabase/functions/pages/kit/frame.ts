@@ -3,7 +3,7 @@ import type { Configuration, TEST_SERVICE } from "#shared/foundation/configurati
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { FONT_NAME } from "./font_name.ts";
 import { html } from "./html.ts";
-import { SCRIPT_VERSION } from "./script.ts";
+import { SCRIPTS } from "./script.ts";
 import { STYLE_VERSION } from "./style.ts";
 import { type KitWords, LANGUAGES } from "./words.ts";
 
@@ -60,7 +60,7 @@ export function layout(
 <link rel="icon" href="data:,">
 <link rel="preload" as="font" type="font/woff2" crossorigin href="${root}/${FONT_NAME}">
 <link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">
-<script defer src="${root}/page.js?v=${SCRIPT_VERSION}" data-say-copy="${words.script.copy}" data-say-copied="${words.script.copied}" data-say-not-copied="${words.script.not_copied}" data-say-busy="${words.script.busy}"></script>
+<script defer src="${root}${SCRIPTS[locale].path}"></script>
 ${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}
 ${brand?.color ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ color: brand.color })}">` : ""}
 </head>

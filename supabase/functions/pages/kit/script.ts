@@ -1,13 +1,15 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import { createHash } from "node:crypto";
+import type { Locale } from "#shared/values/locale.ts";
 import { readNumber } from "#shared/values/typed_number.ts";
 import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
+import { type KitWords, WORDS } from "./words.ts";
 
 /**
  * What a page adds in a browser that runs scripts; every page works without. The browser gets the text of this function, so it
- * uses nothing from outside itself but its arguments, which are functions of the pages. Bundles rename what Node has too, such as
- * setTimeout: `window.` keeps the browser's.
+ * uses nothing from outside itself but its arguments, which are words and functions of the pages. Bundles rename what Node has too,
+ * such as setTimeout: `window.` keeps the browser's.
  *
  * - A form that posts is sent once, however often its button is pressed, and says that it is under way.
  * - What has `data-copy` gets a button that copies it.
@@ -17,18 +19,12 @@ import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
  * - A plot says the value of a bar under the pointer, or chosen with the arrow keys: `data-value` of the bar.
  */
 function react(
+  words: KitWords["script"],
   read: typeof readNumber,
   kwh: typeof kwhOf,
   estimate: typeof estimateOf,
   shown: typeof shownYield,
 ): void {
-  const {
-    sayCopy: copy = "",
-    sayCopied: copied = "",
-    sayNotCopied: refused = "",
-    sayBusy: busy = "",
-  } = document.currentScript?.dataset ?? {};
-
   const end = (form: HTMLFormElement) => {
     delete form.dataset.sent;
     form.querySelector(":scope .busy")?.remove();
@@ -46,7 +42,7 @@ function react(
     // files take a while
     if (form.enctype === "multipart/form-data") said.append(document.createElement("progress"), " ");
     (event.submitter?.closest(".actions") ?? form).append(said);
-    said.append(busy);
+    said.append(words.busy);
     // until the answer replaces the page; a form that seems lost may be sent again
     window.setTimeout(end, 60_000, form);
   });
@@ -60,16 +56,16 @@ function react(
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.textContent = copy;
+    button.textContent = words.copy;
     button.setAttribute("aria-live", "polite");
     button.addEventListener("click", async () => {
       const text = shown instanceof HTMLInputElement ? shown.value : (shown.textContent ?? "");
       button.textContent = await navigator.clipboard.writeText(text).then(
-        () => copied,
-        () => refused,
+        () => words.copied,
+        () => words.not_copied,
       );
       window.setTimeout(() => {
-        button.textContent = copy;
+        button.textContent = words.copy;
       }, 3_000);
     });
     shown.after(" ", button);
@@ -158,7 +154,14 @@ function react(
   }
 }
 
-export const SCRIPT = `(${react})(${[readNumber, kwhOf, estimateOf, shownYield].join()});`;
+/** In a language, at an address that changes with it: a page never meets the script of another version. */
+function scriptIn(locale: Locale): { text: string; path: string } {
+  const text = `(${react})(${JSON.stringify(WORDS[locale].script)},${[readNumber, kwhOf, estimateOf, shownYield].join()});`;
+  const version = createHash("sha256").update(text).digest("hex").slice(0, 12);
+  return { text, path: `/page.js?lang=${locale}&v=${version}` };
+}
 
-/** Changes with the script: a page never meets that of another version. */
-export const SCRIPT_VERSION = createHash("sha256").update(SCRIPT).digest("hex").slice(0, 12);
+export const SCRIPTS: Readonly<Record<Locale, { text: string; path: string }>> = {
+  nl: scriptIn("nl"),
+  en: scriptIn("en"),
+};

@@ -9,22 +9,21 @@ import type { OwnFrame } from "./signed_in.ts";
 /** What an area calls its menu, and each section. */
 type Menu<Section extends string> = { label: string } & Record<Section, string>;
 
-/** More sections than this do not fit a phone: the first four are shown there, and the others are under "more". */
+/** More sections than this do not fit a phone: the first are shown there, and the others are under "more". */
 const FITS = 6;
-const SHOWN = 4;
 
-/** A page of somebody who is signed in: the menu above it, and the way out below. */
+/** A page of somebody who is signed in: the menu above it, of which a phone of 360 shows `first` in a row, and the way out below. */
 export function areaPage<Section extends string>(
   frame: OwnFrame,
   sections: readonly Section[],
   menu: Menu<Section>,
   section: Section,
   signedIn: string,
-  { body, ...page }: Page,
+  { body, first = 4, ...page }: Page & { first?: number },
 ): Html {
   const link = (each: Section, wide = false) =>
     html`<a href="${frame.to(each)}"${wide ? html` class="wider"` : ""}${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
-  const folded = sections.length > FITS ? sections.slice(SHOWN) : [];
+  const folded = sections.length > FITS ? sections.slice(first) : [];
   return layout(frame, {
     ...page,
     menu: html`<nav class="menu" aria-label="${menu.label}">

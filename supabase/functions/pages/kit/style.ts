@@ -74,10 +74,10 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .menu :not([open]) > .here { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 @media (max-width: 40rem) { .menu > .wider { display: none; } .menu .more { display: block; } .menu .more[open] { flex-basis: 100%; } }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
-@media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } }
+@media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } .menu summary::before { width: .9rem; } }
+@media (max-width: 24rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
 
-@media (min-width: 48rem) { .wide table.blocks { min-width: 62rem; } }
-.wide .blocks td, .wide .blocks th { padding-left: .75rem; padding-right: .75rem; }
+@media (min-width: 48rem) { .wide table.blocks { min-width: 62rem; } .wide .blocks :is(td, th) { padding-left: .75rem; padding-right: .75rem; } }
 [role="search"] { margin-bottom: 2rem; }
 [role="search"] details { margin: 0; }
 [role="search"] .field { margin-bottom: 1rem; }

@@ -72,8 +72,6 @@ export const en: PortalWords = {
       all: "All payouts and invoices",
     },
     figures: "Figures",
-    months_ere_title: "ERE of your customers by month",
-    months_ere_description: (total) => `${total} ERE in total.`,
     chargers: "Chargers",
     as_of: (moment: string) => `As of ${moment}.`,
     this_month: "Charged this month",

@@ -76,8 +76,6 @@ export const nl = {
       all: "Alle uitbetalingen en facturen",
     },
     figures: "Cijfers",
-    months_ere_title: "ERE van uw klanten per maand",
-    months_ere_description: (total: string) => `In totaal ${total} ERE.`,
     chargers: "Laadpalen",
     as_of: (moment: string) => `Stand van ${moment}.`,
     this_month: "Geladen deze maand",

@@ -139,7 +139,6 @@ function byMonth(frame: PortalFrame, months: readonly Month[]): Html {
   const words = WORDS[frame.locale].start;
   const dayOf = ({ month }: Month) => `${month}-01`;
   const total = months.reduce((sum, { kwh }) => sum + kwh, 0);
-  const ere = months.reduce((sum, { ere_credits }) => sum + ere_credits, 0);
   const most = months.reduce((best, month) => (month.kwh > best.kwh ? month : best));
   return html`${barsOfMonths(frame, {
     id: "months",
@@ -148,13 +147,6 @@ function byMonth(frame: PortalFrame, months: readonly Month[]): Html {
     months: months.map((month) => ({ day: dayOf(month), value: month.kwh })),
     unit: "kWh",
   })}
-${barsOfMonths(frame, {
-  id: "months-ere",
-  title: words.months_ere_title,
-  description: words.months_ere_description(inNumbers(frame, ere, 2)),
-  months: months.map((month) => ({ day: dayOf(month), value: month.ere_credits })),
-  unit: "ERE",
-})}
 <details><summary>${words.table}</summary>
 ${table(
   words.table,
