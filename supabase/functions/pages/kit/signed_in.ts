@@ -25,7 +25,7 @@ export type Area<Name extends string> = {
   id: string;
   /** Under the pages' root. */
   path: string;
-  /** The pages, under the path, that show again what was typed in their form. */
+  /** Where forms go, under the path, whose page shows again what was typed in them; and those pages. */
   forms?: RegExp;
   caller: CallerRule;
   sql: readonly Name[];
@@ -93,10 +93,18 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
     return ownerOf(this.cookie("session"));
   }
 
-  /** Where signing in leads on to, as the address says. */
+  /** Where signing in leads on to, as the address says: a page, with what is looked for on it. */
   get #wanted(): string | undefined {
     const asked = this.c.req.query("to") ?? "";
-    return this.#pageAt(asked) === asked && asked !== "" ? asked : undefined;
+    const [page = ""] = asked.split("?");
+    return this.#pageAt(page) === page && page !== "" ? asked : undefined;
+  }
+
+  #addressOf(wanted = ""): string {
+    const [page = "", query = ""] = wanted.split("?");
+    const asked = new URLSearchParams(query);
+    asked.set("lang", this.locale);
+    return `${this.frame.root}${this.home}${page}?${asked}`;
   }
 
   /** The nearest page of the area at a path or above it; empty for the first page. */
@@ -108,10 +116,10 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
   /** On the way to a page, and signed in already. */
   protected override get askedAgain(): { why: string; back: string } | null {
     const waiting = this.waiting();
-    const page = this.#wanted;
-    if (!page || !waiting || !this.cookie("session")) return null;
+    const wanted = this.#wanted;
+    if (!wanted || !waiting || !this.cookie("session")) return null;
     const why = this.frame.words.sign_in.code.again(waiting.email);
-    return { why, back: `${this.frame.root}${this.home}${page}?${new URLSearchParams({ lang: this.locale })}` };
+    return { why, back: this.#addressOf(wanted) };
   }
 
   protected get app(): null {
@@ -139,8 +147,7 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
   }
 
   protected override landing(): Response {
-    const page = this.#wanted ?? "";
-    return this.c.redirect(`${this.frame.root}${this.home}${page}?${new URLSearchParams({ lang: this.locale })}`, 303);
+    return this.c.redirect(this.#addressOf(this.#wanted), 303);
   }
 
   /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
@@ -202,9 +209,12 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
     return tenant !== null;
   }
 
-  /** What a form did is told on the page at `page`, once. `shown` is what only this browser sees, and only now. */
-  told(page: string, news: string, shown: Record<string, string> = {}): Response {
-    return this.#backTo(page, { typed: new URLSearchParams({ news, ...shown }), errors: {} });
+  /**
+   * What a form did is told on the page at `page`, once. `shown` is what only this browser sees, and only now; `query` is what is
+   * looked for on the page.
+   */
+  told(page: string, news: string, shown: Record<string, string> = {}, query: Record<string, string> = {}): Response {
+    return this.#backTo(page, { typed: new URLSearchParams({ news, ...shown }), errors: {} }, query);
   }
 
   /** Back to the page of a form, which says what is wrong. */
@@ -212,8 +222,8 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
     return this.#backTo(page, { typed: fieldsToKeep(this.form, errors), errors });
   }
 
-  #backTo(page: string, returned: Returned): Response {
-    const to = this.frame.to(page);
+  #backTo(page: string, returned: Returned, query: Record<string, string> = {}): Response {
+    const to = this.frame.to(page, query);
     this.putFlash(to, returned);
     return this.c.redirect(to, 303);
   }
@@ -270,10 +280,12 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
     this.forget("session");
     const here = this.c.req.path.replace(/^\/pages/, "").slice(this.home.length);
     const page = this.#pageAt(here);
-    const to = page ? { to: page } : {};
+    const asked = new URL(this.c.req.url).searchParams;
+    asked.delete("lang");
+    const to = page ? { to: asked.size > 0 ? `${page}?${asked}` : page } : {};
     const isForm = this.c.req.method === "POST" && here !== "/sign-out";
     const form = isForm ? (this.isOwn() ? this.#sent() : null) : this.returned();
-    if (form && page === here && this.area.forms?.test(page)) {
+    if (form && this.area.forms?.test(here)) {
       const fits = this.putFlash(`${this.frame.root}${this.home}${page}`, form, SIGN_IN_SECONDS);
       return this.go("/sign-in", { ...to, out: fits ? "kept" : "lost" });
     }

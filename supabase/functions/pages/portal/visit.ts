@@ -13,9 +13,9 @@ import { WORDS } from "./words.ts";
 export const SECTIONS = ["", "/customers", "/drafts", "/import", "/uploads", "/payouts", "/settings"] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** The pages that show again what was typed in their form. */
+/** Where forms go whose page shows again what was typed in them, and those pages. */
 const FORMS =
-  /^\/(?:import\/(?:customer|invite)|settings\/(?:account|branding|colleagues|company|return|webhooks(?:\/[^/]+\/change)?))$/;
+  /^\/(?:import\/[^/]+(?:\/(?:columns|consent))?|drafts(?:\/act)?|settings\/(?:account|branding|colleagues|company|return|webhooks(?:\/[^/]+(?:\/(?:change|replay))?)?))$/;
 
 type Name = (typeof PORTAL_SQL)[number];
 

@@ -6,7 +6,7 @@ import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { askWithdrawPage, draftPage } from "./draft.ts";
 import { columnsOf, rowOf } from "./file.ts";
-import { askWithdrawDraftsPage, draftsPage } from "./list.ts";
+import { askWithdrawDraftsPage, draftsPage, hereOf, type Place } from "./list.ts";
 import type { Drafts, MailingState, OneDraft } from "./model.ts";
 import { askedOf, PAGE } from "./query.ts";
 
@@ -19,11 +19,14 @@ function readDrafts(visit: PortalVisit, after: string | null, skip: number, limi
   return visit.own<Drafts>("read_portal_drafts", { for: { ...rest, text: q }, after, skip, limit });
 }
 
+function placeOf({ c }: PortalVisit): Place {
+  const border = c.req.query("after") ?? "";
+  const asked = c.req.query("page") ?? "";
+  return { after: isId(border) ? border : null, page: /^[1-9]\d{0,2}$/.test(asked) ? Number(asked) : 1 };
+}
+
 const showDrafts = signedIn(async (visit) => {
-  const border = visit.c.req.query("after") ?? "";
-  const after = isId(border) ? border : null;
-  const asked = visit.c.req.query("page") ?? "";
-  const page = /^[1-9]\d{0,2}$/.test(asked) ? Number(asked) : 1;
+  const { after, page } = placeOf(visit);
   const drafts = await readDrafts(visit, after, (page - 1) * PAGE, PAGE);
   const { typed } = visit.news();
   return visit.page(draftsPage(visit.frame, drafts, askedOf(visit), { after, page }, typed));
@@ -61,7 +64,9 @@ const ticked = (named: readonly string[]): string[] => [...new Set(named.filter(
 /** What is done with the drafts that were ticked: they are reminded at once, and asked about before they are withdrawn. */
 const actOnDrafts = signedIn(async (visit) => {
   const draft_ids = ticked(visit.form.getAll("draft"));
-  if (draft_ids.length === 0) return visit.told("/drafts", "none_ticked");
+  // back to the part of the list that they were ticked in
+  const here = hereOf(askedOf(visit), placeOf(visit));
+  if (draft_ids.length === 0) return visit.told("/drafts", "none_ticked", {}, here);
   if (visit.form.get("act") === "withdraw") {
     const to = new URLSearchParams(draft_ids.map((id) => ["draft", id]));
     return visit.c.redirect(`${visit.frame.to("/drafts/withdraw")}&${to}`, 303);
@@ -71,7 +76,7 @@ const actOnDrafts = signedIn(async (visit) => {
     draft_ids,
     links,
   });
-  return visit.told("/drafts", "reminded", { done: String(sent), left: String(not_sent) });
+  return visit.told("/drafts", "reminded", { done: String(sent), left: String(not_sent) }, here);
 });
 
 const askWithdrawDrafts = signedIn(async (visit) => {
@@ -83,7 +88,7 @@ const askWithdrawDrafts = signedIn(async (visit) => {
 });
 
 const withdrawDrafts = signedIn(async (visit) => {
-  const draft_ids = ticked(visit.form.getAll("draft"));
+  const draft_ids = ticked(visit.c.req.queries("draft") ?? []);
   const { withdrawn, kept } = await visit.own<{ withdrawn: number; kept: number }>("withdraw_drafts", { draft_ids });
   return visit.told("/drafts", "withdrawn_all", { done: String(withdrawn), left: String(kept) });
 });

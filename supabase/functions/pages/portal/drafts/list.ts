@@ -14,7 +14,14 @@ import type { Draft, Drafts } from "./model.ts";
 import { type DraftQuery, NEEDS, PAGE, SORTS, STATUSES } from "./query.ts";
 
 /** Where in the list the reader is: in which stretch of it, and on which page of that. */
-type Place = { after: string | null; page: number };
+export type Place = { after: string | null; page: number };
+
+/** Where the reader is, as an address says it. */
+export const hereOf = (asked: DraftQuery, { after, page }: Place): Record<string, string> => ({
+  ...asked,
+  ...(after ? { after } : {}),
+  ...(page > 1 ? { page: String(page) } : {}),
+});
 
 /** Everybody a partner signed up, newest first, and how far each is. */
 export function draftsPage(
@@ -46,9 +53,9 @@ ${
   drafts.length === 0
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
     : html`<p class="quiet" role="status">${(after || more_after ? words.range_of_these : words.range)(count(from + 1), count(from + drafts.length), count(total))}</p>
-<form method="post" action="${frame.to("/drafts/act")}">
+<form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
-${draftTable(frame, drafts, asked)}
+${draftTable(frame, drafts, asked, news.getAll("draft"))}
 <div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div>
 </form>`
 }
@@ -104,7 +111,7 @@ ${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked
 </form>`;
 }
 
-function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQuery): Html {
+function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQuery, ticked: readonly string[]): Html {
   const words = WORDS[frame.locale].drafts;
   const day = (moment: string) => longDate(moment, frame.words);
   const { person, status, connection, made, until, city, reference } = words;
@@ -141,7 +148,7 @@ function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQu
     drafts.map((draft) => {
       const name = draft.name ?? draft.email;
       return [
-        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}" aria-label="${words.tick(name)}"></label><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
+        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
         words.statuses[draft.status],
         draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
         html`${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}`,
@@ -160,9 +167,8 @@ export function askWithdrawDraftsPage(frame: PortalFrame, who: Who, draft_ids: r
   return portalPage(frame, "/drafts", who, {
     title: words.withdraw_these(draft_ids.length),
     body: html`<ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_login].map((line) => html`<li>${line}</li>`)}</ul>
-<form method="post" action="${frame.to("/drafts/withdraw")}">
+<form method="post" action="${frame.to("/drafts/withdraw")}&amp;${new URLSearchParams(draft_ids.map((id) => ["draft", id]))}">
 ${formToken(frame.form_token)}
-${draft_ids.map((id) => html`<input type="hidden" name="draft" value="${id}">`)}
 <div class="actions"><button class="button">${words.withdraw_yes_all}</button><a class="link" href="${frame.to("/drafts")}">${words.withdraw_no}</a></div>
 </form>`,
   });

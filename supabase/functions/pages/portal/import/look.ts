@@ -38,8 +38,8 @@ export const showImport = signedIn(async (visit) => {
     show: KINDS.find((each) => each === visit.c.req.query("show")) ?? null,
   };
   if (kept.state.send_invite !== null) return visit.page(donePage(visit.frame, who, kept, asked));
-  if (isUnagreed(kept)) return visit.page(consentPage(visit.frame, who, kept), 422);
-  if (lacksEmail(kept)) return visit.page(mappingPage(visit.frame, who, kept));
+  if (isUnagreed(kept)) return visit.page(consentPage(visit.frame, who, kept, news), 422);
+  if (lacksEmail(kept)) return visit.page(mappingPage(visit.frame, who, kept, news));
   return visit.pageOf(lookPage(visit.frame, who, cap, kept, await wouldBe(visit, kept), asked, news), news);
 });
 
@@ -244,10 +244,10 @@ ${kinds(frame, kept, verdicts, asked)}
 ${toMend(frame, kept, bad)}
 ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
 ${encodingOf(frame, kept)}
-${columns(frame, kept)}
+${columns(frame, kept, typed)}
 ${rowTable(frame, kept, verdicts, asked)}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>
-${added > 0 ? confirmForm(frame, kept, added) : html`<p>${waits ? words.look.choose_first : words.look.none_would}</p>`}`,
+${added > 0 ? confirmForm(frame, kept, added, typed) : html`<p>${waits ? words.look.choose_first : words.look.none_would}</p>`}`,
   });
 }
 
@@ -305,11 +305,13 @@ const MOST_COLUMNS = 40;
 const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
 /** What each column was read as, and a choice where it is not as it is meant. */
-function columns(frame: PortalFrame, { id, brought, customers }: Kept): Html {
+function columns(frame: PortalFrame, { id, brought, customers }: Kept, typed: URLSearchParams): Html {
   const { bring: words } = WORDS[frame.locale];
   if (!("table" in brought)) return html``;
   const { rows } = brought.table;
+  const nameOf = (place: number) => `column-${place}`;
   const open =
+    customers.columns.some((_each, place) => typed.has(nameOf(place))) ||
     customers.columns.some(({ suggestion }) => suggestion) ||
     !customers.columns.some(({ column }) => column === "email");
   const shown = customers.columns
@@ -322,11 +324,11 @@ function columns(frame: PortalFrame, { id, brought, customers }: Kept): Html {
     .slice(0, MOST_COLUMNS);
   const read = customers.columns.filter(({ column }) => column).length;
   const choice = ({ header, column, suggestion, place, sample }: (typeof shown)[number]) => html`<div class="field">
-<label for="column-${place}">${shortened(header) || words.look.no_header}</label>
-<p class="hint" id="column-${place}-hint">${suggestion ? html`<strong>${words.look.do_you_mean(nameOfColumn(words, suggestion))}</strong> ` : ""}${sample ? words.look.such_as(shortened(sample)) : words.look.empty_column}</p>
-<select id="column-${place}" name="column-${place}" aria-describedby="column-${place}-hint">
+<label for="${nameOf(place)}">${shortened(header) || words.look.no_header}</label>
+<p class="hint" id="${nameOf(place)}-hint">${suggestion ? html`<strong>${words.look.do_you_mean(nameOfColumn(words, suggestion))}</strong> ` : ""}${sample ? words.look.such_as(shortened(sample)) : words.look.empty_column}</p>
+<select id="${nameOf(place)}" name="${nameOf(place)}" aria-describedby="${nameOf(place)}-hint">
 <option value="">${words.look.skip}</option>
-${COLUMNS.map((name) => html`<option value="${name}"${name === (column ?? suggestion) ? html` selected` : ""}>${words.column_names[name]}</option>`)}
+${COLUMNS.map((name) => html`<option value="${name}"${name === (typed.get(nameOf(place)) ?? column ?? suggestion) ? html` selected` : ""}>${words.column_names[name]}</option>`)}
 </select>
 </div>`;
   return html`<details${open ? html` open` : ""}><summary>${words.look.columns(String(read), String(customers.columns.length - read))}</summary>
@@ -339,10 +341,10 @@ ${formToken(frame.form_token)}
 }
 
 /** A file that was brought without the confirmation that its customers agreed: nothing of it is shown before. */
-function consentPage(frame: PortalFrame, who: Who, { id, brought }: Kept): Html {
+function consentPage(frame: PortalFrame, who: Who, { id, brought }: Kept, { typed }: Returned): Html {
   const { consent: words, file, look } = WORDS[frame.locale].bring;
   const rows = "table" in brought ? brought.table.rows.length : 0;
-  const news = { typed: new URLSearchParams(), errors: { consent: words.missing_file } };
+  const news = { typed, errors: agreed(typed) ? {} : { consent: words.missing_file } };
   return portalPage(frame, "/import", who, {
     title: words.title,
     errors: news.errors,
@@ -357,12 +359,12 @@ ${consentTick(frame, news, "all")}
 }
 
 /** A file of which we do not know the column of addresses. */
-function mappingPage(frame: PortalFrame, who: Who, kept: Kept): Html {
+function mappingPage(frame: PortalFrame, who: Who, kept: Kept, { typed }: Returned): Html {
   const { look: words } = WORDS[frame.locale].bring;
   return portalPage(frame, "/import", who, {
     title: words.which_columns,
     body: html`<p class="panel waits" role="status">${words.no_email}</p>
-${columns(frame, kept)}
+${columns(frame, kept, typed)}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.back}</a></p>`,
   });
 }
@@ -410,7 +412,7 @@ ${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) =>
   ];
 }
 
-function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number): Html {
+function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number, typed: URLSearchParams): Html {
   const { confirm: words } = WORDS[frame.locale].bring;
   const invites = brought.source === "invite";
   const count = inNumbers(frame, added);
@@ -420,7 +422,7 @@ ${formToken(frame.form_token)}
 ${
   invites
     ? ""
-    : html`<div class="tick"><label for="send_invite"><input type="checkbox" id="send_invite" name="send_invite" value="yes" aria-describedby="send_invite-hint"><span>${words.send_invite}</span></label>
+    : html`<div class="tick"><label for="send_invite"><input type="checkbox" id="send_invite" name="send_invite" value="yes"${typed.get("send_invite") ? html` checked` : ""} aria-describedby="send_invite-hint"><span>${words.send_invite}</span></label>
 <p class="hint under" id="send_invite-hint">${words.send_invite_hint}</p></div>`
 }
 <div class="actions"><button class="button">${added === 1 ? one : many}</button></div>

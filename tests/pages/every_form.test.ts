@@ -1,0 +1,295 @@
+// Every form of a person's own pages and of a partner's, as links lead to them: sent twice, sent from a page that the browser went
+// Back to, and sent when the session has ended. A new form is found by itself; a route that no link leads to fails the last test.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { mijn as ownPages } from "../../supabase/functions/pages/mijn/mijn.ts";
+import { portal as partnersPages } from "../../supabase/functions/pages/portal/portal.ts";
+import { type Receiver, startReceiver } from "../events/receiver.ts";
+import { createAccount } from "../harness/people.ts";
+import { png, striped } from "../harness/png.ts";
+import { createSandboxWorld, everyCount, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
+import { type Browser, heading } from "./claimant.ts";
+import { browserOf, mijn, paidCustomer, signIn } from "./customer.ts";
+import { type Field, type Form, findForms, formsOf, isTyped, sentOf } from "./forms.ts";
+import { earningPartner, keepLogo, newManager, portal, portalBrowser } from "./manager.ts";
+import { signedCustomer } from "./signatory_customer.ts";
+
+let world: SandboxWorld;
+let receiver: Receiver;
+
+/** Somebody who is signed in: their browser, where their links begin, and what ends their session. */
+type Person = { ask: Browser; email: string; area: "mijn" | "portal"; begin: string[] };
+const people: Record<string, Person> = {};
+/** Each form once, by who has it and the route it goes to. */
+const found: { who: string; route: string; form: Form }[] = [];
+
+const ROUTES = [...ownPages.routes, ...partnersPages.routes];
+const patternOf = (path: string) =>
+  new RegExp(`^/pages${path.replace(/:\w+(?:\{([^/]+)\})?(?=\/|$)/g, (_, rule = "[^/]+") => `(?:${rule})`)}$`);
+const routeTo = (method: string) => {
+  const routes = ROUTES.filter((route) => route.method === method).map(({ path }) => ({
+    path,
+    pattern: patternOf(path),
+  }));
+  return (path: string) => routes.find(({ pattern }) => pattern.test(path))?.path;
+};
+const pageOf = routeTo("GET");
+const formOf = ({ action }: Form) => routeTo("POST")(new URL(action, "http://pages.test").pathname) ?? action;
+
+/** They have no session, or begin and end one. */
+const WITHOUT_SESSION = /\/(?:sign-in|mail-code|code|sign-out|invitation\/.*)$/;
+const isSignIn = (route: string) => WITHOUT_SESSION.test(route) && !/\/(?:account|withdraw)\//.test(route);
+
+/** Files that are looked at: by forms of their own, which the pages then lead to. */
+async function bring(ask: Browser, path: string, file: string, fields: Record<string, string>): Promise<string> {
+  const [form] = formsOf((await ask(portal(world, path))).text, path).filter(({ upload }) => upload);
+  if (!form) throw new Error(`no form on ${path}`);
+  const sent = sentOf(form) as FormData;
+  for (const [name, value] of Object.entries(fields)) sent.set(name, value);
+  sent.set("file", new File([file], "bestand.csv"));
+  const { status, location, text } = await ask(form.action, { form: sent });
+  expect(status, text).toBe(303);
+  return location ?? "";
+}
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  world = await createSandboxWorld({ limits: "lifted", variables: { WEBHOOK_ALLOW_LOOPBACK: "true" } });
+  const { partnerA, partnerB } = world;
+  await prepareMijn();
+  await preparePortal();
+  for (const [who, { ask, area, begin }] of Object.entries(people)) {
+    const { forms } = await findForms(ask, `/pages/${area}`, begin, pageOf);
+    for (const form of forms) {
+      const route = formOf(form);
+      if (!found.some((each) => each.route === route && each.who === who)) found.push({ who, route, form });
+    }
+  }
+
+  async function prepareMijn() {
+    const customer = await paidCustomer(world);
+    const { user_id } = customer;
+    const id = await application();
+    for (const table of ["oauth_consents", "oauth_grants"])
+      await world.row(
+        `insert into core.${table} (user_id, client_id, scopes) values ($1, $2, '{profile:read}') returning 1`,
+        user_id,
+        id,
+      );
+    await world.row(
+      "insert into core.personal_tokens (user_id, name, scopes, token_hash, last4) values ($1, 'Home Assistant', '{profile:read}', sha256('x'), 'abcd') returning 1",
+      user_id,
+    );
+    const ask = await browserOf(world, customer);
+    const own = formsOf((await ask(mijn(world, "/chargers"))).text, "").find(({ action }) =>
+      /\/chargers\?/.test(action),
+    ) as Form;
+    const added = sentOf(fill(own, () => "Oprit"));
+    expect((await ask(own.action, { form: added })).status).toBe(200);
+    people.customer = { ask, email: customer.email, area: "mijn", begin: ["/pages/mijn?lang=nl"] };
+    await world.travel("2026-06-20T12:00:00Z");
+    // for this year, so that it can be renewed
+    const signatory = await signedCustomer(world, { months: { "2026-05": 250 } });
+    await world.travel(START);
+    people.signatory = {
+      ask: await browserOf(world, signatory),
+      email: signatory.email,
+      area: "mijn",
+      begin: ["/pages/mijn?lang=nl"],
+    };
+    for (const page of [`account/${signatory.account_id}`, `withdraw/${signatory.connection_id}`])
+      await codeFor(people.signatory.ask, `/pages/mijn/${page}?lang=nl`);
+  }
+
+  async function application(): Promise<string> {
+    const { id } = await world.row("select id from core.oauth_clients where partner_id = $1 limit 1", partnerA.id);
+    return id;
+  }
+
+  async function preparePortal() {
+    await earningPartner(world, partnerA);
+    for (let n = 0; n < 3; n++) await world.draft({ naam: "Jan-Willem van der Meulen" });
+    const { draft_id: withdrawn } = await world.draft();
+    const { account_id } = await createAccount(world);
+    await world.row("update core.accounts set cpo_external_ref = 'KL-77' where id = $1 returning 1", account_id);
+    await keepLogo(world, partnerA.id, png({ width: 240, height: 80, colour: 2, raw: striped(240, 80) }));
+    await world.database.admin.query(
+      "insert into core.manager_invitations (partner_id, email, token_hash) values ($1, 'bram@example.nl', decode($2, 'hex'))",
+      [partnerA.id, hashSecret(newSecret())],
+    );
+    const manager = await newManager(world, partnerA);
+    await newManager(world, partnerA);
+    const ask = await portalBrowser(world, manager);
+    const webhook = formsOf((await ask(portal(world, "/settings/webhooks"))).text, "").find(({ action }) =>
+      /webhooks\?/.test(action),
+    ) as Form;
+    const added = await ask(webhook.action, {
+      form: sentOf(fill(webhook, ({ name, value }) => (name === "url" ? receiver.url : value))),
+    });
+    expect(added.status).toBe(200);
+    const endpoint = await world.row("select id from core.webhook_endpoints where partner_id = $1", partnerA.id);
+    await world.rows("select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), '{}')", partnerA.id);
+    const event = await world.row("select id from core.events where type = 'draft.claimed'");
+    await world.row(
+      `insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms)
+       values ($1, $2, $3, 'draft.claimed', 1, private.now(), 204, 12) returning 1`,
+      partnerA.id,
+      endpoint.id,
+      event.id,
+    );
+    const customers = (rows: string) => `naam;email;postcode\r\n${rows}`;
+    const looked = await bring(ask, "/import", customers("Jan;jan@example.nl;1234AB\r\n"), { consent: "yes" });
+    const unagreed = await bring(ask, "/import", customers("Eva;eva@example.nl;1234AB\r\n"), {});
+    const uploaded = await bring(ask, "/uploads", "Klantnummer;Maand;kWh\r\nKL-77;mrt 2026;312,5\r\n", {});
+    people.manager = {
+      ask,
+      email: manager.email,
+      area: "portal",
+      begin: ["/pages/portal?lang=nl", looked, unagreed, uploaded, `/pages/portal/drafts/withdraw?draft=${withdrawn}`],
+    };
+    const fresh = await newManager(world, partnerB);
+    await world.rows("delete from core.partner_keys where partner_id = $1", partnerB.id);
+    people.newcomer = {
+      ask: await portalBrowser(world, fresh),
+      email: fresh.email,
+      area: "portal",
+      begin: ["/pages/portal?lang=nl"],
+    };
+  }
+});
+afterAll(async () => {
+  await world?.close();
+  await receiver?.close();
+});
+
+/** A form with what somebody types; of several choices the last. */
+function fill(form: Form, type: (field: Field) => string): Form {
+  const last = (name: string) => form.fields.findLast((each) => each.kind === "radio" && each.name === name);
+  return {
+    ...form,
+    fields: form.fields.map((field) => {
+      if (!isTyped(field)) return field;
+      if (field.kind === "checkbox") return { ...field, on: true };
+      if (field.kind === "radio") return { ...field, on: field === last(field.name) };
+      if (field.kind === "select") return { ...field, value: field.options.at(-1) ?? "" };
+      return { ...field, value: type(field) };
+    }),
+  };
+}
+
+/** What is typed in a form, as it is sent. */
+const typedIn = ({ fields }: Form) =>
+  fields.filter((field) => isTyped(field) && field.on).map(({ name, value }) => [name, value]);
+
+const pathOf = (address: string) => new URL(address, "http://pages.test").pathname;
+
+/** Has the code mailed that a page asks for before it shows its form. */
+async function codeFor(ask: Browser, page: string): Promise<void> {
+  const asking = formsOf((await ask(page)).text, page).find(({ action }) => pathOf(action) === `${pathOf(page)}/code`);
+  if (asking) await ask(asking.action, { form: sentOf(asking) });
+}
+
+/** The form as its page shows it now. */
+async function shownNow(ask: Browser, { page, action }: Form): Promise<Form | undefined> {
+  const find = async () =>
+    formsOf((await ask(page)).text, page).find((other) => pathOf(other.action) === pathOf(action));
+  const shown = await find();
+  if (shown) return shown;
+  await codeFor(ask, page);
+  return find();
+}
+
+const status = (page: string) => /role="status">([^<]*)</.exec(page)?.[1] ?? "";
+
+describe("contract §2 every form of the own pages and of a partner's", () => {
+  test("is found by links from the first page on", () => {
+    const expected = ROUTES.filter(({ method, path }) => method === "POST" && !isSignIn(path)).map(({ path }) => path);
+    expect(expected.filter((path) => !found.some(({ route }) => route === path))).toEqual([]);
+  });
+
+  test("waits where its session has ended, with all that was typed; where nothing was, that it was not sent is said", async () => {
+    const wrong: string[] = [];
+    for (const { who, route, form: first } of found.filter((each) => !isSignIn(each.route))) {
+      const { ask, email, area } = people[who] as Person;
+      const shown = await shownNow(ask, first);
+      if (!shown) {
+        wrong.push(`${route}: its page does not show it`);
+        continue;
+      }
+      const form = fill(shown, ({ name }) => `${name} 7`);
+      await world.rows(
+        "delete from core.page_sessions where user_id = (select id from auth.users where email = $1) or signatory = $1",
+        email,
+      );
+      const sent = await ask(form.action, { form: sentOf(form) });
+      const asked = sent.location ? await ask(sent.location) : sent;
+      const waits = typedIn(form).length > 0 && !form.upload;
+      if (!status(asked.text).includes(waits ? "staat daarna weer klaar" : "is niet verstuurd"))
+        wrong.push(`${who} ${route}: ${sent.status} ${status(asked.text)}`);
+      const { search } = new URL(formsOf(asked.text, "")[0]?.action ?? "", "http://pages.test");
+      const landed = await signIn(world, ask, email, search, area === "mijn" ? mijn : portal);
+      const page = await ask(landed.location ?? "");
+      const there = formsOf(page.text, "").find(({ action }) => pathOf(action) === pathOf(form.action));
+      if (waits && JSON.stringify(there && typedIn(there)) !== JSON.stringify(typedIn(form)))
+        wrong.push(
+          `${who} ${route}: ${JSON.stringify(typedIn(form))} became ${JSON.stringify(there && typedIn(there))}`,
+        );
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("is sent twice by a double click, and once more after Back: it is done once, and nobody is told that they did wrong", async () => {
+    const wrong: string[] = [];
+    for (const { who, route, form: first } of found.filter((each) => !isSignIn(each.route) && !each.form.upload)) {
+      const { ask, email } = people[who] as Person;
+      const shown = await shownNow(ask, first);
+      if (!shown) {
+        wrong.push(`${who} ${route}: its page does not show it`);
+        continue;
+      }
+      const form = sentOf(await fillWell(shown, email));
+      const answers = [];
+      const counts = [];
+      for (let click = 0; click < 3; click++) {
+        if (click === 2) expect((await ask(first.page)).status, first.page).toBeLessThan(500);
+        const { status: code, text, location } = await ask(shown.action, { form });
+        answers.push(code === 303 ? `303 ${pathOf(location ?? "")}` : `${code} ${heading(text)} ${status(text)}`);
+        counts.push(await everyCount(world));
+      }
+      const grown = Object.keys(counts[0] ?? {}).filter((table) => counts[0]?.[table] !== counts[2]?.[table]);
+      wrong.push(`${who} ${route}: ${JSON.stringify(answers)} ${grown}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** What is taken as it is, by the names of fields. */
+const GOOD: Record<string, string> = {
+  iban: "NL91ABNA0417164300",
+  account_holder: "Laadpunt B.V.",
+  url: "https://laadpunt.example/ere",
+  return_url: "https://laadpunt.example/klaar",
+  primary_color: "#7a1fa2",
+  email: "iemand@example.nl",
+  reply_to: "hulp@example.nl",
+  emails: "een@example.nl",
+  kvk: "12345678",
+  vat: "NL001234567B01",
+  postal_code: "1012AB",
+  postcode: "1012AB",
+  house_number: "8",
+  huisnummer: "8",
+  toevoeging: "",
+  ean: "",
+  phone: "",
+};
+
+async function fillWell(form: Form, email: string): Promise<Form> {
+  const { fields } = fill(form, ({ name }) => GOOD[name] ?? "Laadpunt");
+  const { text } = await world
+    .mail("where recipient = $1 order by created_at desc, age(xmin), ctid desc limit 1", email)
+    .catch(() => ({ text: "" }));
+  const code = /^ {4}(\d{6})$/m.exec(text)?.[1] ?? "";
+  return { ...form, fields: fields.map((field) => (field.name === "code" ? { ...field, value: code } : field)) };
+}
