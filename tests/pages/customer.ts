@@ -82,7 +82,7 @@ export const rowsOfMenu = (page: Page): Promise<number> =>
     .evaluateAll((links) => new Set(links.map((link) => Math.round(link.getBoundingClientRect().top))).size);
 
 /** A browser in which they are signed in. */
-export async function browserOf(world: SandboxWorld, { email }: Customer): Promise<Browser> {
+export async function browserOf(world: SandboxWorld, { email }: Pick<Customer, "email">): Promise<Browser> {
   const ask = newBrowser(world);
   expect((await signIn(world, ask, email)).status).toBe(303);
   return ask;

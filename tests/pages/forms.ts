@@ -32,9 +32,10 @@ export function formsOf(text: string, page: string): Form[] {
   return [...text.matchAll(/<form ([^>]*method="post"[^>]*)>([\s\S]*?)<\/form>/g)].map(([, head = "", body = ""]) => {
     const { action = "", enctype } = attributesOf(`form ${head}`);
     const fields = [
-      ...body.matchAll(/<(input|textarea|select|button) ?([^>]*)>(?:([\s\S]*?)<\/(?:textarea|select)>)?/g),
-    ].flatMap(([whole, tag = "", rest = "", within = ""]): Field[] => {
-      const { name, value = "", type = "text", ...more } = attributesOf(`${tag} ${rest}`);
+      ...body.matchAll(/<(input|button) ([^>]*)>|<(textarea|select) ([^>]*)>([\s\S]*?)<\/(?:textarea|select)>/g),
+    ].flatMap(([whole, short, about, long, more_about, within = ""]): Field[] => {
+      const tag = short ?? long;
+      const { name, value = "", type = "text", ...more } = attributesOf(`${tag} ${about ?? more_about}`);
       if (!name) return [];
       if (tag === "textarea") return [{ name, value: unescapeHtml(within), kind: tag, on: true, options: [] }];
       if (tag === "button") return [{ name, value, kind: tag, on: true, options: [] }];
@@ -72,7 +73,7 @@ export async function findForms(
   from: string,
   begin: readonly string[],
   routeOf: (path: string) => string | undefined,
-): Promise<{ forms: Form[]; seen: Set<string> }> {
+): Promise<Form[]> {
   const forms: Form[] = [];
   const seen = new Set<string>();
   const often = new Map<string, number>();
@@ -89,5 +90,5 @@ export async function findForms(
     forms.push(...formsOf(text, pathname + search));
     waiting.push(...[...text.matchAll(/<a [^>]*href="([^"#]+)/g)].map(([, to = ""]) => unescapeHtml(to)));
   }
-  return { forms, seen };
+  return forms;
 }

@@ -23,11 +23,16 @@ afterAll(() => world.close());
 const PAGE = "/settings/colleagues";
 const newAddress = () => `collega-${randomUUID().slice(0, 8)}@example.nl`;
 const tokenOf = async (browser: Browser, page = PAGE) => formToken((await browser(portal(world, page))).text);
+/** What the form that invites sends along. */
+async function formOf(browser: Browser): Promise<Record<string, string>> {
+  const { text } = await browser(portal(world, PAGE));
+  return { form_token: formToken(text), once: /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "" };
+}
 const managers = async ({ id } = world.partnerA) =>
   Number((await world.row("select count(*) as n from core.partner_managers where partner_id = $1", id)).n);
 
 async function invite(email: string, browser = ask) {
-  return browser(portal(world, PAGE), { form: { form_token: await tokenOf(browser), email } });
+  return browser(portal(world, PAGE), { form: { ...(await formOf(browser)), email } });
 }
 
 /** The newest mail to an address: the world's clock stands still, so the rows' places say which it is. */
@@ -180,17 +185,17 @@ describe("contract §7 an invitation to manage a partner", () => {
 
   test("inviting and removing take a sign-in of the last quarter of an hour", async () => {
     const late = await colleague();
-    const form_token = await tokenOf(late.ask);
+    const form = await formOf(late.ask);
     await world.row(
       "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1 returning 1",
       late.user_id,
     );
     const email = newAddress();
-    const { text } = await late.ask(portal(world, PAGE), { form: { form_token, email } });
+    const { text } = await late.ask(portal(world, PAGE), { form: { ...form, email } });
     expect(heading(text)).toBe("Vul de code in");
     expect(await mailTo(email)).toBeUndefined();
     const before = await managers();
-    await late.ask(portal(world, `${PAGE}/${manager.user_id}/remove`), { form: { form_token } });
+    await late.ask(portal(world, `${PAGE}/${manager.user_id}/remove`), { form });
     expect(await managers()).toBe(before);
   });
 });

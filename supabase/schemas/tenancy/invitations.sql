@@ -14,7 +14,7 @@ $$;
 
 -- Mails an invitation to an address, {token_hash, mail}, and tells the managers; both name invited_by, or if null the service. False for
 -- somebody who manages the partner already. Null if twenty were invited within a day, this address three times, or it had enough mail
--- today. Whether the address has a login changes nothing.
+-- today. The same token again mails nothing. Whether the address has a login changes nothing.
 create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
 language plpgsql
 as $$
@@ -25,6 +25,11 @@ declare
 begin
   if exists (select from private.manager_emails(partner) m (email) where m.email = address) then
     return false;
+  end if;
+  -- a form that was sent twice
+  if exists (select from core.manager_invitations i
+              where i.partner_id = partner and i.email = address and i.token_hash = decode(input ->> 'token_hash', 'hex')) then
+    return true;
   end if;
   -- withdrawn ones count: their mail was sent
   if (select count(*) from core.manager_invitations i

@@ -1,4 +1,4 @@
-import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { hashSecret } from "#shared/auth/tokens.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
 import { email as address } from "#shared/values/fields.ts";
 import { signedIn } from "../visit.ts";
@@ -16,7 +16,9 @@ const inviteColleague = signedIn(async (visit) => {
   const { errors } = WORDS[locale].colleagues;
   const email = address().safeParse((form.get("email") ?? "").slice(0, 254)).data;
   if (!email) return visit.refuse(COLLEAGUES, { email: errors.email });
-  const token = newSecret();
+  // a second click sends the same link, and no second mail
+  const token = visit.secretOf("invitation")?.slice(0, 43);
+  if (!token) return visit.foreign();
   const link = `${config.PAGES_URL}/portal/invitation/${token}`;
   const inviting = visit.own<{ invited: boolean | null }>("invite_manager", {
     email,

@@ -3,7 +3,7 @@ import { type Html, layout } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { newsOf, table } from "../../kit/signed_in_views.ts";
+import { newsOf, onceField, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
 import type { Who } from "../model.ts";
 import { askTwicePage, codeFirst, settingPage } from "../settings/frame.ts";
@@ -78,7 +78,7 @@ ${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
 <section aria-labelledby="invite"><h2 id="invite">${words.invite}</h2>
 ${codeFirst(frame, colleagues)}
 <form method="post" action="${frame.to(COLLEAGUES)}" novalidate>
-${formToken(frame.form_token)}
+${formToken(frame.form_token)}${onceField()}
 ${textInput({
   id: "email",
   type: "email",

@@ -90,6 +90,7 @@ const askWithdrawDrafts = signedIn(async (visit) => {
 const withdrawDrafts = signedIn(async (visit) => {
   const draft_ids = ticked(visit.c.req.queries("draft") ?? []);
   const { withdrawn, kept } = await visit.own<{ withdrawn: number; kept: number }>("withdraw_drafts", { draft_ids });
+  if (withdrawn + kept === 0) return visit.go("/drafts");
   return visit.told("/drafts", "withdrawn_all", { done: String(withdrawn), left: String(kept) });
 });
 
@@ -139,7 +140,8 @@ const withdraw = signedIn(async (visit) => {
   const { refused } = await visit.attempt(withdrawing, ["draft_not_found", "draft_active"]);
   // it signed meanwhile, which its page says
   if (refused?.code === "draft_active") return visit.go(`/drafts/${idOf(visit)}`);
-  return refused ? visit.unknown() : visit.told("/drafts", "withdrawn");
+  // withdrawn before, by this form or a colleague
+  return refused ? visit.go("/drafts") : visit.told("/drafts", "withdrawn");
 });
 
 export const draftPages = {

@@ -212,7 +212,9 @@ export const askRemoveWebhook = onWebhook(async (visit) => {
   return visit.page(askTwicePage(visit.frame, who, words, `${page}/remove`, {}, page));
 });
 
-export const removeWebhook = onWebhook(async (visit) => {
-  await visit.own("revoke_webhook", { webhook_id: idOf(visit) });
-  return visit.told(PAGE, "removed");
+export const removeWebhook = signedIn(async (visit) => {
+  const removing = visit.own("revoke_webhook", { webhook_id: idOf(visit) });
+  const { refused } = await visit.attempt(removing, ["webhook_not_found"]);
+  // removed before, by this form or a colleague
+  return refused ? visit.go(PAGE) : visit.told(PAGE, "removed");
 });
