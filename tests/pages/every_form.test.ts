@@ -110,9 +110,10 @@ beforeAll(async () => {
 
   async function preparePortal() {
     await earningPartner(world, partnerA);
-    // the oldest, so that no link leads to it first
+    // the oldest draft is the last to which a link leads, and the oldest colleague the first
     await world.travel("2026-11-19T12:00:00Z");
     const { draft_id: withdrawn } = await world.draft();
+    await newManager(world, partnerA);
     await world.travel(START);
     for (let n = 0; n < 3; n++) await world.draft({ naam: "Jan-Willem van der Meulen" });
     const { account_id } = await createAccount(world);
@@ -123,7 +124,6 @@ beforeAll(async () => {
       [partnerA.id, hashSecret(newSecret())],
     );
     const manager = await newManager(world, partnerA);
-    await newManager(world, partnerA);
     const ask = await portalBrowser(world, manager);
     const webhook = formsOf((await ask(portal(world, "/settings/webhooks"))).text, "").find(({ action }) =>
       /webhooks\?/.test(action),

@@ -45,13 +45,39 @@ begin
       'state', private.import_state(kept),
       'outcomes', (
         select coalesce(json_agg(json_build_object(
-            'row', o.row, 'reason', o.reason, 'drafted', o.draft_id is not null,
+            'row', o.row, 'reason', o.reason, 'ean_status', o.ean_status,
             'claim_url', case when d.status = 'invited' and d.invited_at is null then private.claim_url(d.id, request -> 'links') end) order by o.row), '[]')
-          from jsonb_to_recordset(kept.outcomes) as o (row int, draft_id uuid, reason text)
+          from jsonb_to_recordset(kept.outcomes) as o (row int, draft_id uuid, reason text, ean_status text)
           left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
 end $$;
 comment on function api.read_portal_import(jsonb, jsonb) is
   'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. claim_url is for customers who were not mailed and have not begun.';
+
+-- What became of rows, or would, as core.imports keeps it.
+create function private.import_outcomes(imported json) returns jsonb
+language sql immutable
+as $$
+  select (select coalesce(jsonb_agg(jsonb_build_object('row', c -> 'row', 'draft_id', c -> 'draft_id', 'ean_status', c -> 'ean_status')), '[]')
+            from jsonb_array_elements((imported -> 'created')::jsonb) c)
+      || (select coalesce(jsonb_agg(jsonb_build_object('row', r -> 'row', 'reason', r -> 'reason')), '[]')
+            from jsonb_array_elements((imported -> 'rejected')::jsonb) r)
+$$;
+
+create function api.look_at_import(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  verdicts jsonb;
+begin
+  perform private.act_as(caller, 'partner');
+  perform private.act_as_manager();
+  verdicts := private.import_outcomes(private.import_drafts(input));
+  update core.imports i set outcomes = verdicts
+   where i.partner_id = private.partner_id() and i.id = (input ->> 'id')::uuid and i.send_invite is null;
+  return verdicts;
+end $$;
+comment on function api.look_at_import(jsonb, jsonb) is
+  'The first look at a kept file: {id} and the input of a dry run of private.import_drafts, to [{row, ean_status} | {row, reason}]. It stays with the file until its import begins.';
 
 create function api.import_stretch(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -73,9 +99,8 @@ begin
      set rows_done = least(kept.rows_done + jsonb_array_length(input -> 'rows'), kept.row_count),
          send_invite = (input ->> 'send_invite')::boolean,
          expires_at = private.now() + interval '1 hour',
-         outcomes = kept.outcomes
-           || (select coalesce(jsonb_agg(jsonb_build_object('row', c -> 'row', 'draft_id', c -> 'draft_id')), '[]') from jsonb_array_elements((imported -> 'created')::jsonb) c)
-           || (select coalesce(jsonb_agg(jsonb_build_object('row', r -> 'row', 'reason', r -> 'reason')), '[]') from jsonb_array_elements((imported -> 'rejected')::jsonb) r)
+         -- what was expected makes room for what happened
+         outcomes = case when kept.send_invite is null then '[]' else kept.outcomes end || private.import_outcomes(imported)
    where i.partner_id = kept.partner_id and i.id = kept.id
   returning * into kept;
   return private.import_state(kept);

@@ -36,7 +36,7 @@ create table core.imports (
   constraint imports_confirmed check (rows_done = 0 or send_invite is not null)
 );
 comment on table core.imports is
-  'A file of customers that a manager looks at before the import. Personal data, encrypted by the functions: only the person who brought it reads it, for an hour. outcomes has {row, draft_id} or {row, reason} for each row that is done; of a file of months or sessions the results of its first look.';
+  'A file of customers that a manager looks at before the import. Personal data, encrypted by the functions: only the person who brought it reads it, for an hour. outcomes has {row, draft_id} or {row, reason} for each row that is done; until it is confirmed, what the first look found.';
 comment on column core.imports.send_invite is 'Whether its customers are mailed; null until confirmed.';
 -- serves: the clean-up
 create index imports_expiry on core.imports (expires_at);

@@ -26,7 +26,7 @@ export const PORTAL_SQL = [
   "revoke_partner_key",
   "read_portal_import",
   "keep_import",
-  "import_drafts",
+  "look_at_import",
   "import_stretch",
   "read_portal_uploads",
   "portal_upload",

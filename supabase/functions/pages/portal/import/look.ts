@@ -1,6 +1,6 @@
 // What somebody brought, row by row: what would happen, the confirmation, and what then happened.
 
-import { type Imported, MAX_ROWS } from "#shared/domain/import/model.ts";
+import { MAX_ROWS } from "#shared/domain/import/model.ts";
 import type { DraftRow } from "#shared/domain/import/rows.ts";
 import type { Customers } from "#shared/domain/import/table.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
@@ -44,24 +44,18 @@ export const showImport = signedIn(async (visit) => {
 });
 
 /**
- * Asks the import what it would do with all rows at once; importing in stretches gives the same result. Who brought
- * them ticked the consent.
+ * What the import would do with all rows at once, as of the first look; importing in stretches gives the same result. Who
+ * brought them ticked the consent.
  */
-async function wouldBe(visit: PortalVisit, { brought, read }: Kept): Promise<Verdict[]> {
+async function wouldBe(visit: PortalVisit, { id, brought, read, outcomes }: Kept): Promise<Verdict[]> {
+  if (outcomes.length > 0) return outcomes;
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
-  const { created, rejected } = await visit.own<Pick<Imported, "created" | "rejected">>(
-    "import_drafts",
-    importInput(visit.environment, read, {
-      source: brought.source,
-      send_invite: false,
-      dry_run: true,
-      consent: true,
-    }),
-  );
-  return [
-    ...created.map(({ row, ean_status }) => ({ row, reason: null, ean_status })),
-    ...rejected.map(({ row, reason }) => ({ row, reason })),
-  ].toSorted((one, other) => one.row - other.row);
+  const { source } = brought;
+  const rows = importInput(visit.environment, read, { source, send_invite: false, dry_run: true, consent: true });
+  const found = await visit.own<Verdict[]>("look_at_import", { id, ...rows });
+  return found
+    .map((verdict) => ({ ...verdict, reason: verdict.reason ?? null }))
+    .toSorted((one, other) => one.row - other.row);
 }
 
 /** Nobody can be signed up before somebody says which column has the addresses. */
@@ -193,11 +187,11 @@ function said(
   const ignored = [row?.ean_ignored, row?.address_ignored].map(
     (what) => words.ignored[what as keyof typeof words.ignored],
   );
-  const ean = words.ean_status[verdict.ean_status as keyof typeof words.ean_status];
+  const ean = state.send_invite === null && words.ean_status[verdict.ean_status as keyof typeof words.ean_status];
   const notMailed = state.send_invite && verdict.claim_url ? words.table.not_mailed : undefined;
   return {
     label: state.send_invite !== null ? was_drafted : brought.source === "invite" ? invited : drafted,
-    notes: [...ignored, ean, notMailed].filter((note) => note !== undefined),
+    notes: [...ignored, ean, notMailed].filter((note) => typeof note === "string"),
   };
 }
 
