@@ -536,7 +536,12 @@ describe("contract §6 what a charger is", () => {
   test("the operator reads its story, and which chargers tell the serial number of another", async () => {
     const operator = operatorOf(world.database);
     const first = link.charger_id;
-    expect((await operator(`charger story ${first}`)).json).toMatchObject({ transactions: [], link: { boot: null } });
+    expect((await operator(`charger story ${first}`)).json).toMatchObject({
+      transactions: [],
+      link: { boot: null },
+      charger: { password_refused_at: null },
+    });
+    await world.post("/gateway/chargers:admit", { ...credentials, password: "wrong" }, secret);
     await tell(boot("ACE 0200"));
     const { payload } = await tell(started("08:00", 100_000));
     await tell(
@@ -563,6 +568,7 @@ describe("contract §6 what a charger is", () => {
         mid_eligible: true,
         meter_kwh: 105.5,
         last_seen_at: NOTED,
+        password_refused_at: NOTED,
       },
       link: { protocol: "ocpp1.6", connections: 1, connected_at: NOTED, booted_at: NOTED, boot: { firmware: "7.1" } },
       transactions: [{ start_wh: 100_000, last_wh: 104_000, end_wh: 105_500, clock: "charger" }],

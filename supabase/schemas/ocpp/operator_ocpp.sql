@@ -12,6 +12,7 @@ begin
   return json_build_object(
     'charger', private.charger_row(charger)::jsonb || jsonb_build_object(
       'ocpp_identity', charger.ocpp_identity, 'last_seen_at', private.iso(charger.last_seen_at),
+      'password_refused_at', private.iso(charger.ocpp_refused_at),
       'meter_kwh', charger.latest_meter_wh / 1000.0, 'meter_updated_at', private.iso(charger.meter_updated_at)),
     'link', (
       select json_build_object('protocol', l.protocol, 'connections', l.generation, 'connected_at', private.iso(l.connected_at),
