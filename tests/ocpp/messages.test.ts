@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import type { User } from "../harness/people.ts";
+import { tablesWith } from "../harness/tables.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { operatorOf } from "../operator/operator.ts";
 
@@ -171,6 +172,20 @@ describe("contract §6 OCPP 1.6", () => {
     ["0 at the start only, by values", 0, 0.0, [], session("08:00", "09:00", 0)],
     ["missing, with values", 1000, undefined, [sample("08:59", 4000)], session("08:00", "09:00", 3000)],
     ["missing, without values", 1000, undefined, [], session("08:00", "09:00", 0, "no_end")],
+    [
+      "right, with values of kWh labelled Wh",
+      100_000,
+      103_000,
+      [sample("08:30", "101.5")],
+      session("08:00", "09:00", 3000),
+    ],
+    [
+      "0, with values of kWh labelled Wh",
+      100_000,
+      0,
+      [sample("08:30", "101.5")],
+      session("08:00", "09:00", -100_000, "negative"),
+    ],
     ["more than the charger can give", 0, 900_000, [], session("08:00", "09:00", 900_000, "beyond_power")],
   ])("a stop at a register that is %s", async (_, meterStart, meterStop, transactionData, expected) => {
     const { payload } = await tell(started("08:00", meterStart));
@@ -579,6 +594,41 @@ describe("contract §6 what a charger is", () => {
     ]);
     expect((await operator(`charger story ${user.id}`)).err).toMatch(/No charger has the id/);
   });
+});
+
+test("contract §6 a card is in no table, no log, no mail and no answer, wherever a charger names it", async () => {
+  const CARD = "04D1F0CARD77";
+  const idToken = { idToken: CARD, type: "ISO14443", additionalInfo: [{ additionalIdToken: CARD, type: "X" }] };
+  const tags = {
+    idTag: CARD,
+    IDTAG: CARD,
+    parentIdTag: CARD,
+    idToken,
+    groupIdToken: idToken,
+    customData: { idTag: CARD },
+  };
+  const data = [sample("08:00", 0, BEGIN), sample("09:00", 3000, END)];
+  const answers = [];
+  for (const [tellIn, said] of [
+    [tell, ["Authorize", tags]],
+    [tell, started("08:00", 0, tags)],
+    [tell, stopped(-7, "09:00", 3000, { ...tags, transactionData: data })],
+    [tell, stopped(-8, "09:30", 3000, tags)],
+    [tell, ["StatusNotification", { ...tags, info: CARD }]],
+    [tell, ["DataTransfer", { vendorId: "X", data: CARD }]],
+    [tell2, ["Authorize", tags]],
+    [tell2, event("Started", "10:00", [sample("10:00", 3000, BEGIN)], tags)],
+    [tell2, event("Updated", "10:10", [sample("10:10", 4000, { context: "Transaction.Begin" })], tags)],
+    [tell2, event("Ended", "11:00", [sample("11:00", 9000, END)], tags)],
+    [tell2, ["NotifyEvent", { eventData: [{ actualValue: CARD }] }]],
+    [tell, ["StartTransaction", { ...tags, timestamp: at("12:00") }]],
+  ] as const)
+    answers.push(await tellIn(said as unknown as Said));
+  expect((await sessions()).length).toBeGreaterThan(2);
+  expect((await evidence()).length).toBeGreaterThan(4);
+  expect(await tablesWith(world, CARD)).toEqual([]);
+  expect(await tablesWith(world, link.charger_id), "what is stored is found").toContain("core.charging_evidence");
+  for (const said of [answers, world.log, await world.mails()]) expect(JSON.stringify(said)).not.toContain(CARD);
 });
 
 describe("contract §6 who may tell", () => {

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { z } from "#shared/foundation/zod.ts";
 import { wattHours } from "#shared/values/energy.ts";
 import { isPlain } from "#shared/values/text.ts";
+import { type Kept, keep } from "../kept.ts";
 
 /** The specification's sign for "there is none", where a field is required. */
 const NONE = "#NA";
@@ -95,9 +96,6 @@ const Cdr = z
     error: "is missing, and so are evse_id and meter_id",
   });
 
-/** What is kept: a plain value, or of an object, or of each object of a list, what is kept of its fields. */
-type Kept = true | { readonly [name: string]: Kept };
-
 const PRICE = { excl_vat: true, incl_vat: true } as const;
 
 /** What we keep of a CDR as evidence: no card, no tariff, no remark, nothing that the specification does not know. */
@@ -143,19 +141,6 @@ const KEPT = {
 } as const satisfies Kept;
 
 type Json = Readonly<Record<string, unknown>>;
-
-/** @returns what is kept of a value; undefined if it is of another kind than the specification says. */
-function keep(sent: unknown, kept: Kept): unknown {
-  if (typeof sent !== "object" || sent === null) return kept === true ? (sent ?? undefined) : undefined;
-  if (kept === true) return undefined;
-  if (Array.isArray(sent)) return sent.map((each) => keep(each, kept)).filter((each) => each !== undefined);
-  return Object.fromEntries(
-    Object.entries(kept).flatMap(([name, inner]) => {
-      const value = keep((sent as Json)[name], inner);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
 
 /** May differ between two tellings of one CDR. */
 const isIncidental = (name: string) => name === "last_updated" || name === "currency" || name.endsWith("_cost");
