@@ -548,6 +548,11 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     expect(undone.counts).toMatchObject({ updated: 1 });
     expect(undone.upload_id).not.toBe(first.upload_id);
     expect(await uploaded(rows("5,5"))).toEqual({ ...undone, idempotent: true });
+    // a look at it promises nothing else, whatever other doors told since
+    const { started_at, ended_at } = { started_at: "2026-03-10T18:00:00Z", ended_at: "2026-03-10T19:00:00Z" };
+    const json = { session_id: "j", external_ref: reference, started_at, ended_at, kwh: 5.5 };
+    await world.post("/v1/charging-sessions", { sessions: [json] }, token);
+    expect(await uploaded(rows("5,5"), "?dry_run=true")).toEqual({ ...undone, idempotent: true });
     expect(await months()).toEqual(["2026-03 5.5 1"]);
     // ours to withdraw by our id
     const [{ charging_session_id }] = undone.results;

@@ -614,6 +614,30 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
       expect(found).toEqual(flags);
     });
 
+    test("a session of another meter than its EVSE has says so", async () => {
+      const person = await world.addUser();
+      await giveMandate(world, person);
+      const charger_id = await addCharger(world, person);
+      const flagsOf = async (meter_id: string, evse_no = 1) => {
+        await ingest(world, { charger_id, ...reading("a", 10, 100_000, 110_000, { meter_id }) });
+        await world.row(
+          `insert into core.charger_names (partner_id, owner_id, kind, value, charger_id, evse_no)
+           select partner_id, owner_id, 'meter_id', 'M-1', id, $2 from core.chargers where id = $1
+           on conflict on constraint charger_names_pkey do update set evse_no = excluded.evse_no`,
+          charger_id,
+          evse_no,
+        );
+        const { found } = await world.row(
+          "select flags as found from private.judge_quarter(private.house(), '2026-04-01') where connection_id = $1",
+          person.connection_id,
+        );
+        return found;
+      };
+      expect(await flagsOf(" m-1")).toEqual([]);
+      expect(await flagsOf("M-2")).toEqual(["other_meter"]);
+      expect(await flagsOf("M-2", 2)).toEqual([]);
+    });
+
     test("a typed total that differs from the sessions of its month says so", async () => {
       const person = await world.addUser();
       await giveMandate(world, person);

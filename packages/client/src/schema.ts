@@ -427,7 +427,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver a CSV or Excel file of months or sessions
-         * @description The body is the file itself: CSV, or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged by itself, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Your newest file once more changes nothing, unless a row that was left out can be stored now. We keep its hash and results, not the file.
+         * @description The body is the file itself: CSV, or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged by itself, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Your newest file once more changes nothing, unless a row that was left out can be stored now; a dry run says so too. We keep its hash and results, not the file.
          *
          *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
          */
@@ -3924,7 +3924,7 @@ export interface components {
         Upload: {
             /**
              * Format: uuid
-             * @description The upload; null for a dry run
+             * @description The upload; null for a dry run of a file that is not stored yet
              */
             upload_id: string | null;
             /**
@@ -3934,7 +3934,7 @@ export interface components {
             kind: "months" | "sessions";
             /**
              * Format: date-time
-             * @description When it was stored; null for a dry run
+             * @description When it was stored; null as upload_id is
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string | null;

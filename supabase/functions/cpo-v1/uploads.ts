@@ -46,9 +46,12 @@ const RowResult = z
 
 const Upload = z
   .object({
-    upload_id: z.guid().nullable().meta({ description: "The upload; null for a dry run" }),
+    upload_id: z
+      .guid()
+      .nullable()
+      .meta({ description: "The upload; null for a dry run of a file that is not stored yet" }),
     kind: z.enum(KINDS).meta({ description: "What the file has" }),
-    created_at: instant().nullable().meta({ description: "When it was stored; null for a dry run" }),
+    created_at: instant().nullable().meta({ description: "When it was stored; null as upload_id is" }),
     rows: z.int().meta({ description: "Rows below the header" }),
     columns: z
       .array(
@@ -87,7 +90,7 @@ export const deliverUpload = endpoint(
       "The body is the file itself: CSV, or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings " +
       "say whether it has months or sessions, in Dutch or English, in any order. Each row is judged by itself, as " +
       "`POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Your newest file once more changes nothing, " +
-      "unless a row that was left out can be stored now. We keep its hash and results, not the file.",
+      "unless a row that was left out can be stored now; a dry run says so too. We keep its hash and results, not the file.",
     caller: CALLER,
     idempotent: true,
     limit: "cpo_sessions",

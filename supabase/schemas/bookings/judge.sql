@@ -31,7 +31,7 @@ end $$;
 -- times the average of the twelve months before. too_many_sessions: more sessions than hours. repeated_total: the same total for the third
 -- month running. no_sessions: kWh without a session. meter_gap: the readings of an EVSE's meter at the first start and the last end differ
 -- from the sum of its sessions by more than 2 % and 1 kWh, so one is missing or told twice. differs_from_sessions: the delivered total differs
--- from the sum of sessions by as much.
+-- from the sum of sessions by as much. other_meter: a session names another meter than its EVSE has.
 create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
 as $$
@@ -52,7 +52,8 @@ begin
            case when b.repeats = 2 then 'repeated_total' end,
            case when m.session_count = 0 then 'no_sessions' end,
            case when v.gap then 'meter_gap' end,
-           case when m.delivery_id is not null and abs(m.total_kwh * 1000 - v.wh) > greatest(1000, 0.02 * v.wh) then 'differs_from_sessions' end], null) else '{}' end,
+           case when m.delivery_id is not null and abs(m.total_kwh * 1000 - v.wh) > greatest(1000, 0.02 * v.wh) then 'differs_from_sessions' end,
+           case when v.other_meter then 'other_meter' end], null) else '{}' end,
          case when m.locked or c.ean_exclusive and private.ean_booked(c.ean_code, m.period) then 'already_booked'
               when (m.period + interval '1 month')::date > over then 'month_not_over'
               when factor.bookable_until < today then 'year_closed'
@@ -93,8 +94,9 @@ begin
         and p.period >= (m.period - interval '12 months')::date and p.period < m.period) b
    cross join lateral (
      -- where the register of an EVSE's meter runs on, all that it counted in the month is in a session, once
-     select sum(e.wh) as wh, bool_or(e.gap) as gap
-       from (select sum(s.wh) as wh,
+     select sum(e.wh) as wh, bool_or(e.gap) as gap, bool_or(not e.meters <@ n.known) as other_meter
+       from (select s.charger_id, s.connector, sum(s.wh) as wh,
+                    array_agg(distinct private.charger_name_value('meter_id', s.meter_id)) filter (where s.meter_id is not null) as meters,
                     count(distinct s.meter_id) < 2 and count(*) filter (where s.meter_start_wh = 0) < 2
                     and abs((array_agg(s.meter_end_wh order by s.started_at desc) filter (where s.meter_end_wh is not null))[1]
                             - (array_agg(s.meter_start_wh order by s.started_at) filter (where s.meter_start_wh is not null))[1] - sum(s.wh))
@@ -102,7 +104,11 @@ begin
                from core.charging_sessions s
                join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
               where s.partner_id = tenant and s.connection_id = c.id and s.month = m.period and s.counted
-              group by s.charger_id, s.connector) e) v
+              group by s.charger_id, s.connector) e
+      cross join lateral (
+        select array_agg(n.value) as known from core.charger_names n
+         where n.partner_id = tenant and n.charger_id = e.charger_id and n.kind = 'meter_id' and n.evse_no = e.connector
+           and n.ended_at is null and e.meters is not null) n) v
     left join lateral (
       -- one that covers the month before one that does not, the newest first
       select true as signed, case when k.covers then s.id end as mandate_id

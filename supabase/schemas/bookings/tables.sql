@@ -80,7 +80,7 @@ create table core.booking_rows (
   constraint booking_rows_source_has_delivery check ((source = 'delivered_total') = (delivery_id is not null)),
   constraint booking_rows_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100),
   constraint booking_rows_flags_known check (
-    flags <@ '{beyond_power,above_average,too_many_sessions,repeated_total,no_sessions,meter_gap,differs_from_sessions}')
+    flags <@ '{beyond_power,above_average,too_many_sessions,repeated_total,no_sessions,meter_gap,differs_from_sessions,other_meter}')
 -- each row is updated once, when it is credited: the free space keeps that on its page, without touching an index
 ) with (fillfactor = 50);
 comment on table core.booking_rows is

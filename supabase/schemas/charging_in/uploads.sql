@@ -152,7 +152,8 @@ as $$
 $$;
 
 -- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses, dry_run} to its answer. As a
--- client. The client's newest file once more is answered as it was stored, unless a row that was refused or locked can be stored now.
+-- client. The client's newest file once more is answered as it was stored, by a dry run too, unless a row that was refused or locked can be
+-- stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -164,16 +165,14 @@ declare
 begin
   -- one file of a client at a time, so that equal ones find the first stored
   perform pg_advisory_xact_lock(hashtextextended('uploads of ' || private.client_id(), 0));
-  if not dry then
-    select * into newest from core.uploads u
-     where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
-    if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind' and newest.decimal is not distinct from input ->> 'decimal' then
-      if private.rows_left_out(newest.counts) = 0 then
-        return private.upload_answer(newest) || '{"idempotent": true}';
-      end if;
-    else
-      newest := null;
+  select * into newest from core.uploads u
+   where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
+  if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind' and newest.decimal is not distinct from input ->> 'decimal' then
+    if private.rows_left_out(newest.counts) = 0 then
+      return private.upload_answer(newest) || '{"idempotent": true}';
     end if;
+  else
+    newest := null;
   end if;
   begin
     upload.results := case input ->> 'kind' when 'months' then private.deliver_months_of_file(input) else private.deliver_sessions_of_file(input) end;
@@ -199,7 +198,7 @@ begin
     returning * into upload;
   exception when sqlstate 'DRY01' then
     -- it was judged by storing it, and is undone
-    if not dry then
+    if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       return private.upload_answer(newest) || '{"idempotent": true}';
     end if;
     return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows', 'columns', input -> 'columns',

@@ -51,10 +51,12 @@ begin
   perform private.act_as_manager();
   perform private.act_for_client((input ->> 'client')::uuid);
   answer := private.store_upload(input);
-  if (input ->> 'dry_run')::boolean then
+  if answer ? 'idempotent' then
+    null;
+  elsif (input ->> 'dry_run')::boolean then
     -- judging stores the rows and undoes it, with the client's lock: so only the first look and the confirmation do
     update core.imports i set outcomes = answer -> 'results' where i.partner_id = private.partner_id() and i.id = (input ->> 'upload_id')::uuid;
-  elsif not answer ? 'idempotent' then
+  else
     perform private.audit('upload.stored', (input ->> 'upload_id')::uuid, jsonb_build_object('kind', input -> 'kind', 'rows', input -> 'rows'));
   end if;
   return answer;

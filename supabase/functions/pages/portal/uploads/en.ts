@@ -63,6 +63,7 @@ export const en: UploadWords = {
     title: "Stored",
     title_none: "Nothing stored",
     sum: (good, all) => `Of ${all} rows, ${good} were stored.`,
+    known: "This file was stored before. Nothing changed.",
     more: "Deliver another file",
     none: "No row of this file was stored.",
   },

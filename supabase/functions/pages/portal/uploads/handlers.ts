@@ -151,20 +151,26 @@ function deliver(visit: PortalVisit, id: string, kept: Kept, read: ReadUpload, d
 type Looked = Found & { upload: Upload; read: ReadUpload | null };
 
 /** What was stored of a file, or else what would be, as of the first look. Null where it is somebody else's, or no longer kept. */
-async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | null }> {
+async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | null; stored_as?: string }> {
   const found = await find(visit);
   const { shown, kept, id } = found;
   const { who } = shown;
   const { read } = kept ? await readKept(kept) : { read: null };
   if (shown.upload) return { who, looked: { ...found, upload: shown.upload, read } };
   if (!kept || !read) return { who, looked: null };
-  const results = shown.judged ?? (await deliver(visit, id, kept, read, true)).results;
+  let results = shown.judged;
+  if (!results) {
+    const answer = await deliver(visit, id, kept, read, true);
+    if (answer.upload_id) return { who, looked: null, stored_as: answer.upload_id };
+    results = answer.results;
+  }
   const { kind, rows, columns } = read;
   return { who, looked: { ...found, upload: { upload_id: null, kind, rows, columns, results }, read } };
 }
 
 const showUpload = signedIn(async (visit) => {
-  const { who, looked } = await look(visit);
+  const { who, looked, stored_as } = await look(visit);
+  if (stored_as) return visit.told(`${PAGE}/${stored_as}`, "known");
   if (!looked) return gone(visit, who);
   const { upload, read, id } = looked;
   const page = visit.c.req.query("page") ?? "";
@@ -184,7 +190,7 @@ const confirmUpload = signedIn(async (visit) => {
   const storing = deliver(visit, id, kept, read, false);
   const { answer, refused } = await visit.attempt(storing, ["service_unavailable"]);
   if (refused) return visit.told(`${PAGE}/${id}`, "busy");
-  // the same file was stored before, under the id of then
+  // the same file was stored meanwhile, under the id of then
   return visit.go(`${PAGE}/${answer.upload_id}`);
 });
 

@@ -61,6 +61,7 @@ export const nl = {
     title: "Opgeslagen",
     title_none: "Niets opgeslagen",
     sum: (good: string, all: string) => `Van ${all} regels zijn er ${good} opgeslagen.`,
+    known: "Dit bestand was al opgeslagen. Er is niets veranderd.",
     more: "Nog een bestand aanleveren",
     none: "Van dit bestand is geen enkele regel opgeslagen.",
   },

@@ -104,11 +104,12 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   const good = upload.results.filter((result) => !isBad(result)).length;
   const stored = upload.upload_id !== null;
   const { look, done } = words;
+  const told = { busy: look.busy, known: done.known }[typed.get("news") ?? ""];
   const ignored = upload.columns.flatMap(({ header, field }) => (header && !field ? [header] : []));
   const mend = read && upload.results.some(isToMend);
   return portalPage(frame, PAGE, who, {
     title: stored ? (good > 0 ? done.title : done.title_none) : look.title,
-    body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${typed.get("news") === "busy" ? html` <strong>${look.busy}</strong>` : ""}</p>
+    body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${told ? html` <strong>${told}</strong>` : ""}</p>
 ${filters(frame, looked, asked)}
 ${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${words.mend}</a></p>` : ""}
 ${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
