@@ -193,6 +193,17 @@ describe("contract §6 OCPP 1.6", () => {
     expect(await sessions()).toEqual([expected]);
   });
 
+  test("values that name a charge that ended before are those of the next, and are not counted twice", async () => {
+    const one = (await tell(started("08:00", 1000))).payload.transactionId;
+    await tell(stopped(one, "09:00", undefined, { transactionData: [sample("08:59", 4000)] }));
+    const two = (await tell(started("10:00", 4000))).payload.transactionId;
+    await tell(values(one, sample("10:30", 7000)));
+    expect(await sessions()).toEqual([session("08:00", "09:00", 3000), session("10:00", null, 3000)]);
+    // a value of before its end may come late
+    await tell(stopped(two, "11:00", 8000), values(one, sample("09:00", 4200)), values(one, sample("11:30", 9000)));
+    expect(await sessions()).toEqual([session("08:00", "09:00", 3200), session("10:00", "11:00", 4000)]);
+  });
+
   test("a start that did not know its register takes it from the values", async () => {
     const { payload } = await tell(started("08:00", 0));
     await tell(
@@ -508,6 +519,16 @@ describe("contract §6 OCPP 2.0.1", () => {
       session("09:02", "09:02", 1000),
       session("09:03", "09:03", 2000, "beyond_power"),
     ]);
+  });
+
+  test("a station that begins its ids again begins another charge", async () => {
+    const again: Said[] = [
+      event("Started", "10:00", [sample("10:00", 6000, BEGIN)]),
+      event("Updated", "10:30", [sample("10:30", 8000)]),
+      event("Ended", "11:00", [sample("11:00", 9000, END)]),
+    ];
+    await tell2(...events, ...again, ...events, ...again);
+    expect(await sessions()).toEqual([session("08:00", "09:00", 5000), session("10:00", "11:00", 3000)]);
   });
 
   test("its EVSE comes from whichever event names it", async () => {

@@ -5,7 +5,13 @@ create function private.earlier_ocpp(one timestamptz, other timestamptz) returns
 language sql immutable
 return case when other is null or (one < '2010-01-01Z', one) <= (other < '2010-01-01Z', other) then one else other end;
 
--- Adds readings {begin, first, last: {at, wh}} to a transaction: the earliest and the largest stand, in whatever order they come.
+-- Whether a reading was taken after a transaction ended. A charger may take the last one a moment after the stop.
+create function private.is_after_ocpp(told core.ocpp_transactions, at timestamptz) returns boolean
+language sql immutable
+return told.clock <> 'wrong' and at > told.ended_at + interval '1 minute';
+
+-- Adds readings {begin, first, last: {at, wh}} to a transaction: the earliest and the largest stand, in whatever order they come. One of
+-- after its end does not: it is of the next charge.
 create function private.merge_ocpp_readings(told core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -20,7 +26,8 @@ begin
     told.begin_at := at;
     told.begin_wh := first ->> 'wh';
   end if;
-  if last ->> 'at' is not null and (told.last_wh is null or (last ->> 'wh')::bigint > told.last_wh) then
+  if last ->> 'at' is not null and (told.last_wh is null or (last ->> 'wh')::bigint > told.last_wh)
+     and private.is_after_ocpp(told, (last ->> 'at')::timestamptz) is not true then
     told.last_at := last ->> 'at';
     told.last_wh := last ->> 'wh';
   end if;
@@ -189,6 +196,7 @@ begin
   end if;
   if told.id is not null then
     if told.ended_at is null or is_own and told.end_guessed then
+      told.ended_at := null;
       told := private.merge_ocpp_readings(told, readings);
       told.ended_at := said ->> 'at';
       told.end_wh := said ->> 'meter_wh';
@@ -218,6 +226,35 @@ begin
    where h.partner_id = charger.partner_id and h.id = charger.id and wh is not null and at > coalesce(h.meter_updated_at, '-infinity');
 end $$;
 
+-- The transaction that a TransactionEvent names. Some stations begin their ids again: one that starts after its namesake ended is another.
+create function private.named_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  name constant text := said ->> 'transaction';
+  at   constant timestamptz := said ->> 'at';
+  told core.ocpp_transactions;
+  next core.ocpp_transactions;
+begin
+  insert into core.ocpp_transactions (partner_id, charger_id, owner_id, told_id, first_at, clock)
+  values (charger.partner_id, charger.id, charger.owner_id, name, at, said ->> 'clock')
+  on conflict on constraint ocpp_transactions_told_key do nothing;
+  select * into told from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id = name;
+  if at <= told.ended_at is not false or 'wrong' in (said ->> 'clock', told.clock) then
+    return told;
+  end if;
+  select * into next from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and starts_with(t.told_id, name || '@') and t.first_at <= at
+   order by t.first_at desc limit 1;
+  if said ->> 'type' = 'Started' and at <= next.ended_at is not true and (next.id is null or next.ended_at is not null) then
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, told_id, first_at, clock)
+    values (charger.partner_id, charger.id, charger.owner_id, concat(name, '@', floor(extract(epoch from at))), at, said ->> 'clock')
+    returning * into next;
+  end if;
+  return case when next.id is null then told else next end;
+end $$;
+
 -- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended stands.
 create function private.event_ocpp(charger core.chargers, said jsonb) returns jsonb
 language plpgsql
@@ -225,13 +262,8 @@ as $$
 declare
   readings constant jsonb := said -> 'readings';
   at       constant timestamptz := said ->> 'at';
-  told     core.ocpp_transactions;
+  told     core.ocpp_transactions := private.named_ocpp_transaction(charger, said);
 begin
-  insert into core.ocpp_transactions (partner_id, charger_id, owner_id, told_id, first_at, clock)
-  values (charger.partner_id, charger.id, charger.owner_id, said ->> 'transaction', at, said ->> 'clock')
-  on conflict on constraint ocpp_transactions_told_key do nothing;
-  select * into told from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id = said ->> 'transaction';
   told := private.merge_ocpp_readings(told, readings);
   told.connector := coalesce(told.connector, (said ->> 'connector')::int);
   told.first_at := private.earlier_ocpp(told.first_at, at);
@@ -257,7 +289,7 @@ declare
   last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
   told core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
 begin
-  if told.id is null and last ->> 'at' is not null then
+  if (told.id is null or private.is_after_ocpp(told, (last ->> 'at')::timestamptz)) and last ->> 'at' is not null then
     told := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, (last ->> 'at')::timestamptz, null);
   end if;
   if told.id is not null then
