@@ -815,6 +815,14 @@ describe("§1 CDRs are read from a platform", () => {
     }
   });
 
+  test("a platform that says it has more and shows one page again is not read whole", async () => {
+    platform.state.faults = new Set(["same_page", "keeps_total"]);
+    platform.state.cdrs = many(5);
+    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+    expect(await pull()).toMatchObject({ failed: 1 });
+    expect(await standing(made)).toMatchObject({ last_error: "same_page", pulled_to: null, taken: "2" });
+  });
+
   test("a thousand pages in a row with nothing new end a run; the next goes on where it ended", async () => {
     const ask = () => operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
     platform.state.cdrs = many(6);

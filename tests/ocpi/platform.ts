@@ -22,6 +22,7 @@ export type Fault =
   // that a receiver bears
   | "link_to_private"
   | "same_page"
+  | "keeps_total"
   | "inclusive_date_to"
   | "no_total"
   | "blank_total"
@@ -125,7 +126,7 @@ export async function startPlatform() {
         : `${origin}${pathname}`;
       return send(chosen.slice(offset, offset + limit), {
         link: `<${next}>; rel="next"`,
-        ...(has("no_total") || has("same_page")
+        ...(has("no_total") || (has("same_page") && !has("keeps_total"))
           ? {}
           : { "x-total-count": has("blank_total") ? "" : has("zero_total") ? "0" : String(chosen.length) }),
       });

@@ -215,6 +215,18 @@ describe("messages", () => {
     });
   });
 
+  test("contract §6 an event that a station queued tells nothing of now, whatever its clock", () => {
+    const payload = {
+      eventType: "Started",
+      timestamp: "1970-01-01T00:10:00Z",
+      transactionInfo: { transactionId: "t" },
+    };
+    const clock = (more: object) => read("ocpp2.0.1", "TransactionEvent", { ...payload, ...more }).happened;
+    expect(clock({})).toMatchObject({ at: NOW, clock: "arrival" });
+    expect(clock({ offline: false })).toMatchObject({ clock: "arrival" });
+    expect(clock({ offline: true })).toMatchObject({ at: "1970-01-01T00:10:00.000Z", clock: "wrong" });
+  });
+
   test.each<[Protocol, string, unknown, string]>([
     ["ocpp1.6", "StartTransaction", {}, "meterStart"],
     ["ocpp1.6", "StartTransaction", [], "payload"],

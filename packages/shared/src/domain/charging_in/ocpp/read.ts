@@ -140,8 +140,11 @@ function happeningOf(protocol: Protocol, message: Message, payload: Fields): Wha
           ...moment(),
         },
       };
-    case "ocpp2.0.1 TransactionEvent":
-      return eventOf(payload, moment(), message);
+    case "ocpp2.0.1 TransactionEvent": {
+      // a station may say itself that it queued an event
+      const told = { ...message, live: message.live && payload.offline !== true };
+      return eventOf(payload, momentOf(payload.timestamp, told.received_at, told.live), told);
+    }
     default:
       return null;
   }
