@@ -1,8 +1,10 @@
 // Kills the gateway, the functions and PostgreSQL of a stack at random moments, while chargers charge. Then it compares the sessions with
-// what the chargers' own meters say. Run by hand: node tests/ocpp/crashes.ts [kills] [chargers]
+// what the chargers' own meters say. Run by hand: node tests/ocpp/crashes.ts [kills] [chargers] [freeze]
+// With freeze a part stands still for 25 s instead, as on a machine that is out of memory or moved.
 //
 // A part is killed every 6 s, so each of the three ends 3 times in a minute: npm start gives up on one that ends 5 times.
 
+import { execFileSync } from "node:child_process";
 import { createHash, randomInt } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +18,7 @@ import { Charger, PASSWORD } from "../harness/ocpp.ts";
 
 const KILLS = Number(process.argv[2] ?? 200);
 const CHARGERS = Number(process.argv[3] ?? 30);
+const FROZEN_MS = process.argv[4] === "freeze" ? 25_000 : null;
 const KILL_EVERY_MS = 6_000;
 const HOUR = 3_600_000;
 
@@ -116,13 +119,37 @@ const pidOf = {
 type Part = keyof typeof pidOf;
 const killed: Record<Part, number> = { gateway: 0, functions: 0, postgres: 0 };
 
+/** Its process, and of PostgreSQL those of its connections too. */
+function processesOf(part: Part): number[] {
+  const pid = pidOf[part]() ?? Number.NaN;
+  if (part !== "postgres") return [pid];
+  const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
+  return [pid, ...children.trim().split(/\s+/).map(Number)];
+}
+
+function signal(pids: number[], name: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // a connection of PostgreSQL that has ended
+    }
+  }
+}
+
 const charging = chargers.map(charge);
 await sleep(3_000);
 for (let n = 0; n < KILLS; n += 1) {
   const part = (Object.keys(pidOf) as Part[])[n % 3] as Part;
   await sleep(randomInt(0, 1_000));
   try {
-    process.kill(pidOf[part]() ?? Number.NaN, "SIGKILL");
+    if (FROZEN_MS === null) process.kill(pidOf[part]() ?? Number.NaN, "SIGKILL");
+    else {
+      const pids = processesOf(part);
+      signal(pids, "SIGSTOP");
+      await sleep(FROZEN_MS);
+      signal(pids, "SIGCONT");
+    }
     killed[part] += 1;
   } catch {
     // it is just being started again

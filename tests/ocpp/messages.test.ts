@@ -204,6 +204,14 @@ describe("contract §6 OCPP 1.6", () => {
     expect(await sessions()).toEqual([session("08:00", "09:00", 3200), session("10:00", "11:00", 4000)]);
   });
 
+  test("a charge that a stop ended by a guess has the values that come after it, if its own stop comes", async () => {
+    const { transactionId } = (await tell(started("08:00", 1000))).payload;
+    await tell(stopped(0, "09:00", 3000), values(transactionId, sample("09:30", 5000)));
+    expect(await sessions()).toEqual([session("08:00", "09:00", 2000)]);
+    await tell(stopped(transactionId, "10:00", undefined));
+    expect(await sessions()).toEqual([session("08:00", "10:00", 4000)]);
+  });
+
   test("a start that did not know its register takes it from the values", async () => {
     const { payload } = await tell(started("08:00", 0));
     await tell(

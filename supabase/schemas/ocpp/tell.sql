@@ -5,10 +5,10 @@ create function private.earlier_ocpp(one timestamptz, other timestamptz) returns
 language sql immutable
 return case when other is null or (one < '2010-01-01Z', one) <= (other < '2010-01-01Z', other) then one else other end;
 
--- Whether a reading was taken after a transaction ended. A charger may take the last one a moment after the stop.
+-- Whether a reading was taken after a transaction ended, as far as anybody knows. A charger may take the last one a moment after the stop.
 create function private.is_after_ocpp(told core.ocpp_transactions, at timestamptz) returns boolean
 language sql immutable
-return told.clock <> 'wrong' and at > told.ended_at + interval '1 minute';
+return told.clock <> 'wrong' and not told.end_guessed and at > told.ended_at + interval '1 minute';
 
 -- Adds readings {begin, first, last: {at, wh}} to a transaction: the earliest and the largest stand, in whatever order they come. One of
 -- after its end does not: it is of the next charge.
