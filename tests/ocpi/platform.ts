@@ -27,6 +27,7 @@ export type Fault =
   | "no_total"
   | "blank_total"
   | "zero_total"
+  | "total_of_page"
   | "no_limit";
 
 /** Stands in a CDR for JSON that the fake platform itself could not write. */
@@ -124,11 +125,17 @@ export async function startPlatform() {
       const next = has("link_to_private")
         ? `http://10.0.0.5${pathname}?offset=${offset + limit}`
         : `${origin}${pathname}`;
-      return send(chosen.slice(offset, offset + limit), {
-        link: `<${next}>; rel="next"`,
-        ...(has("no_total") || (has("same_page") && !has("keeps_total"))
-          ? {}
-          : { "x-total-count": has("blank_total") ? "" : has("zero_total") ? "0" : String(chosen.length) }),
+      const page = chosen.slice(offset, offset + limit);
+      const total = has("blank_total")
+        ? ""
+        : has("zero_total")
+          ? 0
+          : has("total_of_page")
+            ? page.length
+            : chosen.length;
+      return send(page, {
+        ...(offset + limit < chosen.length ? { link: `<${next}>; rel="next"` } : {}),
+        ...(has("no_total") || (has("same_page") && !has("keeps_total")) ? {} : { "x-total-count": String(total) }),
       });
     }
     response.writeHead(404).end();

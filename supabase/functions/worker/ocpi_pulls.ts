@@ -100,7 +100,7 @@ async function readPages(
     const { date_from, date_to } = pull;
     for (const [name, value] of Object.entries({ date_from, date_to, offset, limit: LIMIT }))
       url.searchParams.set(name, String(value));
-    const { data, total, text } = await platform.send("GET", url.href);
+    const { data, total, more, text } = await platform.send("GET", url.href);
     if (!Array.isArray(data)) throw new PlatformFault("no_list");
     result.pages += 1;
     // the timestamp of an envelope differs each time
@@ -131,6 +131,7 @@ async function readPages(
       result.refused += faulty;
       if (stale >= MOST_STALE_PAGES) throw new PlatformFault("too_many_pages");
     }
-    if (total !== null && offset >= total) return true;
+    // some count the CDRs of the page only
+    if (total !== null && offset >= total && !more) return true;
   }
 }

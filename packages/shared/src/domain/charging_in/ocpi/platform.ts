@@ -27,8 +27,8 @@ const Versions = z.array(z.object({ version: z.string(), url: z.string() }));
 const Endpoint = z.object({ identifier: z.string(), role: z.string().nullish(), url: z.string() });
 const Details = z.object({ endpoints: z.array(Endpoint) });
 
-/** What an answer says. `total` and `bytes` are for pages. */
-type Answer = { data: unknown; total: number | null; text: string };
+/** What an answer says. `total` and `more` are of pages: X-Total-Count, and whether `Link` names a next one. */
+type Answer = { data: unknown; total: number | null; more: boolean; text: string };
 
 /** Where a platform takes credentials, and gives CDRs; `cdrs_url` is null if it only pushes. */
 export type Endpoints = { credentials_url: string; cdrs_url: string | null };
@@ -88,7 +88,8 @@ export class Platform {
       if (text.length >= MOST_BYTES) throw new PlatformFault("too_large");
       // an empty one, or 0 above a page with CDRs, tells nothing
       const total = /^[1-9]\d{0,14}$/.exec(String(headers["x-total-count"] ?? ""))?.[0];
-      return { data: dataIn(text), total: total === undefined ? null : Number(total), text };
+      const more = /\brel="?next\b/i.test(String(headers.link ?? ""));
+      return { data: dataIn(text), total: total === undefined ? null : Number(total), more, text };
     } finally {
       await line.close();
     }
