@@ -36,7 +36,6 @@ end $$;
 -- Inserts new sessions, keeps the words of new and changed ones as evidence, and returns the new ones.
 create function private.write_charging_sessions(compared private.compared_charging_session[]) returns private.charging_session_change[]
 language plpgsql
-set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
 as $$
 declare
   created private.charging_session_change[];

@@ -194,7 +194,7 @@ as $$
     join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
 $$;
 comment on function private.own_paid(int) is
-  'What this transaction''s person was paid since the year began, and ever, or the CPO that settles with them; and what of it was taken back since, for each such account with its ERE that are not sold, because it comes off later payments of that account only: {year_eur, all_eur, debts: [{eur, unsold}]}. Definer, as private.own_accounts.';
+  'What this transaction''s person, or the CPO that settles with them, was paid since the year began and ever: {year_eur, all_eur, debts: [{eur, unsold}]}. debts has each account whose sale was reversed after it was paid, and its ERE not sold: later payments of that account are less. Definer, as private.own_accounts.';
 
 create function private.own_progress() returns json
 language sql stable security definer

@@ -59,11 +59,11 @@ begin
   return deleted;
 end $$;
 
-create function private.sweep(of_kind text, size int default 10000) returns int
+create function private.sweep(of_kind text) returns int
 language sql security definer
-as $$ select private.delete_due(of_kind, null, size) $$;
-comment on function private.sweep(text, int) is
-  'What the worker deletes of a kind. Without a border, nothing is before it: what is kept for years stays. Definer: every tenant at once.';
+as $$ select private.delete_due(of_kind, null, 10000) $$;
+comment on function private.sweep(text) is
+  'What the worker deletes of a kind, ten thousand rows of a table at most. Without a border, what is kept for years stays. Definer: every tenant at once.';
 
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
