@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { mijn as ownPages } from "../../supabase/functions/pages/mijn/mijn.ts";
 import { portal as partnersPages } from "../../supabase/functions/pages/portal/portal.ts";
 import { type Receiver, startReceiver } from "../events/receiver.ts";
@@ -10,7 +11,7 @@ import { createAccount } from "../harness/people.ts";
 import { png, striped } from "../harness/png.ts";
 import { rowCounts } from "../harness/world.ts";
 import { createSandboxWorld, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
-import { type Browser, heading } from "./claimant.ts";
+import { ANSWERS, answer, type Browser, freshAddress, heading, newBrowser, newDraft, prove } from "./claimant.ts";
 import { browserOf, mijn, paidCustomer, signIn } from "./customer.ts";
 import { type Field, type Form, findForms, formsOf, isTyped, sentOf } from "./forms.ts";
 import { earningPartner, keepLogo, newManager, portal, portalBrowser } from "./manager.ts";
@@ -274,6 +275,48 @@ describe("contract §2 every form of the own pages and of a partner's", () => {
     }
     expect(wrong).toEqual([]);
   });
+});
+
+describe("contract §2 every step of a claim", () => {
+  const TOMORROW = "2026-11-21T12:00:01Z";
+
+  test.each(STEP_NAMES)(
+    "%s is saved by each of two clicks alike, and waits where its session has ended",
+    async (step) => {
+      const draft = await newDraft(world, { expires_at: "2027-01-15T00:00:00Z", type: "zakelijk" });
+      const ask = newBrowser(world);
+      await prove(world, ask, draft);
+      const details = { ...ANSWERS.details, type: "zakelijk" };
+      const company = { company_name: "Laadpunt B.V.", kvk: "12345678", vat: "" };
+      const address = freshAddress();
+      await answer(ask, draft, { details, company, address, until: step });
+      const page = `${draft.link}/${step}?lang=nl${step === "charger" ? "&brand=Alfen" : ""}`;
+      const shown = async () =>
+        formsOf((await ask(page)).text, page).find(({ action }) => pathOf(action) === pathOf(page)) as Form;
+
+      const typed = fill(await shown(), ({ name }) => `${name} 7`);
+      expect(typedIn(typed).length).toBeGreaterThan(0);
+      await world.travel(TOMORROW);
+      const sent = await ask(typed.action, { form: sentOf(typed) });
+      expect(status((sent.location ? await ask(sent.location) : sent).text)).toContain("staat daarna klaar");
+      await prove(world, ask, draft);
+      expect(typedIn(await shown())).toEqual(typedIn(typed));
+      await world.travel(START);
+
+      await prove(world, ask, draft);
+      const good: Record<string, string> = { ...details, ...company, ...address, ...ANSWERS.payout, ean_code: "" };
+      const first = await shown();
+      const point = first.fields.find(({ name }) => name === "point")?.value;
+      const form = sentOf(fill(first, ({ name }) => good[name] ?? "Laadpunt")) as URLSearchParams;
+      if (point) form.set("point", point);
+      const clicks = [await ask(first.action, { form }), await ask(first.action, { form })];
+      expect(
+        clicks.map(({ status: code, location }) => [code, location]),
+        errors(clicks[0]?.text ?? ""),
+      ).toEqual(Array(2).fill([303, expect.stringContaining(draft.link.slice(-20))]));
+      expect(clicks[1]?.location).toBe(clicks[0]?.location);
+    },
+  );
 });
 
 /** What says that something was done. */
