@@ -54,6 +54,13 @@ describe.skipIf(noBrowser)(
           await page.locator(".confirm .button").click();
           await page.locator("td code").first().waitFor();
           await lookInTurn(page, "portal-import-done", lang, EVERY_LOOK);
+          await page.goto(`${portal(world, "/import")}?lang=${lang}`);
+          const buffer = Buffer.from("Klantnaam;Postadres elektronisch;Huisnr\nJan;jan@example.nl;8\n");
+          await page.locator("#file").setInputFiles({ name: "klanten.csv", mimeType: "text/csv", buffer });
+          await page.locator("#consent").check();
+          await page.locator("main .button").first().click();
+          await page.locator("#column-1").waitFor();
+          await lookInTurn(page, "portal-import-mapping", lang, EVERY_LOOK);
           await page.goto(`${portal(world, "/import/00000000-0000-4000-8000-000000000000")}?lang=${lang}`);
           await lookInTurn(page, "portal-import-gone", lang, EVERY_LOOK);
         });

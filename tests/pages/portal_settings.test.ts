@@ -302,6 +302,7 @@ describe("contract §4 the settings in a partner's pages", () => {
     await row("operator_anna:anna", "mail.shown");
     await row("partner", "partner.logo_changed", { manager_id: gone, secret: "geheim" });
     const seen: string[] = [];
+    const counted: string[] = [];
     let page = "/settings/log";
     for (let nth = 0; page && nth < 5; nth++) {
       const { status, text } = await stranger(portal(world, page));
@@ -310,8 +311,17 @@ describe("contract §4 the settings in a partner's pages", () => {
       const rows = [...text.matchAll(/<li>([^<]*)<small>[^<]*, ([^<,]*)<\/small>/g)];
       expect(rows.length).toBeLessThanOrEqual(50);
       seen.push(...rows.map(([, what, who]) => `${what} / ${who}`));
-      page = /\/settings\/log\?lang=nl&amp;before=\d+/.exec(text)?.[0].replace("&amp;", "&") ?? "";
+      counted.push(/role="status">([^<]*)/.exec(text)?.[1] ?? "");
+      page = /\/settings\/log\?lang=nl&amp;before=\d+&amp;shown=\d+/.exec(text)?.[0].replaceAll("&amp;", "&") ?? "";
     }
+    expect(counted).toEqual(
+      ["1 tot en met 50 van", "51 tot en met 100 van", `101 tot en met ${seen.length} van`].map(
+        (each) => `${each} ${seen.length}`,
+      ),
+    );
+    const { text } = await stranger(portal(world, "/settings/log.csv"));
+    const lines = text.trim().split("\r\n");
+    expect(lines.slice(1).map((line) => line.split(";").slice(1).join(" / "))).toEqual(seen);
     expect(seen.slice(0, 5)).toEqual([
       "Logo gewijzigd / iemand die hier niet meer werkt",
       "Een mail van u of aan uw klant bekeken / wij",

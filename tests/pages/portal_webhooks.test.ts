@@ -197,7 +197,13 @@ describe("§6 webhooks in a partner's pages", () => {
     const attempt = async () => (await ask(portal(world, page))).text.match(/\/event\/([0-9a-f-]{36})[^"]*"/)?.[1];
     await expect.poll(attempt).toBeDefined();
     const id = (await attempt()) ?? "";
-    expect((await ask(portal(world, page))).text).toMatch(/in \d+,\d\d s/);
+    const { text } = await ask(portal(world, page));
+    expect(text).toMatch(/in \d+,\d\d s/);
+    const count = text.match(/\/event\/[0-9a-f-]{36}/g)?.length;
+    expect(text).toContain(`De nieuwste ${count} van ${count}. Wij bewaren ze 30 dagen.`);
+    const file = await ask(portal(world, `${page}/attempts.csv`));
+    expect(file.text.split("\r\n").filter((line) => line.includes(id))).toHaveLength(1);
+    expect((await stranger(portal(world, `${page}/attempts.csv`))).status).toBe(404);
     const path = `/event/${id}`;
     const shown = await ask(portal(world, page + path));
     expect(heading(shown.text)).toBe("Een gebeurtenis");

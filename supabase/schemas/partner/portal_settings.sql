@@ -33,6 +33,14 @@ end $$;
 comment on function private.partner_log(bigint, int) is
   'What a partner''s people, its key and the operator did for it, newest first, below an id. It leaves out its clients and customers. Definer, because api functions append to the audit log and read nothing.';
 
+create function private.partner_log_total(most int) returns bigint
+language sql stable security definer
+as $$
+  select count(*) from (
+    select from core.audit_log a where a.partner_id = private.partner_id() and a.actor ~ '^(partner|operator)' limit most) a
+$$;
+comment on function private.partner_log_total(int) is 'How many rows private.partner_log has, up to so many. Definer, as it is.';
+
 create function api.read_portal_log(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -48,6 +56,7 @@ begin
     )
     select json_build_object(
       'who', private.portal_who(),
+      'total', private.partner_log_total(10001),
       'changes', (select coalesce(json_agg(json_build_object(
                     'at', private.iso(s.at),
                     'action', s.action,
@@ -59,7 +68,7 @@ begin
       'before', case when (select count(*) from page) > size then (select min(s.id)::text from shown s) end));
 end $$;
 comment on function api.read_portal_log(jsonb, jsonb) is
-  'What was changed for a partner, newest first: {before, limit} to {who, changes: [{at, action, by: person | key | operator, email, about, details}], before}. Send before for the next page; null is the end. email is null for a login that is gone.';
+  'What was changed for a partner, newest first: {before, limit} to {who, total, changes: [{at, action, by: person | key | operator, email, about, details}], before}. Send before for the next page; null is the end. total stops at 10001. email is null for a login that is gone.';
 
 create function api.read_portal_webhooks(caller jsonb) returns json
 language plpgsql stable security definer
@@ -88,7 +97,9 @@ begin
     'previous_until', case when endpoint.previous_until > private.now() then private.iso(endpoint.previous_until) end,
     'retries', (select json_build_object('waiting', count(r.next_attempt_at), 'given_up', count(*) - count(r.next_attempt_at))
                   from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id),
+    'attempts_total', (select count(*) from (
+                         select from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id limit 10001) a),
     'attempts', private.newest_attempts(endpoint, (query ->> 'limit')::int));
 end $$;
 comment on function api.read_portal_webhook(jsonb, jsonb) is
-  'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts}. previous_until is null if one secret signs.';
+  'An endpoint of a partner''s own log and its latest attempts: {webhook_id, limit} to {who, signed_in_recently, webhook, previous_until, retries: {waiting, given_up}, attempts_total, attempts}. attempts_total stops at 10001. previous_until is null if one secret signs.';

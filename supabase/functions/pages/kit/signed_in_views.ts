@@ -9,10 +9,10 @@ import type { OwnFrame } from "./signed_in.ts";
 /** What an area calls its menu, and each section. */
 type Menu<Section extends string> = { label: string } & Record<Section, string>;
 
-/** More sections than this do not fit a phone: the first are shown there, and the others are under "more". */
-const FITS = 6;
-
-/** A page of somebody who is signed in: the menu above it, of which a phone of 360 shows `first` in a row, and the way out below. */
+/**
+ * A page of somebody who is signed in: the menu above it, and the way out below. A phone of 360 shows `first` sections in a
+ * row; the others are under "more".
+ */
 export function areaPage<Section extends string>(
   frame: OwnFrame,
   sections: readonly Section[],
@@ -23,7 +23,7 @@ export function areaPage<Section extends string>(
 ): Html {
   const link = (each: Section, wide = false) =>
     html`<a href="${frame.to(each)}"${wide ? html` class="wider"` : ""}${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
-  const folded = sections.length > FITS ? sections.slice(first) : [];
+  const folded = sections.slice(first);
   return layout(frame, {
     ...page,
     menu: html`<nav class="menu" aria-label="${menu.label}">

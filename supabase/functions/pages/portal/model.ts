@@ -80,7 +80,7 @@ export type Change = {
   details: Record<string, unknown>;
 };
 
-export type Log = { who: Who; changes: Change[]; before: string | null };
+export type Log = { who: Who; total: number; changes: Change[]; before: string | null };
 
 /** Settings of how a partner looks, and what is made of them. */
 export type Branding = {
@@ -121,5 +121,7 @@ export type OneWebhook = {
   /** Until when the secret before this one signs too. */
   previous_until: string | null;
   retries: { waiting: number; given_up: number };
+  /** Of the last 30 days; attempts are the newest of them. */
+  attempts_total: number;
   attempts: Attempt[];
 };

@@ -13,6 +13,7 @@ export const colleagues: ColleaguesWords = {
   remove: "Remove",
   remove_whom: (email) => `Remove ${email}`,
   leave: "Stop managing",
+  how_many: (count) => `${count} people.`,
   last_one: "You are the only one. Do you want to stop? Then invite a colleague first.",
 
   invitations: "Invited",

@@ -11,6 +11,7 @@ export const colleagues = {
   remove: "Verwijder",
   remove_whom: (email: string) => `Verwijder ${email}`,
   leave: "Stop met beheren",
+  how_many: (count: number) => `${count} mensen.`,
   last_one: "U bent de enige. Wilt u stoppen? Nodig dan eerst een collega uit.",
 
   invitations: "Uitgenodigd",

@@ -59,7 +59,7 @@ ${table(
   ]),
   { blocks: true },
 )}
-${alone ? html`<p class="quiet">${words.last_one}</p>` : ""}
+<p class="quiet">${alone ? words.last_one : words.how_many(managers.length)}</p>
 ${
   invitations.length > 0
     ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>

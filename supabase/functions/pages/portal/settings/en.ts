@@ -170,6 +170,9 @@ export const settings: SettingsWords = {
     pause: "Pause",
     enable: "Turn on",
     attempts: "Latest attempts",
+    attempts_shown: (shown, all) => `The newest ${shown} of ${all}. We keep them for 30 days.`,
+    attempts_download: "Download the attempts (CSV)",
+    attempts_file: "attempts",
     no_attempts: "Nothing was sent in the last 30 days.",
     more: "More",
     at: "When",
@@ -294,12 +297,17 @@ export const settings: SettingsWords = {
     },
   },
 
+  more_than: (count) => `more than ${count}`,
+
   log: {
     title: "Changes",
     what: "What was changed or viewed for you: by the people who manage these pages, by your software with the API key, and by us. The newest comes first.",
     none: "Nothing has been changed yet.",
     older: "Older",
     newest: "Newest",
+    columns: ["Moment", "What", "By"],
+    download: "Download all changes (CSV)",
+    file: "changes",
     by: {
       gone: "somebody who is no longer here",
       key: "your software (API key)",

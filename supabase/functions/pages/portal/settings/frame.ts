@@ -1,6 +1,6 @@
 import type { Html, Page } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { type AskedTwice, askTwiceBody } from "../../kit/signed_in_views.ts";
+import { type AskedTwice, askTwiceBody, inNumbers } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import type { PortalFrame } from "../visit.ts";
@@ -34,3 +34,10 @@ export function askTwicePage(
 /** Said above a button that asks for a code first, and why. */
 export const codeFirst = ({ locale }: PortalFrame, { signed_in_recently }: { signed_in_recently: boolean }): Html =>
   signed_in_recently ? html`` : html`<p class="panel">${WORDS[locale].settings.code_first}</p>`;
+
+/** Rows that api.read_portal_log and api.read_portal_webhook count. */
+const COUNTED = 10_000;
+
+/** How many there are, as far as they were counted. */
+export const countOf = (frame: PortalFrame, total: number): string =>
+  total > COUNTED ? WORDS[frame.locale].settings.more_than(inNumbers(frame, COUNTED)) : inNumbers(frame, total);

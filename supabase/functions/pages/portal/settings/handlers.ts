@@ -1,7 +1,7 @@
 import { saveAccount, showAccount } from "./account.ts";
 import { saveCompany, showCompany } from "./company.ts";
 import { askRevokeKey, askRotateKey, mintKey, revokeKey, rotateKey, showKeys } from "./keys.ts";
-import { showLog } from "./log.ts";
+import { downloadLog, showLog } from "./log.ts";
 import { showSettings } from "./overview.ts";
 import { saveReturn, showReturn } from "./return_url.ts";
 import {
@@ -9,6 +9,7 @@ import {
   askRemoveWebhook,
   askRotateWebhook,
   changeWebhook,
+  downloadAttempts,
   removeWebhook,
   replayWebhook,
   rotateWebhook,
@@ -51,4 +52,6 @@ export const settingsPages = {
   askRemoveWebhook,
   removeWebhook,
   showLog,
+  downloadLog,
+  downloadAttempts,
 };

@@ -170,6 +170,9 @@ export const settings = {
     pause: "Pauzeer",
     enable: "Zet aan",
     attempts: "Laatste pogingen",
+    attempts_shown: (shown: string, all: string) => `De nieuwste ${shown} van ${all}. Wij bewaren ze 30 dagen.`,
+    attempts_download: "Download de pogingen (CSV)",
+    attempts_file: "pogingen",
     no_attempts: "Er is de laatste 30 dagen niets gestuurd.",
     more: "Meer",
     at: "Wanneer",
@@ -294,12 +297,17 @@ export const settings = {
     },
   },
 
+  more_than: (count: string) => `meer dan ${count}`,
+
   log: {
     title: "Wijzigingen",
     what: "Wat er voor u is gewijzigd of bekeken: door wie deze pagina's beheert, door uw software met de API-sleutel, en door ons. Het nieuwste staat bovenaan.",
     none: "Er is nog niets gewijzigd.",
     older: "Ouder",
     newest: "Nieuwste",
+    columns: ["Moment", "Wat", "Door"],
+    download: "Download alle wijzigingen (CSV)",
+    file: "wijzigingen",
     by: {
       gone: "iemand die hier niet meer werkt",
       key: "uw software (API-sleutel)",

@@ -1,4 +1,5 @@
 import { typesOf } from "#shared/domain/events.ts";
+import type { Cell } from "../../kit/csv.ts";
 import { longMoment } from "../../kit/document.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
@@ -9,7 +10,7 @@ import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../
 import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { codeFirst, settingPage } from "./frame.ts";
+import { codeFirst, countOf, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/webhooks";
 
@@ -140,7 +141,7 @@ function wrong(frame: PortalFrame, error: string | null): string {
 /** One endpoint: how it stands, what was sent lately, and what can be done with it. */
 export function webhookPage(frame: PortalFrame, shown: OneWebhook, { typed, errors }: Returned): Html {
   const words = wordsOf(frame);
-  const { who, webhook, previous_until, retries, attempts } = shown;
+  const { who, webhook, previous_until, retries, attempts, attempts_total } = shown;
   const page = `${PAGE}/${webhook.id}`;
   const enabled = webhook.status === "enabled";
   return settingPage(frame, who, {
@@ -158,7 +159,13 @@ ${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(long
 <div class="actions">${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
 ${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}</div>
 <h2>${words.attempts}</h2>
-${attempts.length === 0 ? html`<p>${words.no_attempts}</p>` : attemptsTable(frame, page, attempts)}
+${
+  attempts.length === 0
+    ? html`<p>${words.no_attempts}</p>`
+    : html`<p class="quiet">${words.attempts_shown(inNumbers(frame, attempts.length), countOf(frame, attempts_total))}</p>
+${attemptsTable(frame, page, attempts)}
+<p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${words.attempts_download}</a></p>`
+}
 <h2>${words.replay.title}</h2>
 ${
   enabled
@@ -187,24 +194,44 @@ function newsTold(frame: PortalFrame, typed: URLSearchParams): string | undefine
   return { ...words.news }[news];
 }
 
+/** What came of an attempt, how long it took, and when the next one is. */
+function resultOf(frame: PortalFrame, attempt: Attempt): [came: string, took: string, next: string] {
+  const words = wordsOf(frame);
+  const ok = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
+  const came = ok
+    ? words.arrived(String(attempt.status))
+    : attempt.error
+      ? wrong(frame, attempt.error)
+      : words.answered(String(attempt.status));
+  const next = attempt.next_attempt_at
+    ? words.again_at(longMoment(attempt.next_attempt_at, frame.words))
+    : ok || attempt.type === "ping"
+      ? ""
+      : words.given_up;
+  return [came, attempt.ms === null ? "" : words.seconds(inNumbers(frame, attempt.ms / 1000, 2)), next];
+}
+
+/** The attempts as lines of a file, under what each column is. */
+export function attemptLines(frame: PortalFrame, attempts: readonly Attempt[]): Cell[][] {
+  const words = wordsOf(frame);
+  return [
+    [words.at, words.event, "event_id", words.came],
+    ...attempts.map((attempt) => [
+      attempt.at,
+      named(words.types, attempt.type),
+      attempt.event_id,
+      resultOf(frame, attempt).filter(Boolean).join(", "),
+    ]),
+  ];
+}
+
 function attemptsTable(frame: PortalFrame, page: string, attempts: readonly Attempt[]): Html {
   const words = wordsOf(frame);
   return table(
     words.attempts,
     [words.at, words.event, words.came].map((name) => ({ name, text: true })),
     attempts.map((attempt) => {
-      const ok = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
-      const came = ok
-        ? words.arrived(String(attempt.status))
-        : attempt.error
-          ? wrong(frame, attempt.error)
-          : words.answered(String(attempt.status));
-      const next = attempt.next_attempt_at
-        ? words.again_at(longMoment(attempt.next_attempt_at, frame.words))
-        : ok || attempt.type === "ping"
-          ? ""
-          : words.given_up;
-      const took = attempt.ms === null ? "" : words.seconds(inNumbers(frame, attempt.ms / 1000, 2));
+      const [came, took, next] = resultOf(frame, attempt);
       return [
         html`${longMoment(attempt.at, frame.words)}<small>${words.nth(attempt.attempt)}</small>`,
         html`${named(words.types, attempt.type)}<small>${

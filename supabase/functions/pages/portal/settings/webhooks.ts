@@ -4,6 +4,8 @@ import { type EventType, typesOf } from "#shared/domain/events.ts";
 import { refusedUrl } from "#shared/domain/outbound/url.ts";
 import { awaitPing } from "#shared/domain/webhooks/ping.ts";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import { toCsv } from "../../kit/csv.ts";
+import { csvFile } from "../../kit/download.ts";
 import { newOnce } from "../../kit/signed_in_views.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
@@ -11,6 +13,7 @@ import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { askTwicePage, codeFirst } from "./frame.ts";
 import {
+  attemptLines,
   changeWebhookPage,
   type LoggedEvent,
   REPLAYS,
@@ -22,6 +25,8 @@ import {
 const PAGE = "/settings/webhooks";
 /** Attempts that are shown of an endpoint. */
 const LIMIT = 20;
+/** Of a file. */
+const MOST_ATTEMPTS = 10_000;
 const HOUR_MS = 3_600_000;
 
 const idOf = (visit: PortalVisit) => visit.c.req.param("id") ?? "";
@@ -87,12 +92,18 @@ const onWebhook = (run: (visit: PortalVisit) => Promise<Response>) =>
     return refused ? visit.unknown() : answer;
   });
 
-const read = (visit: PortalVisit) =>
-  visit.own<OneWebhook>("read_portal_webhook", { webhook_id: idOf(visit), limit: LIMIT });
+const read = (visit: PortalVisit, limit = LIMIT) =>
+  visit.own<OneWebhook>("read_portal_webhook", { webhook_id: idOf(visit), limit });
 
 export const showWebhook = onWebhook(async (visit) => {
   const news = visit.news();
   return visit.pageOf(webhookPage(visit.frame, await read(visit), news), news);
+});
+
+export const downloadAttempts = onWebhook(async (visit) => {
+  const { attempts } = await read(visit, MOST_ATTEMPTS);
+  const { attempts_file } = WORDS[visit.locale].settings.webhooks;
+  return csvFile(visit, attempts_file, toCsv(visit.locale, attemptLines(visit.frame, attempts)));
 });
 
 /** What cannot be asked of an endpoint that is paused. */

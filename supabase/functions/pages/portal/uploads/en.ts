@@ -52,7 +52,7 @@ export const en: UploadWords = {
   },
   look: {
     title: "This would happen",
-    sum: (good, all) => `Of ${all} rows, ${good} will be stored. Nothing is stored yet.`,
+    sum: (good, all) => `Of ${all === "1" ? "1 row" : `${all} rows`}, ${good} will be stored. Nothing is stored yet.`,
     confirm: (good) => `Store ${good} rows`,
     confirm_one: "Store this row",
     none: "No row can be stored. Mend the file and choose it again.",
@@ -62,7 +62,7 @@ export const en: UploadWords = {
   done: {
     title: "Stored",
     title_none: "Nothing stored",
-    sum: (good, all) => `Of ${all} rows, ${good} were stored.`,
+    sum: (good, all) => `Of ${all === "1" ? "1 row" : `${all} rows`}, ${good} ${good === "1" ? "was" : "were"} stored.`,
     known: "This file was stored before. Nothing changed.",
     more: "Deliver another file",
     none: "No row of this file was stored.",

@@ -50,7 +50,8 @@ export const nl = {
   },
   look: {
     title: "Dit zou er gebeuren",
-    sum: (good: string, all: string) => `Van ${all} regels worden er ${good} opgeslagen. Er is nog niets opgeslagen.`,
+    sum: (good: string, all: string) =>
+      `Van ${all === "1" ? "1 regel wordt" : `${all} regels worden`} er ${good} opgeslagen. Er is nog niets opgeslagen.`,
     confirm: (good: string) => `Sla ${good} regels op`,
     confirm_one: "Sla deze regel op",
     none: "Geen enkele regel kan worden opgeslagen. Verbeter het bestand en kies het opnieuw.",
@@ -60,7 +61,8 @@ export const nl = {
   done: {
     title: "Opgeslagen",
     title_none: "Niets opgeslagen",
-    sum: (good: string, all: string) => `Van ${all} regels zijn er ${good} opgeslagen.`,
+    sum: (good: string, all: string) =>
+      `Van ${all === "1" ? "1 regel is" : `${all} regels zijn`} er ${good} opgeslagen.`,
     known: "Dit bestand was al opgeslagen. Er is niets veranderd.",
     more: "Nog een bestand aanleveren",
     none: "Van dit bestand is geen enkele regel opgeslagen.",
