@@ -217,6 +217,23 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       }
     }));
 
+  test("the page before signing is at most 4,500 px on a phone of 360, with the sum, the years and the whole mandate", () =>
+    on({ viewport: { width: 360, height: 780 } }, async (page) => {
+      const draft = await draftAt();
+      await proveIn(page, draft);
+      await to(page, "mandate");
+      await world.row(
+        "insert into core.figures (partner_id, delivery_year, price) select id, 2026, 0.42 from core.partners returning 1",
+      );
+      for (const lang of ["nl", "en"]) {
+        await page.goto(`${draft.link}/mandate?lang=${lang}`);
+        await page.evaluate(() => document.fonts.ready);
+        for (const part of [".sum", ".choices", ".document"]) expect(await page.locator(part).count(), part).toBe(1);
+        expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThanOrEqual(4500);
+      }
+      await world.row("delete from core.figures returning 1");
+    }));
+
   test("the letters come from our own origin, and are kept for as long as they do not change", () =>
     on({ viewport: { width: 1280, height: 800 } }, async (page) => {
       const draft = await newDraft(world);

@@ -341,8 +341,12 @@ input[type="color"] { flex: none; width: 4rem; height: 3.25rem; padding: .2rem; 
 
 @media (max-width: 30rem) {
   .button { padding-left: 1rem; padding-right: 1rem; }
-  .document { padding: 1.25rem 1.25rem .5rem; }
+  .document { margin: 1.25rem 0; padding: 1rem 1rem .5rem; }
+  .document h3 { margin-top: .9rem; padding-top: .9rem; }
+  .sheet { padding: 1rem; }
+  .choices a, .choices li[aria-current] { gap: 0 .5rem; padding: .4rem .5rem; }
   dl div, .offer dl div { grid-template-columns: 1fr; padding: .3rem 0; }
+  .document dl div { grid-template-columns: 6.5rem 1fr; }
 }
 @media print {
   /* more specific than the colours of a partner, whose sheet comes after this one */
