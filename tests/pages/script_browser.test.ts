@@ -68,6 +68,25 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
       await expect.poll(() => sent.length).toBe(2);
     }));
 
+  test("a form without an answer is locked for a minute, and can then be sent again", () =>
+    on(async (page) => {
+      await page.clock.install();
+      await page.goto(claim_url);
+      const sent = posts(page);
+      // an answer that keeps the page, as a download does
+      await page.route("**/code*", (route) => route.fulfill({ status: 204 }));
+      const button = page.getByRole("button", { name: "Mail mij de code" });
+      const click = () => button.evaluate((element: HTMLButtonElement) => element.click());
+      await click();
+      await page.clock.fastForward(59_900);
+      await click();
+      expect([sent.length, await page.locator(".busy").count()]).toEqual([1, 1]);
+      await page.clock.fastForward(200);
+      expect(await page.locator(".busy").count()).toBe(0);
+      await click();
+      await expect.poll(() => sent.length).toBe(2);
+    }));
+
   test.each([
     ["no-preference", true],
     ["reduce", false],
@@ -170,6 +189,16 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
       expect(await value.textContent()).not.toBe(last);
       await page.keyboard.press("ArrowRight");
       expect(await value.textContent()).toBe(last);
+      const bars = await plot
+        .locator("[data-value]")
+        .evaluateAll((all) => all.map((bar) => bar.getAttribute("data-value")));
+      for (const [key, end] of [
+        ["ArrowRight", bars.at(-1)],
+        ["ArrowLeft", bars[0]],
+      ] as const) {
+        for (let presses = 0; presses <= bars.length; presses++) await page.keyboard.press(key);
+        expect(await value.textContent(), `${key} ends at the last bar`).toBe(end);
+      }
       expect(await page.locator("table").count()).toBeGreaterThan(0);
     }));
 
