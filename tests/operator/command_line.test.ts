@@ -225,6 +225,7 @@ describe("contract §8 exit codes and errors", () => {
         "ocpi disable",
         "partner deactivate",
         "partner mint-key",
+        "partner move",
         "payout approve",
         "payout cancel",
         "registration review",

@@ -223,7 +223,8 @@ describe("contract §8 partner export", () => {
     for (const [partner, to, sentence] of [
       ["service", join(folder, "house"), /^error: The service's own partner has no/],
       ["nobody", join(folder, "nobody"), /^error: No partner has/],
-      ["partner-a", whole(), /is not empty; name a new folder\.\n$/],
+      ["partner-a", whole(), /cannot be written \(ENOTEMPTY\)\.\n$/],
+      ["partner-a", join(folder, "no", "folder"), /cannot be written \(ENOENT\)\.\n$/],
       ["partner-a", join(whole(), "manifest.json"), /cannot be written \(ENOTDIR\)\.\n$/],
     ] as const) {
       const { code, err } = await operator(["partner", "export", partner, "--to", to]);

@@ -21,6 +21,7 @@ const NOBODYS: Record<string, string> = {
   oauth_refresh_tokens: "a person's",
   one_time_codes: "of whoever reads the mail",
   page_sessions: "a person's",
+  partner_moves: "which partner moves: in both databases, and not the same",
   personal_tokens: "a person's",
   rate_limit_state: "minutes old at most",
   rate_limits: "the limits, the same for all",

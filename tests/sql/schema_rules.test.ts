@@ -426,10 +426,13 @@ describe("functions", () => {
               .join("', '")}'])`,
       ),
     ).toEqual([
-      // whoever migrates, and the operator with a login of their own
+      // whoever migrates, and the operator as the owner of the database
       "private.isolate",
       "private.login_create",
       "private.login_disable",
+      ..."arrive arrived begin clear digests drop guard hold keys left loose read tables undo write"
+        .split(" ")
+        .map((step) => `private.move_${step}`),
       "private.partition_by_year",
     ]);
   });

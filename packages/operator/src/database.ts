@@ -40,7 +40,7 @@ export async function connectOps<T>(
   const client = open(url);
   const place = `${client.host}:${client.port}/${client.database}`;
   const refuse = (error: pg.DatabaseError) => {
-    throw new OperatorError(failed(error, place, client.user, schema));
+    throw new OperatorError(failed(error, place, client.user, schema), { cause: error });
   };
   try {
     await client.connect().catch((error) => {
@@ -61,6 +61,10 @@ export async function connectOps<T>(
     await client.end().catch(() => {});
   }
 }
+
+/** Whether a command was refused because it would have had to wait for a lock. */
+export const isLocked = (error: unknown): boolean =>
+  error instanceof OperatorError && (error.cause as pg.DatabaseError | undefined)?.code === "55P03";
 
 export function openClient(url: string): pg.Client {
   if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? "")) {

@@ -1,9 +1,9 @@
 // Writes all rows of a partner into a folder: a file for each table, with a JSON object a line, and manifest.json.
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Input, Machine } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
 
@@ -52,12 +52,12 @@ export async function exportPartner({ partner, to }: Input, { call, connect, say
 /** A new or empty folder that only the operator can read. */
 function makeFolder(folder: string, make: boolean): void {
   try {
+    if (existsSync(folder) && readdirSync(folder).length > 0) throw Object.assign(new Error(), { code: "ENOTEMPTY" });
+    if (!existsSync(folder)) accessSync(dirname(folder), constants.W_OK);
     if (make) mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   } catch (error) {
     throw new OperatorError(`${folder} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
   }
-  throw new OperatorError(`${folder} is not empty; name a new folder.`);
 }
 
 /** Page by page, so that memory does not grow with the table. */

@@ -167,7 +167,13 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
     : command.perform
       ? await command.perform.run(input, {
           call: callAny,
-          connect: (work, to = url) => connectOps(to, work, { schema, open }),
+          connect: (work, to = url) =>
+            connectOps(
+              to,
+              ({ call, query }) =>
+                work({ query, call: (name, input) => call(name, { ...input, operator: io.operator }) }),
+              { schema, open },
+            ),
           env,
           say: io.err,
           readLine: (question) => readLine(question, io),

@@ -36,14 +36,10 @@ begin
        select row_number() over (order by %1$s) as n, to_jsonb(array[%2$s]) as key, (select to_jsonb(r) from (select %3$s) r) as row
          from core.%4$I t where %5$s and ($2 is null or (%1$s) > (%6$s)) order by %1$s limit $3)
      select json_build_object(''rows'', count(*), ''last'', (array_agg(key order by n desc))[1], ''lines'', string_agg(row::text || chr(10), '''' order by n)) from page',
-    (select string_agg(format('t.%I', k), ', ' order by n) from unnest(part.key) with ordinality as u (k, n)),
-    (select string_agg(format('t.%I::text', k), ', ' order by n) from unnest(part.key) with ordinality as u (k, n)),
+    private.listed(part.key, 't.%I'), private.listed(part.key, 't.%I::text'),
     (select string_agg(case when c = any (part.secrets) then format('case when t.%1$I is not null then ''withheld'' end as %1$I', c) else format('t.%I', c) end, ', ' order by c)
        from unnest(part.columns) c),
-    part.name, part.condition,
-    (select string_agg(format('($2 ->> %s)::%s', n - 1, format_type(a.atttypid, null)), ', ' order by n)
-       from unnest(part.key) with ordinality as u (k, n)
-       join pg_catalog.pg_attribute a on a.attrelid = format('core.%I', part.name)::regclass and a.attname = k))
+    part.name, part.condition, private.typed_key(part.name, part.key, '$2'))
     into answer using partner.id, nullif(input -> 'after', 'null'), (input ->> 'size')::int;
   return answer;
 end $$;

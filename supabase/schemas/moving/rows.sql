@@ -26,8 +26,9 @@ as $$
         -- who opted out: it is not known of whose mail
         ('suppressions', 'cited', 'true')) x (name, kind, condition) on x.name = c.relname
      where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       -- counted, so that it is looked up by the table and not in all of them
        and (x.name is not null
-            or exists (select from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped))
+            or (select count(*) from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped) > 0)
   ), refers as materialized (
     select distinct k.conrelid, k.confrelid
       from pg_catalog.pg_constraint k join held a on a.oid = k.conrelid join held b on b.oid = k.confrelid
@@ -46,6 +47,22 @@ as $$
          coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
            '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
     from held h
-    join pg_catalog.pg_attribute a on a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+   cross join lateral (
+     select a.attname from pg_catalog.pg_attribute a
+      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' offset 0) a
    group by h.oid, h.relname, h.kind, h.condition
+$$;
+
+-- SQL: columns in a list, each by a pattern such as t.%I.
+create function private.listed(columns name[], pattern text) returns text
+language sql immutable
+as $$ select string_agg(format(pattern, c), ', ' order by n) from unnest(columns) with ordinality u (c, n) $$;
+
+-- SQL: the columns of a key, read from a JSON array of texts.
+create function private.typed_key(name name, key name[], source text) returns text
+language sql stable
+as $$
+  select string_agg(format('(%s ->> %s)::%s', source, n - 1, format_type(a.atttypid, null)), ', ' order by n)
+    from unnest(key) with ordinality u (k, n)
+    join pg_catalog.pg_attribute a on a.attrelid = format('core.%I', name)::regclass and a.attname = k
 $$;
