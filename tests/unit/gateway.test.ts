@@ -152,6 +152,9 @@ describe("who may connect", () => {
     failures.begin("id99", "192.0.2.1")(true);
     expect(failures.isOver("fresh", "192.0.2.1")).toBe(true);
     expect(failures.isOver("fresh", "192.0.2.2")).toBe(false);
+    // nor do failures of one identity from many addresses lock out the charger, which has another
+    for (let n = 0; n < 500; n += 1) failures.begin("mine", `198.51.100.${n}`)(true);
+    expect(failures.isOver("mine", "192.0.2.2")).toBe(false);
   });
 
   test("contract §6 beyond the most connections a charger is told when to come back", async () => {
