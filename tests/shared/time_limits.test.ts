@@ -2,7 +2,8 @@
 
 import { createServer, connect as dial, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect } from "#shared/foundation/db.ts";
+import { defaultLimits } from "#shared/domain/ean_register/codeboek.ts";
+import { connect, QUICK, SLOW } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
@@ -113,6 +114,22 @@ test("contract §9 a statement that runs too long is ended by the database, and 
   await expect(db.call("slow", {})).rejects.toMatchObject({ code: "service_unavailable", cause: { code: "57014" } });
   expect(await db.call("backend", {})).toBe(backend);
   await db.end();
+});
+
+test("contract §9 whoever waits for the database, or for the EAN register, as long as we wait has an answer within 10 s, or 65 s if it is slow", async () => {
+  for (const [role, { patience_ms }, promised_ms] of [
+    ["edge", QUICK, 10_000],
+    ["edge_slow", SLOW, 65_000],
+  ] as const) {
+    // the database ends what it still can end first
+    const { ends_ms } = await world.row(
+      "select extract(epoch from split_part(unnest(rolconfig), '=', 2)::interval)::int * 1000 as ends_ms from pg_roles where rolname = $1",
+      role,
+    );
+    expect(patience_ms).toBeGreaterThan(ends_ms);
+    expect(patience_ms).toBeLessThanOrEqual(promised_ms - 1_000);
+  }
+  expect(defaultLimits.budget_ms).toBeLessThanOrEqual(8_000);
 });
 
 /** A database that accepts connections and says nothing more, from one moment to the next. */

@@ -17,9 +17,9 @@ import type {
 const publicUrl = "https://gateway.edsn.nl/eancodeboek";
 const pageSize = 100;
 
-const defaultLimits: CodeboekLimits = {
+export const defaultLimits: CodeboekLimits = {
   attempt_ms: 3_000,
-  budget_ms: 10_000,
+  budget_ms: 8_000, // of the 10 s that a request may take
   retries: 2,
   backoff_ms: 200,
   page_bytes: 256 * 1024, // a full page is about 40 KiB
