@@ -1,6 +1,8 @@
 // npm run faults: breaks the whole product part by part under load, and proves that nothing acknowledged is lost.
 
 import { parseArgs } from "node:util";
+import type { Host } from "../load/load.ts";
+import { FAULTS } from "./faults.ts";
 import { faults } from "./run.ts";
 
 const HELP = `Breaks Postgres, the functions, the gateway and their neighbors, one after another, while everything is written to.
@@ -8,8 +10,10 @@ Afterwards it compares what was acknowledged with what is stored. Exit code 1 if
 
   npm run faults -- [options]
 
-  --seconds <number>   how long faults are begun           (600)
-  --short              the same as --seconds 75
+  --seconds <number>   how long each host is broken; every fault happens once at least   (300)
+  --short              only the faults of processes and of Postgres, once each
+  --host <host>        sandbox or production alone   (both, one after the other)
+  --fault <name>       only this one; may be given several times
   --seed <number>      repeats the choices of an earlier run   (random)
 `;
 
@@ -18,6 +22,8 @@ function options() {
     options: {
       seconds: { type: "string" },
       short: { type: "boolean", default: false },
+      host: { type: "string" },
+      fault: { type: "string", multiple: true },
       seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 32)) },
       help: { type: "boolean", default: false },
     },
@@ -26,10 +32,20 @@ function options() {
     if (!/^\d{1,10}$/.test(value)) throw new Error(`--${name} is a whole number, not "${value}".`);
     return Number(value);
   };
+  const { host, short, fault, help } = values;
+  if (host !== undefined && host !== "sandbox" && host !== "production")
+    throw new Error(`--host is sandbox or production, not "${host}".`);
+  const foreign = fault?.find((name) => !FAULTS.some((each) => each.name === name));
+  if (foreign) throw new Error(`There is no fault "${foreign}": ${FAULTS.map(({ name }) => name).join(", ")}.`);
+  const hosts: Host[] = host ? [host] : short ? ["sandbox"] : ["sandbox", "production"];
+  const neighborless = FAULTS.filter(({ needs }) => !needs || needs === "disk").map(({ name }) => name);
+  const only = fault ?? (short ? neighborless : undefined);
   return {
-    help: values.help,
-    seconds: whole("seconds", values.seconds ?? (values.short ? "75" : "600")),
+    help,
+    hosts,
+    seconds: whole("seconds", values.seconds ?? (short ? "0" : "300")),
     seed: whole("seed", values.seed),
+    ...(only ? { only } : {}),
   };
 }
 
@@ -41,13 +57,18 @@ async function main(): Promise<number> {
     process.stderr.write(`${(error as Error).message.split(". To specify")[0]}\n\n${HELP}`);
     return 2;
   }
-  if (asked.help) {
+  const { help, hosts, ...run } = asked;
+  if (help) {
     process.stdout.write(HELP);
     return 0;
   }
-  const result = await faults({ ...asked, say: (line) => process.stderr.write(`${line}\n`) });
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  return result.broken.length > 0 ? 1 : 0;
+  const results = [];
+  for (const host of hosts) {
+    process.stderr.write(`${host}, seed ${run.seed}\n`);
+    results.push(await faults({ host, ...run, say: (line) => process.stderr.write(`${line}\n`) }));
+  }
+  process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+  return results.some(({ broken }) => broken.length > 0) ? 1 : 0;
 }
 
 process.exit(await main());

@@ -1,13 +1,14 @@
 // The whole product in a folder of its own, as `npm start` runs it, and gone afterwards.
 
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { freePort } from "#local/postgres.ts";
+import { freePort, startPostgres } from "#local/postgres.ts";
 import type { Identity } from "#local/processes.ts";
 import { startStack } from "#local/runner.ts";
+import { loadSecrets } from "#local/secrets.ts";
 import { readJson, type Stack } from "#local/stack.ts";
 
 export type Trial = {
@@ -30,7 +31,7 @@ type Options = {
   variables?: Record<string, string>;
   /** Puts a migrated database into the folder, which spares the first start its migrations. */
   prepare?: (data_dir: string) => Promise<void>;
-  /** A disk of this size for the folder; needs root. */
+  /** A disk of this size for the database; needs root. */
   disk_mb?: number;
 };
 
@@ -41,13 +42,12 @@ export async function withStack<T>(
 ): Promise<T> {
   const data_dir = mkdtempSync(join(tmpdir(), "ere-trial-"));
   const remove = () => {
-    if (disk_mb) execFileSync("umount", ["--lazy", data_dir]);
+    if (disk_mb && existsSync(join(data_dir, "postgres"))) spawnSync("umount", ["--lazy", join(data_dir, "postgres")]);
     rmSync(data_dir, { recursive: true, force: true });
   };
-  if (disk_mb)
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${disk_mb}m,mode=711`, "ere-trial", data_dir], { stdio: "pipe" });
   const start = async () => {
     await prepare?.(data_dir);
+    if (disk_mb) await giveDisk(data_dir, disk_mb);
     return startStack({ host, port: port ?? (await freePort()), data_dir, fresh: false, variables });
   };
   const running = await start().catch((error: unknown) => {
@@ -82,6 +82,22 @@ export async function withStack<T>(
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, interrupted);
     await stop();
   }
+}
+
+/** Moves the database of a folder to a small disk, and makes it first where there is none. */
+async function giveDisk(data_dir: string, size_mb: number): Promise<void> {
+  const folder = join(data_dir, "postgres");
+  if (!existsSync(folder)) {
+    const password = loadSecrets(data_dir).passwords.supabase_admin;
+    const log_file = join(data_dir, "postgres.log");
+    await (await startPostgres({ folder, password, durable: true, log_file })).stop();
+  }
+  const aside = `${folder}.aside`;
+  renameSync(folder, aside);
+  mkdirSync(folder);
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size_mb}m`, "ere-trial", folder], { stdio: "pipe" });
+  execFileSync("cp", ["-a", `${aside}/.`, folder]);
+  rmSync(aside, { recursive: true });
 }
 
 function pidsOf(data_dir: string) {

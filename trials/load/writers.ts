@@ -1,8 +1,8 @@
 // Who writes while things break. Each writer keeps what it was told, and `check` compares it with what is stored.
 
 import { createHash } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
+import type { CodeboekPoint } from "../../tests/harness/ean_codeboek.ts";
 import type { Random } from "../kit/random.ts";
 import type { Trial } from "../kit/stack.ts";
 import type { Journal, Outcome } from "./journal.ts";
@@ -26,13 +26,41 @@ export type Writer = {
   told: () => Record<Outcome, number>;
 };
 
-const counted = (told: readonly { outcome: Outcome }[]) => ({
+export const counted = (told: readonly { outcome: Outcome }[]) => ({
   done: told.filter(({ outcome }) => outcome === "done").length,
   open: told.filter(({ outcome }) => outcome === "open").length,
 });
 
 let eans = 0;
 const newEan = () => `8716871${String(++eans).padStart(11, "0")}`;
+
+/** What the EAN register knows: the connection of every account here. */
+export const POINTS: CodeboekPoint[] = [];
+
+/** A body of POST /v1/accounts, at an address of its own. */
+export function accountOf(reference: string) {
+  const ean_code = newEan();
+  const postal_code = `${1_000 + Math.floor(eans / 9_000)}LH`;
+  const house_number = 1 + (eans % 9_000);
+  POINTS.push({
+    ean: ean_code,
+    address: { postalCode: postal_code, streetNumber: house_number, street: "Dorpsstraat", city: "Amersfoort" },
+    product: "ELK",
+    gridOperatorEan: "8716871000002",
+  });
+  return {
+    cpo_external_ref: reference,
+    iban: "NL91ABNA0417164300",
+    person: { full_name: "Sanne de Vries", email: `${reference}@example.nl`, phone: "0612345678" },
+    connection: {
+      ean_code,
+      postal_code,
+      house_number: String(house_number),
+      street: "Dorpsstraat",
+      city: "Amersfoort",
+    },
+  };
+}
 
 /** An account of the demo's client, made before anything breaks. */
 async function newAccount({
@@ -48,21 +76,8 @@ async function newAccount({
   return answer.body;
 }
 
-const accountOf = (reference: string) => ({
-  cpo_external_ref: reference,
-  iban: "NL91ABNA0417164300",
-  person: { full_name: "Sanne de Vries", email: `${reference}@example.nl`, phone: "0612345678" },
-  connection: {
-    ean_code: newEan(),
-    postal_code: "3818 LH",
-    house_number: "14",
-    street: "Dorpsstraat",
-    city: "Amersfoort",
-  },
-});
-
 /** Months that are over, from the first of delivery on; the newest are left to charging sessions. */
-function pastMonths(): string[] {
+export function pastMonths(): string[] {
   const now = new Date();
   const months = (now.getUTCFullYear() - 2026) * 12 + now.getUTCMonth();
   return Array.from(
@@ -212,12 +227,4 @@ export async function sessions(writing: Writing): Promise<Writer> {
           journal.complain(`sessions: the ${name} are not the sum of its sessions`, `${sum}, not ${kwh}`);
     },
   };
-}
-
-/** Writes until it is over. */
-export async function keepWriting({ once }: Writer, { random, over }: Writing): Promise<void> {
-  while (!over()) {
-    await once();
-    await sleep(20 + random.below(80));
-  }
 }

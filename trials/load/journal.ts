@@ -8,7 +8,7 @@ import { readDocument } from "../kit/document.ts";
 import type { Random } from "../kit/random.ts";
 
 const LATE_MS = 10_000;
-/** Endpoints that declare themselves slow. */
+/** Endpoints that declare themselves slow, and the rehearsals of the sandbox, which take many steps. */
 const SLOW_LATE_MS = 65_000;
 const MOST_SHOWN = 300;
 
@@ -16,7 +16,11 @@ const MOST_SHOWN = 300;
 export type Attempt = { kind: string; at: number; ended: number; status: number };
 // biome-ignore lint/suspicious/noExplicitAny: a writer reads an answer that was checked against its schema
 export type Answer = { status: number; body: any };
-export type Request = { token?: string; body?: unknown; text?: string; headers?: Record<string, string> };
+export type Request = {
+  token?: string | undefined;
+  body?: unknown /** What stands for {id} in the path. */;
+  id?: string;
+};
 /** `done`: acknowledged. `open`: nobody knows, as no answer came, or one that says to try again. */
 export type Outcome = "done" | "open";
 
@@ -26,6 +30,8 @@ export async function openJournal(base_url: string) {
   const endpoints = (await Promise.all([cpo, sandbox].map(endpointsOf))).flat();
   const slow = new Set(endpoints.filter((endpoint) => endpoint.slow).map(({ id }) => id));
   const attempts: Attempt[] = [];
+  const slowest = new Map<string, number>();
+  const timed = (id: string, took: number) => slowest.set(id, Math.max(slowest.get(id) ?? 0, Math.round(took)));
   const broken = new Map<string, { promise: string; first: string; count: number }>();
 
   /** A promise that was broken, counted by its words without numbers. */
@@ -41,12 +47,12 @@ export async function openJournal(base_url: string) {
     attempts.push({ kind, at, ended: performance.now(), status });
 
   /** One request of an operation of openapi.json; null where no answer came. */
-  const send = async (kind: string, id: string, { token, body, text, headers }: Request = {}) => {
+  const send = async (kind: string, id: string, { token, body, id: named = "" }: Request = {}) => {
     const operation = declared.get(id);
     if (!operation) throw new Error(`openapi.json has no ${id}`);
-    const limit = slow.has(id) ? SLOW_LATE_MS : LATE_MS;
+    const limit = slow.has(id) || operation.path.startsWith("/sandbox/") ? SLOW_LATE_MS : LATE_MS;
     const at = performance.now();
-    const path = operation.path.replace("{id}", headers?.id ?? "");
+    const path = operation.path.replace("{id}", encodeURIComponent(named));
     let answer: Answer | null = null;
     let type = "";
     let said = "";
@@ -54,10 +60,10 @@ export async function openJournal(base_url: string) {
       const response = await fetch(base_url + path, {
         method: operation.method,
         headers: {
-          ...(text === undefined ? { "content-type": "application/json" } : { "content-type": "text/csv" }),
+          "content-type": "application/json",
           ...(token ? { authorization: `Bearer ${token}` } : {}),
         },
-        ...(operation.method === "GET" ? {} : { body: text ?? JSON.stringify(body ?? {}) }),
+        ...(operation.method === "GET" ? {} : { body: JSON.stringify(body ?? {}) }),
         signal: AbortSignal.timeout(limit + 20_000),
       });
       said = await response.text();
@@ -69,6 +75,7 @@ export async function openJournal(base_url: string) {
     }
     const took = performance.now() - at;
     note(kind, at, answer?.status ?? 0);
+    timed(id, took);
     if (took > limit) complain(`${id}: an answer came later than ${limit / 1000} s`, `${took.toFixed(0)} ms`);
     if (!answer) return null;
     const fault = operation.fault(answer.status, type, said);
@@ -77,12 +84,36 @@ export async function openJournal(base_url: string) {
     return answer;
   };
 
+  /** One request of a page, as a browser sends it; null where no answer came. Follows where it is led. */
+  const visit = async (kind: string, url: string, form?: Record<string, string>) => {
+    const at = performance.now();
+    let page: { status: number; text: string } | null = null;
+    try {
+      const sent = form
+        ? { method: "POST", body: new URLSearchParams(form), headers: { origin: new URL(url).origin } }
+        : {};
+      const response = await fetch(url, { ...sent, signal: AbortSignal.timeout(LATE_MS + 20_000) });
+      page = { status: response.status, text: await response.text() };
+    } catch {
+      // no answer
+    }
+    const took = performance.now() - at;
+    note(kind, at, page?.status ?? 0);
+    timed("a page", took);
+    if (took > LATE_MS) complain(`a page came later than ${LATE_MS / 1000} s`, `${took.toFixed(0)} ms ${url}`);
+    if (page && page.status >= 500 && page.status !== 503) complain(`a page answered ${page.status}`, page.text);
+    return page;
+  };
+
   return {
     attempts,
     send,
+    visit,
     note,
     complain,
     broken: () => [...broken.values()],
+    /** Of each operation, the longest that an answer took, in ms. */
+    slowest: () => Object.fromEntries(slowest),
     /**
      * Sends a write until it is acknowledged, or leaves it open as a client would that gives up. A refusal is none of its
      * outcomes, but for these statuses.
