@@ -3,10 +3,14 @@
 import { expect } from "vitest";
 import type { Routed } from "#shared/http/surface.ts";
 import { ENDPOINTS, type Holder, holderOf, sent } from "../contract/samples.ts";
+import { giveBooking } from "../harness/booked.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { accountBody, newEan } from "../harness/people.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";
+import { newManager } from "../pages/manager.ts";
+import { signedCustomer } from "../pages/signatory_customer.ts";
 import { type Kind, kindsOf } from "./identifiers.ts";
+import { type Asked, crawl, type Visitor, visitorOf } from "./pages.ts";
 import { type Rows, rowsOf, tracesOf, without } from "./rows.ts";
 
 export type Holders = {
@@ -16,6 +20,9 @@ export type Holders = {
   other: Holder;
   /** A client of another partner. */
   elsewhere: Holder;
+  /** Browsers of others, and what the victim's own browsers find. */
+  visitors: Visitor[];
+  found: Asked[];
   /** Rows of the victim, what they are recognized by, and what identifies them. */
   mine: Rows;
   traces: ReadonlyMap<string, string>;
@@ -27,9 +34,11 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
   const empty = await rowsOf(admin);
   const [other, elsewhere] = await Promise.all([holderOf(world), holderOf(world, world.partnerB)]);
   for (const holder of [other, elsewhere]) await fill(world, holder, 2);
+  const visitors = await visitorsOf(world, other);
   const before = await rowsOf(admin);
   const victim = await holderOf(world);
   await fill(world, victim, 7);
+  const found = (await Promise.all((await visitorsOf(world, victim)).map((visitor) => crawl(world, visitor)))).flat();
   const cursors = await Promise.all(
     ["listEvents", "listPartnerEvents", "listChargingSessions"].map(async (id) => {
       const { path, token = "" } = victim.sample(ENDPOINTS.find((endpoint) => endpoint.id === id) as Routed);
@@ -41,16 +50,18 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
   world.environment.kick = () => {};
   const mine = without(await rowsOf(admin), before);
   const traces = tracesOf(mine, [empty, before]);
-  const kinds = await kindsOf(admin, mine, traces);
+  // a login is a kind of its own, in a schema of its own
+  const users = { name: "users.id", isId: true, values: [victim.user.id] };
+  const kinds = [users, ...(await kindsOf(admin, mine, traces))];
   kinds.push(
     { name: "cursors", isId: false, values: cursors },
     { name: "invoices.number", isId: false, values: ["2026-0007"] },
   );
-  return { victim, other, elsewhere, mine, traces, kinds };
+  return { victim, other, elsewhere, visitors, found, mine, traces, kinds };
 }
 
 /** What makes something, by any caller; a client that makes an account of its own does so below. */
-const MAKES = /^(create|deliver|issue|add|import|upload|invite|set|claim|register|read|list|get)/;
+const MAKES = /^(create|deliver|settle|issue|add|import|upload|invite|set|claim|register|read|list|get)/;
 
 /** Sends what makes something, and gives rows to tables that no request fills. */
 async function fill(world: OAuth, { sample, client, user, keyed, managed }: Holder, invoice: number): Promise<void> {
@@ -59,6 +70,7 @@ async function fill(world: OAuth, { sample, client, user, keyed, managed }: Hold
     const good = sample(endpoint);
     await world.send(good.path, sent(good));
   }
+  await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
   const token = await client.token();
   const ref = client.client_id;
   const made = await world.post(
@@ -132,4 +144,22 @@ async function fill(world: OAuth, { sample, client, user, keyed, managed }: Hold
     invoice,
   );
   await world.row("select private.chain_audit(1000)");
+}
+
+/** Browsers of a customer of the partner, of the signatory of a CPO's account, and of somebody who manages the partner. */
+async function visitorsOf(world: OAuth, { client, keyed }: Holder): Promise<Visitor[]> {
+  const partner_id = (await world.row("select partner_id from core.oauth_clients where id = $1", client.id)).partner_id;
+  const { email: customer } = await world.row(
+    `select d.email from core.drafts d join core.connections c on c.account_id = d.account_id
+      where d.partner_id = $1 and c.registration_status = 'goedgekeurd'`,
+    keyed,
+  );
+  const { email: signatory, connection_id } = await signedCustomer(world, { partner: { id: partner_id, client } });
+  await giveBooking(world.database.admin, connection_id);
+  const { email: manager } = await newManager(world, { id: keyed });
+  return Promise.all([
+    visitorOf(world, "own pages", "mijn", customer),
+    visitorOf(world, "signatory", "mijn", signatory),
+    visitorOf(world, "portal", "portal", manager),
+  ]);
 }

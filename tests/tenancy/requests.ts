@@ -4,8 +4,11 @@ import { randomInt, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Routed } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/surface.ts";
+import { surface } from "../../supabase/functions/ocpi/app.ts";
 import { ENDPOINTS, type Holder, type Sample, sent } from "../contract/samples.ts";
 import type { Answer } from "../harness/answers.ts";
+import { BASE_URL } from "../harness/environment.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";
 import type { Kind } from "./identifiers.ts";
 import { type Place, placesOf, withValue } from "./places.ts";
@@ -31,6 +34,7 @@ export type Bearer = {
     | "partner_key"
     | "manager"
     | "session"
+    | "ocpi_token"
     | "WORKER_SECRET"
     | "METRICS_SECRET"
     | "GATEWAY_SECRET";
@@ -62,6 +66,8 @@ export async function bearersOf(world: OAuth, other: Holder, elsewhere: Holder):
     bearer("application of a person", "user", await user.appToken()),
     bearer("personal token", "personal_token", await user.token()),
     bearer("session", "session", await world.signSession({ sub: user.id, email: user.email })),
+    // as makeHolders gives it
+    bearer("OCPI token", "ocpi_token", other.client.client_id),
     ...(["WORKER_SECRET", "METRICS_SECRET", "GATEWAY_SECRET"] as const).map((secret) =>
       bearer(secret, secret, config[secret]),
     ),
@@ -74,17 +80,16 @@ const TAKEN = /^(ean_in_use|charger_claimed|A charger with ocpp_identity .* alre
 export type Told = (kind: string, bearer: string, outcome: string) => void;
 type Attack = {
   world: OAuth;
+  endpoints?: readonly Routed[];
   victim: Holder;
   bearers: readonly Bearer[];
   traces: ReadonlyMap<string, string>;
   fits: (endpoint: Routed, place: Place) => readonly Kind[];
   told: Told;
-  /** Called when an endpoint was tried. */
-  after?: (endpoint: Routed) => Promise<void>;
 };
 
 /** Sends them all. @returns what was wrong, one line each. */
-export async function attackApi({ world, victim, bearers, traces, fits, told, after }: Attack) {
+export async function attackApi({ world, endpoints = ENDPOINTS, victim, bearers, traces, fits, told }: Attack) {
   const faults = new Set<string>();
   let requests = 0;
   const send = async (sample: Sample, token: string): Promise<Answer> => {
@@ -98,7 +103,7 @@ export async function attackApi({ world, victim, bearers, traces, fits, told, af
       if (text.includes(trace) && !said.includes(trace))
         faults.add(`${what}: ${answer.status} shows ${trace} of ${table}`);
   };
-  for (const endpoint of ENDPOINTS) {
+  for (const endpoint of endpoints) {
     const theirs = victim.sample(endpoint);
     for (const bearer of bearers) {
       const what = `${endpoint.id} by ${bearer.name}`;
@@ -144,7 +149,6 @@ export async function attackApi({ world, victim, bearers, traces, fits, told, af
         }
       }
     }
-    await after?.(endpoint);
   }
   return { faults: [...faults], requests };
 }
@@ -172,4 +176,29 @@ function shapeOf(value: string, { status, body }: Answer): unknown {
   if (status < 400) return { status };
   const { request_id: _, ...rest } = body ?? {};
   return { status, body: JSON.parse(JSON.stringify(rest).replaceAll(value, "…")) };
+}
+
+/** Asks for the CDRs of the victim's platform by the token of each, as OCPI sends it. */
+export async function attackOcpi({
+  world,
+  bearers,
+  kinds,
+  told,
+}: Pick<Attack, "world" | "bearers" | "told"> & { kinds: readonly Kind[] }) {
+  const faults: string[] = [];
+  const ocpi = serve(surface, world.environment);
+  const read = async (id: string, token: string) => {
+    const authorization = `Token ${Buffer.from(token).toString("base64")}`;
+    const url = new URL(`/ocpi/2.2.1/receiver/cdrs/NL-TNM/${id}`, BASE_URL);
+    return (await ocpi.fetch(new Request(url, { headers: { authorization } }))).status;
+  };
+  for (const { name, values } of kinds.filter(({ name }) => name === "ocpi_cdrs.cdr_id"))
+    for (const bearer of bearers)
+      for (const value of values) {
+        const status = await read(value, bearer.token);
+        told(name, bearer.name, String(status));
+        if (status !== (bearer.kind === "ocpi_token" ? 404 : 401))
+          faults.push(`the CDR ${value} by ${bearer.name}: ${status}`);
+      }
+  return faults;
 }

@@ -8,12 +8,14 @@ import { ROOT } from "#local/checkout.ts";
 import type { Routed } from "#shared/http/surface.ts";
 import { ENDPOINTS } from "../contract/samples.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
+import { attackFunctions, type Recorded, record } from "./functions.ts";
 import { type Holders, makeHolders } from "./holders.ts";
 import type { Kind } from "./identifiers.ts";
 import { Matrix, withMatrix } from "./matrix.ts";
 import { meantBy } from "./means.ts";
+import { attackPages } from "./pages.ts";
 import { type Place, placesOf } from "./places.ts";
-import { attackApi, type Bearer, bearersOf } from "./requests.ts";
+import { attackApi, attackOcpi, type Bearer, bearersOf, type Told } from "./requests.ts";
 import { type Rows, rowsOf, tableOf, without } from "./rows.ts";
 
 /** Whether every identifier is tried in every place, which takes a minute or more. */
@@ -26,14 +28,28 @@ let holders: Holders;
 let bearers: Bearer[];
 let before: Rows;
 let matrix: Matrix;
+let recorded: Recorded;
 beforeAll(async () => {
   world = await createOAuthWorld({ limits: "lifted" });
   holders = await makeHolders(world);
   bearers = await bearersOf(world, holders.other, holders.elsewhere);
   before = await rowsOf(world.database.admin);
-  matrix = new Matrix(bearers.map(({ name }) => name));
+  recorded = record(
+    world,
+    holders.kinds.flatMap(({ values }) => values),
+  );
+  matrix = new Matrix([...bearers, ...holders.visitors].map(({ name }) => name));
 });
 afterAll(() => world?.close());
+
+/** The victim's rows are what they were, and no row that somebody made since has an id of theirs. */
+async function expectUnchanged() {
+  const { kinds, mine } = holders;
+  const after = await rowsOf(world.database.admin);
+  expect([...without(mine, after)]).toEqual([]);
+  const ids = kinds.flatMap(({ isId, values }) => (isId ? values : []));
+  expect([...without(after, before)].filter((row) => ids.some((id) => row.includes(id)))).toEqual([]);
+}
 
 test("contract §1 every text that a request can have is an identifier of a known kind, or says why it is nobody's", () => {
   const unknown = ENDPOINTS.flatMap((endpoint) =>
@@ -55,7 +71,7 @@ test("contract §1 every table of a tenant has a row of the one whose identifier
 });
 
 test("contract §1 somebody else's identifier gets what an identifier of nobody gets, shows nothing and changes nothing", async () => {
-  const { kinds, mine, traces, victim } = holders;
+  const { kinds, traces, victim } = holders;
   const named = new Map(kinds.map((kind) => [kind.name, kind]));
   const meant = new Set(
     ENDPOINTS.flatMap((endpoint) => placesOf(endpoint).flatMap((place) => meantBy(endpoint, place) ?? [])),
@@ -79,10 +95,75 @@ test("contract §1 somebody else's identifier gets what an identifier of nobody 
   });
   expect(faults).toEqual([]);
   expect(requests).toBeGreaterThan(1_000);
-  const after = await rowsOf(world.database.admin);
-  expect([...without(mine, after)]).toEqual([]);
-  const ids = kinds.flatMap(({ isId, values }) => (isId ? values : []));
-  expect([...without(after, before)].filter((row) => ids.some((id) => row.includes(id)))).toEqual([]);
+  await expectUnchanged();
+});
+
+test("contract §1 a CDR of another platform is not found by an OCPI token, and no other credential is admitted", async () => {
+  const { kinds, victim } = holders;
+  const told: Told = (...told) => matrix.tell(...told);
+  expect(await attackOcpi({ world, bearers, kinds, told })).toEqual([]);
+  const [{ values } = { values: [] }] = kinds.filter(({ name }) => name === "ocpi_cdrs.cdr_id");
+  expect(values).toHaveLength(1);
+  const own = { name: "its own", kind: "ocpi_token", token: victim.client.client_id, sample: victim.sample } as const;
+  expect(await attackOcpi({ world, bearers: [own], kinds, told: () => {} })).toEqual([expect.stringMatching(/200$/)]);
+});
+
+test("contract §1 somebody else's identifier on the pages of a person, a signatory or a partner gets what nobody's gets", async () => {
+  const { kinds, traces, visitors: others, found } = holders;
+  const { faults, requests } = await attackPages({
+    world,
+    found,
+    others,
+    kinds,
+    traces,
+    every: EVERY,
+    told: (...told) => matrix.tell(...told),
+  });
+  expect(faults).toEqual([]);
+  expect(requests).toBeGreaterThan(100);
+  await expectUnchanged();
+});
+
+test("contract §1 every api function, run for those who were admitted, knows nothing of somebody else's identifiers", async () => {
+  const { kinds, mine, traces, other, elsewhere, visitors } = holders;
+  const { id: house } = await world.row("select private.house() as id");
+  const now = world.environment.now().toISOString();
+  const caller = (name: string, fields: Record<string, string>) => ({ name, caller: fields });
+  const callers = [
+    caller("another client of the partner", { kind: "cpo", client_id: other.client.id, partner_id: world.partnerA.id }),
+    caller("a client of another partner", {
+      kind: "cpo",
+      client_id: elsewhere.client.id,
+      partner_id: world.partnerB.id,
+    }),
+    caller("OCPI token", { kind: "ocpi", client_id: other.client.id, partner_id: world.partnerA.id }),
+    caller("partner key", { kind: "partner", partner_id: other.keyed }),
+    caller("manager", { kind: "partner", partner_id: other.managed, manager_id: other.user.id }),
+    caller("application of a person", {
+      kind: "user",
+      user_id: other.user.id,
+      client_id: other.client.id,
+      partner_id: house,
+    }),
+    caller("personal token", { kind: "user", user_id: other.user.id, partner_id: house }),
+    caller("session", { kind: "session", user_id: other.user.id, partner_id: house, signed_in_at: now }),
+    caller("signatory", {
+      kind: "signatory",
+      signatory: visitors.find(({ name }) => name === "signatory")?.email ?? "",
+      signed_in_at: now,
+    }),
+  ];
+  const { faults, admits } = await attackFunctions({
+    admin: world.database.admin,
+    callers,
+    kinds,
+    mine,
+    traces,
+    recorded,
+    every: EVERY,
+  });
+  expect(faults).toEqual([]);
+  expect(admits.size).toBeGreaterThan(100);
 });
 
 test("contract §1 docs/security.md shows what each credential gets: npm run tenancy", () => {
@@ -90,4 +171,16 @@ test("contract §1 docs/security.md shows what each credential gets: npm run ten
   const written = withMatrix(page, matrix.toString());
   if (process.env.TENANCY) writeFileSync(PAGE, written);
   expect(readFileSync(PAGE, "utf8")).toBe(written);
+});
+
+test("contract §1 these tests find a hole: where one table has no row-level security", async () => {
+  const { kinds, traces, victim } = holders;
+  await world.database.admin.query("alter table core.accounts disable row level security");
+  const endpoints = ENDPOINTS.filter(({ id }) => id === "issueMandateLink");
+  const fits = (_: Routed, { name }: Place) =>
+    kinds.filter((kind) => name === "account_id" && kind.name === "accounts.id");
+  const { faults } = await attackApi({ world, endpoints, victim, bearers, traces, fits, told: () => {} });
+  expect(faults).toContainEqual(
+    expect.stringMatching(/^issueMandateLink by a client of another partner, accounts.id .* not .*404/),
+  );
 });
