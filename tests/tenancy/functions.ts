@@ -111,6 +111,8 @@ function requestOf(fields: readonly string[], kinds: ReadonlyMap<string, Kind>):
 type Attack = {
   admin: pg.Pool;
   callers: readonly Admitted[];
+  /** Of ownAnswers(). */
+  answers: ReadonlyMap<string, string>;
   kinds: readonly Kind[];
   mine: Rows;
   traces: ReadonlyMap<string, string>;
@@ -122,13 +124,71 @@ type Attack = {
 /** Refusals by which somebody learns that a thing is taken, never by whom. */
 const TAKEN = /ean_in_use|charger_claimed|ocpp_identity_taken|existing_user/;
 
-/** @returns what was wrong, one line each, and the functions that admitted somebody. */
-export async function attackFunctions({ admin, callers, kinds, mine, traces, recorded, every }: Attack) {
-  const { rows: functions } = await admin.query<Api>(
+async function functionsOf(admin: pg.Pool): Promise<Api[]> {
+  const { rows } = await admin.query<Api>(
     `select p.oid::regproc::text as name, case when has_function_privilege('edge', p.oid, 'execute') then 'edge' else 'edge_slow' end as login,
             pronargs::int as takes
        from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname not in ('admit', 'charge') order by 1`,
   );
+  return rows;
+}
+
+/** What a function answers, or its refusal, and which of these rows it changed. All that it wrote is undone. */
+async function ask(
+  session: pg.PoolClient,
+  { name, login, takes }: Api,
+  { caller }: Admitted,
+  input: (object | null)[],
+  mine: Rows,
+) {
+  await session.query(`begin; set local role ${login}`);
+  try {
+    const given = [{ ...caller, host: "sandbox", request_id: "tenancy" }, ...input].slice(0, takes);
+    const statement = `select ${name}(${given.map((_, at) => `$${at + 1}`)})::text as answer`;
+    const { rows } = await session.query(statement, given);
+    await session.query("reset role");
+    const wrote = await session.query(
+      "select from pg_stat_xact_user_tables where schemaname = 'core' and n_tup_upd + n_tup_del > 0",
+    );
+    const changed = wrote.rowCount ? [...without(mine, await rowsOf(session))] : [];
+    return { outcome: String(rows[0].answer), changed };
+  } catch (error) {
+    const { code, message } = error as { code: string; message: string };
+    return { outcome: `${code} ${message}`, changed: [] };
+  } finally {
+    await session.query("rollback");
+  }
+}
+
+/** What each function that admits them answers callers who name nothing: what is theirs. Nobody else's rows may change it. */
+export async function ownAnswers(
+  admin: pg.Pool,
+  callers: readonly Admitted[],
+  earlier?: ReadonlyMap<string, string>,
+): Promise<Map<string, string>> {
+  const answers = new Map<string, string>();
+  const session = await admin.connect();
+  for (const each of await functionsOf(admin))
+    for (const admitted of callers) {
+      const what = `${each.name} by ${admitted.name}`;
+      if (earlier && !earlier.has(what)) continue;
+      const { outcome } = await ask(session, each, admitted, [OTHERS], new Set());
+      // what was made at one moment has no order
+      if (!outcome.startsWith("42501"))
+        answers.set(
+          what,
+          shapeOf(outcome)
+            .split(/[,[\]{}]/)
+            .toSorted()
+            .join(),
+        );
+    }
+  session.release();
+  return answers;
+}
+
+/** @returns what was wrong, one line each, and the functions that admitted somebody. */
+export async function attackFunctions({ admin, callers, answers, kinds, mine, traces, recorded, every }: Attack) {
   const { rows: named } = await admin.query<{ field: string }>(
     `select distinct f[1] as field from pg_proc p, regexp_matches(p.prosrc, '->>?\\s*''([a-z][a-z0-9_]*)''', 'g') f
       where p.pronamespace in ('api'::regnamespace, 'private'::regnamespace) and f[1] not in ('id', 'kind', 'host') order by 1`,
@@ -147,38 +207,16 @@ export async function attackFunctions({ admin, callers, kinds, mine, traces, rec
   const faults = new Set<string>();
   const admits = new Set<string>();
   const session = await admin.connect();
-  /** What a function answers, or its refusal; what it wrote of the victim is told, and all of it undone. */
-  const ask = async ({ name, login, takes }: Api, { caller }: Admitted, input: (object | null)[]) => {
-    await session.query(`begin; set local role ${login}`);
-    try {
-      const given = [{ ...caller, host: "sandbox", request_id: "tenancy" }, ...input].slice(0, takes);
-      const { rows } = await session.query(
-        `select ${name}(${given.map((_, at) => `$${at + 1}`)})::text as answer`,
-        given,
-      );
-      await session.query("reset role");
-      const wrote = await session.query(
-        "select from pg_stat_xact_user_tables where schemaname = 'core' and n_tup_upd + n_tup_del > 0",
-      );
-      const changed = wrote.rowCount ? [...without(mine, await rowsOf(session))] : [];
-      return { outcome: String(rows[0].answer), changed };
-    } catch (error) {
-      const { code, message } = error as { code: string; message: string };
-      return { outcome: `${code} ${message}`, changed: [] };
-    } finally {
-      await session.query("rollback");
-    }
-  };
-  for (const each of functions)
+  for (const each of await functionsOf(admin))
     for (const admitted of callers) {
       const what = `${each.name} by ${admitted.name}`;
+      if (!answers.has(what)) continue; // takes no such caller
+      admits.add(each.name);
       const known = recorded.get(each.name) ?? [];
       for (const input of every ? [...known, ...general] : known.length > 0 ? known : general.slice(0, 1)) {
-        const nobody = (await ask(each, admitted, ofNobody(input))).outcome;
-        if (nobody.startsWith("42501")) break; // takes no such caller
-        admits.add(each.name);
+        const nobody = (await ask(session, each, admitted, ofNobody(input), mine)).outcome;
         const said = JSON.stringify(input);
-        const { outcome, changed } = await ask(each, admitted, input);
+        const { outcome, changed } = await ask(session, each, admitted, input, mine);
         for (const row of changed) faults.add(`${what}: changes ${row.slice(0, 200)}`);
         for (const [trace, table] of traces)
           if (outcome.includes(trace) && !said.includes(trace)) faults.add(`${what}: shows ${trace} of ${table}`);

@@ -9,7 +9,9 @@ import { accountBody, newEan } from "../harness/people.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";
 import { newManager } from "../pages/manager.ts";
 import { signedCustomer } from "../pages/signatory_customer.ts";
+import { type Admitted, ownAnswers } from "./functions.ts";
 import { type Kind, kindsOf } from "./identifiers.ts";
+import { type Links, linksOf } from "./links.ts";
 import { type Asked, crawl, type Visitor, visitorOf } from "./pages.ts";
 import { type Rows, rowsOf, tracesOf, without } from "./rows.ts";
 
@@ -20,6 +22,10 @@ export type Holders = {
   other: Holder;
   /** A client of another partner. */
   elsewhere: Holder;
+  links: Record<"victim" | "other", Links>;
+  /** The others as SQL is told of them, and what it answers them before and after the victim came. */
+  callers: readonly Admitted[];
+  answers: Record<"before" | "after", ReadonlyMap<string, string>>;
   /** Browsers of others, and what the victim's own browsers find. */
   visitors: Visitor[];
   found: Asked[];
@@ -35,9 +41,13 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
   const [other, elsewhere] = await Promise.all([holderOf(world), holderOf(world, world.partnerB)]);
   for (const holder of [other, elsewhere]) await fill(world, holder, 2);
   const visitors = await visitorsOf(world, other);
+  const others = await linksOf(world, other);
+  const callers = await callersOf(world, other, elsewhere, visitors);
+  const answered = await ownAnswers(admin, callers);
   const before = await rowsOf(admin);
   const victim = await holderOf(world);
   await fill(world, victim, 7);
+  const links = { victim: await linksOf(world, victim), other: others };
   const found = (await Promise.all((await visitorsOf(world, victim)).map((visitor) => crawl(world, visitor)))).flat();
   const cursors = await Promise.all(
     ["listEvents", "listPartnerEvents", "listChargingSessions"].map(async (id) => {
@@ -48,6 +58,7 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
   // jobs of the worker change rows of everybody
   await world.idle();
   world.environment.kick = () => {};
+  const answers = { before: answered, after: await ownAnswers(admin, callers, answered) };
   const mine = without(await rowsOf(admin), before);
   const traces = tracesOf(mine, [empty, before]);
   // a login is a kind of its own, in a schema of its own
@@ -57,11 +68,11 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
     { name: "cursors", isId: false, values: cursors },
     { name: "invoices.number", isId: false, values: ["2026-0007"] },
   );
-  return { victim, other, elsewhere, visitors, found, mine, traces, kinds };
+  return { victim, other, elsewhere, links, callers, answers, visitors, found, mine, traces, kinds };
 }
 
 /** What makes something, by any caller; a client that makes an account of its own does so below. */
-const MAKES = /^(create|deliver|settle|issue|add|import|upload|invite|set|claim|register|read|list|get)/;
+const MAKES = /^(create|deliver|settle|issue|add|import|upload|invite|set|claim|register|authorize|read|list|get)/;
 
 /** Sends what makes something, and gives rows to tables that no request fills. */
 async function fill(world: OAuth, { sample, client, user, keyed, managed }: Holder, invoice: number): Promise<void> {
@@ -162,4 +173,39 @@ async function visitorsOf(world: OAuth, { client, keyed }: Holder): Promise<Visi
     visitorOf(world, "signatory", "mijn", signatory),
     visitorOf(world, "portal", "portal", manager),
   ]);
+}
+
+async function callersOf(
+  world: OAuth,
+  other: Holder,
+  elsewhere: Holder,
+  visitors: readonly Visitor[],
+): Promise<Admitted[]> {
+  const { id: house } = await world.row("select private.house() as id");
+  const now = world.environment.now().toISOString();
+  const caller = (name: string, fields: Record<string, string>) => ({ name, caller: fields });
+  return [
+    caller("another client of the partner", { kind: "cpo", client_id: other.client.id, partner_id: world.partnerA.id }),
+    caller("a client of another partner", {
+      kind: "cpo",
+      client_id: elsewhere.client.id,
+      partner_id: world.partnerB.id,
+    }),
+    caller("OCPI token", { kind: "ocpi", client_id: other.client.id, partner_id: world.partnerA.id }),
+    caller("partner key", { kind: "partner", partner_id: other.keyed }),
+    caller("manager", { kind: "partner", partner_id: other.managed, manager_id: other.user.id }),
+    caller("application of a person", {
+      kind: "user",
+      user_id: other.user.id,
+      client_id: other.client.id,
+      partner_id: house,
+    }),
+    caller("personal token", { kind: "user", user_id: other.user.id, partner_id: house }),
+    caller("session", { kind: "session", user_id: other.user.id, partner_id: house, signed_in_at: now }),
+    caller("signatory", {
+      kind: "signatory",
+      signatory: visitors.find(({ name }) => name === "signatory")?.email ?? "",
+      signed_in_at: now,
+    }),
+  ];
 }

@@ -11,6 +11,7 @@ import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { attackFunctions, type Recorded, record } from "./functions.ts";
 import { type Holders, makeHolders } from "./holders.ts";
 import type { Kind } from "./identifiers.ts";
+import { attackLinks } from "./links.ts";
 import { Matrix, withMatrix } from "./matrix.ts";
 import { meantBy } from "./means.ts";
 import { attackPages } from "./pages.ts";
@@ -30,7 +31,8 @@ let before: Rows;
 let matrix: Matrix;
 let recorded: Recorded;
 beforeAll(async () => {
-  world = await createOAuthWorld({ limits: "lifted" });
+  // nothing changes by itself meanwhile
+  world = await createOAuthWorld({ limits: "lifted", now: new Date().toISOString() });
   holders = await makeHolders(world);
   bearers = await bearersOf(world, holders.other, holders.elsewhere);
   before = await rowsOf(world.database.admin);
@@ -38,7 +40,8 @@ beforeAll(async () => {
     world,
     holders.kinds.flatMap(({ values }) => values),
   );
-  matrix = new Matrix([...bearers, ...holders.visitors].map(({ name }) => name));
+  const links = ["claim of another", "mailed code of another"];
+  matrix = new Matrix([...[...bearers, ...holders.visitors].map(({ name }) => name), ...links]);
 });
 afterAll(() => world?.close());
 
@@ -60,11 +63,11 @@ test("contract §1 every text that a request can have is an identifier of a know
   expect(unknown).toEqual([]);
 });
 
-test("contract §1 every table of a tenant has a row of the one whose identifiers are tried", async () => {
+test("contract §1 every table of a tenant or a person has a row of the one whose identifiers are tried", async () => {
   const { rows } = await world.database.admin.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c
       where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-        and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id') order by 1`,
+        and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname in ('partner_id', 'user_id')) order by 1`,
   );
   const filled = new Set([...holders.mine].map(tableOf));
   expect(rows.map(({ name }) => name).filter((name) => !filled.has(name))).toEqual([]);
@@ -124,38 +127,19 @@ test("contract §1 somebody else's identifier on the pages of a person, a signat
   await expectUnchanged();
 });
 
+test("contract §1 nothing that somebody is answered about what is theirs changed when others came", () => {
+  const { before, after } = holders.answers;
+  const changed = [...before].filter(([what, outcome]) => after.get(what) !== outcome);
+  expect(changed.map(([what, outcome]) => `${what}: ${after.get(what)}, not ${outcome}`)).toEqual([]);
+  expect(before.size).toBeGreaterThan(200);
+});
+
 test("contract §1 every api function, run for those who were admitted, knows nothing of somebody else's identifiers", async () => {
-  const { kinds, mine, traces, other, elsewhere, visitors } = holders;
-  const { id: house } = await world.row("select private.house() as id");
-  const now = world.environment.now().toISOString();
-  const caller = (name: string, fields: Record<string, string>) => ({ name, caller: fields });
-  const callers = [
-    caller("another client of the partner", { kind: "cpo", client_id: other.client.id, partner_id: world.partnerA.id }),
-    caller("a client of another partner", {
-      kind: "cpo",
-      client_id: elsewhere.client.id,
-      partner_id: world.partnerB.id,
-    }),
-    caller("OCPI token", { kind: "ocpi", client_id: other.client.id, partner_id: world.partnerA.id }),
-    caller("partner key", { kind: "partner", partner_id: other.keyed }),
-    caller("manager", { kind: "partner", partner_id: other.managed, manager_id: other.user.id }),
-    caller("application of a person", {
-      kind: "user",
-      user_id: other.user.id,
-      client_id: other.client.id,
-      partner_id: house,
-    }),
-    caller("personal token", { kind: "user", user_id: other.user.id, partner_id: house }),
-    caller("session", { kind: "session", user_id: other.user.id, partner_id: house, signed_in_at: now }),
-    caller("signatory", {
-      kind: "signatory",
-      signatory: visitors.find(({ name }) => name === "signatory")?.email ?? "",
-      signed_in_at: now,
-    }),
-  ];
+  const { answers, callers, kinds, mine, traces } = holders;
   const { faults, admits } = await attackFunctions({
     admin: world.database.admin,
     callers,
+    answers: answers.before,
     kinds,
     mine,
     traces,
@@ -164,6 +148,15 @@ test("contract §1 every api function, run for those who were admitted, knows no
   });
   expect(faults).toEqual([]);
   expect(admits.size).toBeGreaterThan(100);
+});
+
+test("contract §1 the claim or code of one customer opens nothing at the link of another", async () => {
+  const told: Told = (...told) => matrix.tell(...told);
+  const { links, mine, traces } = holders;
+  expect(await attackLinks({ world, ...links, traces, told })).toEqual([]);
+  const changed = [...without(mine, await rowsOf(world.database.admin))];
+  // whoever has a link may ask for its code, and guess: that is counted
+  expect(changed.filter((row) => !/^core\.(one_time_codes|rate_limit_state) /.test(row))).toEqual([]);
 });
 
 test("contract §1 docs/security.md shows what each credential gets: npm run tenancy", () => {
