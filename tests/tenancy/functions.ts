@@ -219,7 +219,8 @@ export async function attackFunctions({ admin, callers, answers, kinds, mine, tr
         const { outcome, changed } = await ask(session, each, admitted, input, mine);
         for (const row of changed) faults.add(`${what}: changes ${row.slice(0, 200)}`);
         for (const [trace, table] of traces)
-          if (outcome.includes(trace) && !said.includes(trace)) faults.add(`${what}: shows ${trace} of ${table}`);
+          if (outcome.includes(trace) && !said.toLowerCase().includes(trace.toLowerCase()))
+            faults.add(`${what}: shows ${trace} of ${table}`);
         const [shape, missing] = [shapeOf(blank(outcome)), shapeOf(blank(nobody))];
         // a name of somebody's may be a name of one's own: the requests before gave it to something
         const isNamed = texts.some((text) => said.includes(text));

@@ -64,7 +64,9 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
   // a login is a kind of its own, in a schema of its own
   const users = { name: "users.id", isId: true, values: [victim.user.id] };
   const kinds = [users, ...(await kindsOf(admin, mine, traces))];
+  const lost = { name: "parked_charging.names", isId: false, values: [`WEG-${victim.client.client_id}`] };
   kinds.push(
+    lost,
     { name: "cursors", isId: false, values: cursors },
     { name: "invoices.number", isId: false, values: ["2026-0007"] },
   );
@@ -79,7 +81,8 @@ async function fill(world: OAuth, { sample, client, user, keyed, managed }: Hold
   const makes = ({ id, caller }: Routed) => MAKES.test(id) && caller.kind !== "worker";
   for (const endpoint of ENDPOINTS.filter(makes)) {
     const good = sample(endpoint);
-    await world.send(good.path, sent(good));
+    const { status, body } = await world.send(good.path, sent(good));
+    expect(status, `${endpoint.id} ${JSON.stringify(body)}`).toBe(endpoint.status ?? 200);
   }
   await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
   const token = await client.token();

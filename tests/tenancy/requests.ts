@@ -100,7 +100,7 @@ export async function attackApi({ world, endpoints = ENDPOINTS, victim, bearers,
     const text = typeof answer.body === "string" ? answer.body : (JSON.stringify(answer.body) ?? "");
     if (answer.status >= 500) faults.add(`${what}: ${answer.status} ${text.slice(0, 200)}`);
     for (const [trace, table] of traces)
-      if (text.includes(trace) && !said.includes(trace))
+      if (text.includes(trace) && !said.toLowerCase().includes(trace.toLowerCase()))
         faults.add(`${what}: ${answer.status} shows ${trace} of ${table}`);
   };
   for (const endpoint of endpoints) {
