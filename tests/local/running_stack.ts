@@ -38,12 +38,19 @@ export async function place({ prepared = false } = {}) {
     data_dir,
     port,
     args: ["--port", String(port), "--data-dir", data_dir],
-    /** Everything that works in this folder: the runner, its guard, Postgres and Deno. */
+    /** Everything that works in this folder: the runner, its guard, Postgres, its replica and Deno. */
     processes() {
-      const lock = join(data_dir, "postgres/postmaster.pid");
+      const serverIn = (folder: string) => {
+        const lock = join(data_dir, folder, "postmaster.pid");
+        return existsSync(lock) ? Number(readFileSync(lock, "utf8").split("\n")[0]) : undefined;
+      };
       const record = running();
-      const postmaster = existsSync(lock) ? Number(readFileSync(lock, "utf8").split("\n")[0]) : undefined;
-      return { runner: record?.runner.pid, functions: record?.functions.pid, postmaster };
+      return {
+        runner: record?.runner.pid,
+        functions: record?.functions.pid,
+        postmaster: serverIn("postgres"),
+        replica: serverIn("replica"),
+      };
     },
     async start(...args: string[]): Promise<{ run: Run; stack: Stack }> {
       const begun = run("--port", String(port), "--data-dir", data_dir, ...args);
@@ -63,7 +70,7 @@ export async function place({ prepared = false } = {}) {
       const record = running();
       latest?.child.kill("SIGKILL");
       if (record && isRunning(record.functions)) await end(record.functions, ["SIGKILL"], 2000);
-      await stopLeftover(join(data_dir, "postgres"));
+      for (const folder of ["replica", "postgres"]) await stopLeftover(join(data_dir, folder));
       rmSync(data_dir, { recursive: true, force: true });
     },
   };

@@ -353,7 +353,7 @@ describe("one data folder over several starts", () => {
       join(here.data_dir, "running.json"),
       JSON.stringify({ runner: { pid: process.pid, started: "0" }, functions: { pid: process.pid, started: "0" } }),
     );
-    ({ stack, run: running } = await here.start());
+    ({ stack, run: running } = await here.start("--replica"));
     expect((await token(stack)).status).toBe(200);
   });
 
@@ -391,7 +391,7 @@ describe("one data folder over several starts", () => {
 
   test("a part that is killed is started again, with a line that says so", async () => {
     const runner = kept(here.processes().runner);
-    for (const part of ["functions", "postmaster"] as const) {
+    for (const part of ["functions", "postmaster", "replica"] as const) {
       const before = kept(here.processes()[part]);
       const lines = running.output().split("runs again").length;
       const begun = performance.now();
@@ -406,6 +406,20 @@ describe("one data folder over several starts", () => {
       expect((await token(stack)).status).toBe(200);
     }
     expect(here.processes().runner).toBe(runner);
+  });
+
+  test("--replica follows the database, whatever was killed, and long lists are read there", async () => {
+    const { access_token } = (await (await token(stack)).json()) as { access_token: string };
+    const read = async () => {
+      const list = await fetch(`${stack.base_url}/v1/accounts`, {
+        headers: { Authorization: `Bearer ${access_token}` },
+      });
+      const [line] = readFileSync(join(here.data_dir, "functions.log"), "utf8")
+        .split("\n")
+        .filter((each) => each.includes(list.headers.get("x-request-id") ?? "none"));
+      return [list.status, JSON.parse(line ?? "{}").read_on];
+    };
+    await expect.poll(read).toEqual([200, "replica"]);
   });
 
   test("a stop does not wait for a server that recovers", async () => {

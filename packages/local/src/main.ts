@@ -16,6 +16,7 @@ const HELP = `Runs the API on this machine: PostgreSQL, all functions on Deno, s
   --ocpp-port <number>        where chargers connect by OCPP            (a free one, the same at every start)
   --data-dir <folder>         where data and secrets are kept           (.local/data; .local/production for that host)
   --auth-signup on|off        whether strangers may sign up at Auth     (on; hosted it is off)
+  --replica                   follow the database with a replica, and read long lists there
   --fresh                     throw that data away first
   --help                      this text
 `;
@@ -28,11 +29,12 @@ function readOptions() {
       "ocpp-port": { type: "string" },
       "data-dir": { type: "string" },
       "auth-signup": { type: "string", default: "on" },
+      replica: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  const { host, fresh, help } = values;
+  const { host, fresh, help, replica } = values;
   if (host !== "sandbox" && host !== "production") throw new Error(`--host is sandbox or production, not "${host}"`);
   const auth_signup = values["auth-signup"];
   if (auth_signup !== "on" && auth_signup !== "off")
@@ -40,7 +42,7 @@ function readOptions() {
   const port = portOf("port", values.port);
   const ocpp_port = values["ocpp-port"] === undefined ? undefined : portOf("ocpp-port", values["ocpp-port"]);
   const data_dir = values["data-dir"] === undefined ? DATA_DIRS[host] : resolve(values["data-dir"]);
-  return { host, port, data_dir, fresh, help, auth_signup, ...(ocpp_port ? { ocpp_port } : {}) } as const;
+  return { host, port, data_dir, fresh, help, auth_signup, replica, ...(ocpp_port ? { ocpp_port } : {}) } as const;
 }
 
 function portOf(option: string, text: string): number {

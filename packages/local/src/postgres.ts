@@ -5,6 +5,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   closeSync,
@@ -13,6 +14,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -45,6 +47,8 @@ type PostgresOptions = {
   log_file: string;
   /** Where the folder is missing: the data folder, of a server that was stopped, that it begins as a copy of. */
   copy_of?: string;
+  /** Where the folder is missing: the server that it begins as a copy of, and follows from then on. */
+  replica_of?: Postgres;
   /** Ends a start that is under way. */
   signal?: AbortSignal;
 };
@@ -52,6 +56,7 @@ type PostgresOptions = {
 export type Postgres = {
   version: string;
   port: number;
+  folder: string;
   /** Connection string of the superuser, or of another role. */
   url(database?: string, role?: string, password?: string): string;
   /** One statement as the superuser, in the database `postgres`. */
@@ -76,7 +81,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 
   const version = runAs(account, [programs.postgres, "--version"]).stdout.trim().split(" ").at(-1) ?? "";
   if (existsSync(join(options.folder, "PG_VERSION"))) checkVersion(version, options.folder);
-  else initialise(programs, account, options);
+  else await initialise(programs, account, options);
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await launch(programs, account, version, { ...options, port: options.port ?? (await freePort()) });
@@ -127,7 +132,7 @@ async function launch(
     const client = await connected(url());
     await client.query(statement).finally(() => client.end());
   };
-  return { version, port: options.port, url, query, exited, stop: () => stop() };
+  return { version, port: options.port, folder: options.folder, url, query, exited, stop: () => stop() };
 }
 
 /** A connection whose loss is told to the statement that waits, and ends no process. */
@@ -328,24 +333,53 @@ function checkVersion(version: string, folder: string) {
   }
 }
 
-function initialise(programs: Programs, account: Account, options: PostgresOptions) {
+async function initialise(programs: Programs, account: Account, options: PostgresOptions) {
   // made aside and moved into place when complete: an interrupted first start leaves nothing that looks finished
   const aside = `${options.folder}.new`;
   rmSync(aside, { recursive: true, force: true });
   mkdirSync(aside, { mode: 0o700 });
   hand(account, aside);
-  if (options.copy_of === undefined) fill(programs, account, aside, options);
-  else copy(account, options.copy_of, aside);
+  if (options.replica_of) await follow(account, options.replica_of, aside);
+  else if (options.copy_of !== undefined) copy(account, [`${options.copy_of}/.`], aside);
+  else fill(programs, account, aside, options);
   renameSync(aside, options.folder);
 }
 
-function copy(account: Account, from: string, to: string) {
+/** What a replica does not take over: the log comes by replication, and these files name the other server's process. */
+const NOT_COPIED = ["pg_wal", "postmaster.pid", "postmaster.opts"];
+
+/** A base copy of a running server, which streams the rest. */
+async function follow(account: Account, primary: Postgres, to: string) {
+  const client = await connected(primary.url());
+  const put = (name: string, text: string) => writeFileSync(join(to, name), text, { mode: 0o600 });
+  try {
+    await client.query("select pg_backup_start('replica', true)");
+    const files = readdirSync(primary.folder).filter((name) => !NOT_COPIED.includes(name));
+    copy(
+      account,
+      files.map((name) => join(primary.folder, name)),
+      to,
+    );
+    const { rows } = await client.query("select labelfile from pg_backup_stop(false)");
+    mkdirSync(join(to, "pg_wal"), { mode: 0o700 });
+    put("backup_label", rows[0].labelfile);
+    put("standby.signal", "");
+    appendFileSync(join(to, "postgresql.auto.conf"), `primary_conninfo = '${primary.url()}'\n`);
+  } finally {
+    await client.end();
+  }
+  for (const name of ["pg_wal", "backup_label", "standby.signal"]) hand(account, join(to, name));
+}
+
+function copy(account: Account, from: string[], to: string) {
   const { owner } = account;
-  const steps = [["cp", "-R", `${from}/.`, to], ...(owner ? [["chown", "-R", `${owner.uid}:${owner.gid}`, to]] : [])];
+  const steps = [["cp", "-R", ...from, to], ...(owner ? [["chown", "-R", `${owner.uid}:${owner.gid}`, to]] : [])];
   for (const [program = "", ...args] of steps) {
     const { status, error, stderr } = spawnSync(program, args, { encoding: "utf8" });
     if (status !== 0)
-      throw new PostgresError(`The data in ${from} cannot be copied:\n${error?.message ?? stderr.trim()}`);
+      throw new PostgresError(
+        `The data of ${dirname(from[0] ?? "")} cannot be copied:\n${error?.message ?? stderr.trim()}`,
+      );
   }
 }
 

@@ -42,6 +42,8 @@ export type Options = {
   data_dir: string;
   fresh: boolean;
   auth_signup?: "on" | "off";
+  /** Whether a replica follows the database. */
+  replica?: boolean;
   /** Of the functions, over the usual ones: a trial stands between them and their neighbors. */
   variables?: Record<string, string>;
 };
@@ -146,6 +148,18 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     await setPasswords(adminUrl, passwords);
     say("schema", migrated === "changed" ? "migrated by the Supabase CLI" : "up to date");
     await becomeHost(adminUrl, host, data_dir);
+    let replica_url: string | undefined;
+    const broken = [keptServer.broken];
+    if (options.replica) {
+      const replica_port = await freePort();
+      const startReplica = () => replica(data_dir, replica_port, server, secrets);
+      const follower = await startReplica();
+      replica_url = follower.url("postgres", "edge", passwords.edge);
+      const kept = keepRunning("replica", "The replica", follower, startReplica, join(data_dir, "replica.log"), say);
+      undo.push(kept.stop);
+      broken.push(kept.broken);
+      say("replica", `on 127.0.0.1:${replica_port}, asked where functions.log says "read_on":"replica"`);
+    }
 
     const stack: Stack = {
       host,
@@ -193,6 +207,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       OCPP_GATEWAY_URL: process.env.OCPP_GATEWAY_URL || ocpp_url,
       EDGE_DATABASE_URL: server.url("postgres", "edge", passwords.edge),
       EDGE_SLOW_DATABASE_URL: server.url("postgres", "edge_slow", passwords.edge_slow),
+      ...(replica_url ? { EDGE_REPLICA_DATABASE_URL: replica_url } : {}),
       AUTH_DATABASE_URL: server.url("postgres", "supabase_auth_admin", passwords.supabase_auth_admin),
       ...secrets.functions,
       // open unless told: integrators rehearse with logins of their own
@@ -255,7 +270,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     writeStack(data_dir, stack);
     undo.push(() => removeStack(data_dir, runner));
     say("ready", "");
-    return { stack, broken: Promise.race([keptServer.broken, keptFunctions.broken, keptGateway.broken]), stop };
+    return { stack, broken: Promise.race([...broken, keptFunctions.broken, keptGateway.broken]), stop };
   } catch (error) {
     await stop();
     if (error instanceof PostgresError) throw new StackError(error.message);
@@ -358,12 +373,15 @@ async function staysRunning(runner: Identity): Promise<boolean> {
 const OURS = [
   "postgres",
   "postgres.new",
+  "replica",
+  "replica.new",
   "secrets.json",
   "deno",
   "docs",
   "stack.json",
   "running.json",
   "postgres.log",
+  "replica.log",
   "functions.log",
   "gateway.log",
   "ports.json",
@@ -374,6 +392,7 @@ async function clearUp(data_dir: string, previous: Record_ | null, say: Say) {
   const parts = [previous?.functions, previous?.gateway].filter((part) => part != null);
   const leftover = parts.some(isRunning);
   for (const part of parts) await end(part, ["SIGTERM", "SIGKILL"], 1_500);
+  await stopLeftover(join(data_dir, "replica"));
   if ((await stopLeftover(join(data_dir, "postgres"))) || leftover || previous) {
     say("recover", "the last run did not end cleanly; ended what it left behind");
   }
@@ -389,6 +408,21 @@ async function database(data_dir: string, port: number, secrets: Secrets, signal
     password: secrets.passwords.supabase_admin,
     durable: true,
     log_file: logFile(data_dir, "postgres.log"),
+  });
+}
+
+/** A new copy at each start: nothing is only there. */
+async function replica(data_dir: string, port: number, primary: Postgres, secrets: Secrets): Promise<Postgres> {
+  const folder = join(data_dir, "replica");
+  await stopLeftover(folder);
+  rmSync(folder, { recursive: true, force: true });
+  return startPostgres({
+    folder,
+    port,
+    password: secrets.passwords.supabase_admin,
+    durable: true,
+    log_file: logFile(data_dir, "replica.log"),
+    replica_of: primary,
   });
 }
 
