@@ -61,7 +61,7 @@ const CACHE = join(ROOT, "node_modules/.cache", `ere-test-${process.getuid?.() ?
 const MEMORY = "/dev/shm";
 const ROOM = 3 * 1024 ** 3;
 
-function folderForServers(): string {
+export function folderForServers(): string {
   if (!existsSync(MEMORY)) return tmpdir();
   const { bavail, bsize } = statfsSync(MEMORY);
   return bavail * bsize >= ROOM ? MEMORY : tmpdir();

@@ -61,6 +61,8 @@ export type WorldOptions = {
   now?: string;
   /** Variables of the environment, beside the usual ones. */
   variables?: Record<string, string>;
+  /** Elsewhere than on the test server, where its database is a copy of its own. */
+  database?: Database;
 };
 
 const LIFTED = 1_000_000;
@@ -74,7 +76,7 @@ function readBody(response: Response): Promise<Answer["body"]> {
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { host = "sandbox", limits, now } = options;
-  const database = await cloneDatabase(host);
+  const database = options.database ?? (await cloneDatabase(host));
   const log: LogLine[] = [];
   const dialects: string[] = [];
   let frozen: Date | undefined;

@@ -1,6 +1,5 @@
 // A lock that is held for long, and a database that stops answering: what waits for them ends, and everything else goes on.
 
-import { createServer, connect as dial, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defaultLimits } from "#shared/domain/ean_register/codeboek.ts";
 import { connect, QUICK, SLOW } from "#shared/foundation/db.ts";
@@ -8,6 +7,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
+import { freezable } from "../harness/freezable.ts";
 import { createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
@@ -131,38 +131,6 @@ test("contract §9 whoever waits for the database, or for the EAN register, as l
   }
   expect(defaultLimits.budget_ms).toBeLessThanOrEqual(8_000);
 });
-
-/** A database that accepts connections and says nothing more, from one moment to the next. */
-async function freezable(url: string) {
-  let frozen = false;
-  const { hostname, port } = new URL(url);
-  const open = new Set<Socket>();
-  const server = createServer((inward) => {
-    const outward = dial(Number(port), hostname);
-    for (const [from, to] of [
-      [inward, outward],
-      [outward, inward],
-    ] as const) {
-      open.add(from);
-      from.on("data", (chunk) => !frozen && to.write(chunk));
-      from.on("close", () => to.destroy());
-      from.on("error", () => to.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const through = new URL(url);
-  through.port = String((server.address() as { port: number }).port);
-  return {
-    url: through.href,
-    freeze(now: boolean) {
-      frozen = now;
-    },
-    close() {
-      for (const socket of open) socket.destroy();
-      server.close();
-    },
-  };
-}
 
 test("contract §9 attack: a database that stops answering is 503 within its limit, on API and pages, and nothing hangs after it", async () => {
   const proxy = await freezable(world.database.url("edge"));

@@ -444,7 +444,10 @@ describe("functions", () => {
 
   test("that edge and edge_slow may execute are those the endpoints declare, admission, what health asks, and what a worker of 0.9.0 does", async () => {
     const modules = readdirSync(`${ROOT}supabase/functions`, { recursive: true, encoding: "utf8" });
-    const declared = { edge: ["admit", "charge", "ready", "read_own_overview"], edge_slow: ["claim_mail"] };
+    const declared = {
+      edge: ["admit", "charge", "ready", "read_own_overview", "read_replica"],
+      edge_slow: ["claim_mail"],
+    };
     for (const path of modules.filter((name) => name.endsWith("app.ts"))) {
       const { surface }: { surface?: Surface } = await import(`${ROOT}supabase/functions/${path}`);
       const { sql: ofPages = [], slow: slowOnes = [] } = (await surface?.pages?.load()) ?? {};

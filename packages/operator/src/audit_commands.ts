@@ -64,7 +64,7 @@ export const AUDIT_COMMANDS: Command[] = [
       "The zip has the file for the register, each row's mandate as PDF with its evidence, the deliveries as " +
       "received, sessions, meters, models, EAN checks, the audit trail, and a manifest with the SHA-256 of each. A " +
       "mandate whose PDF is not rendered yet is named, and the exit code is 1. Has personal data, so it leaves an " +
-      "audit row; only you can read the file.",
+      "audit row; only you can read the file. It is read on the replica that OPERATOR_REPLICA_DATABASE_URL names.",
     example: "audit evidence 2026-Q2 --partner laadpunt-zuid --out 2026-Q2.zip",
     takes: [
       new Argument("<booking>", "id of the booking; or its run or quarter, if only one booking matches"),
@@ -73,7 +73,7 @@ export const AUDIT_COMMANDS: Command[] = [
       new Option("--overwrite", "replace the file if it exists"),
     ],
     ops: "evidence_open",
-    perform: { also: ["evidence_page"], run: writeEvidence },
+    perform: { also: ["evidence_page", "replica_ready"], run: writeEvidence },
     fails: ({ missing_pdfs }) => (missing_pdfs as string[]).length > 0,
     view: ({ missing_pdfs, ...written }) =>
       [

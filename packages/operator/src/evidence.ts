@@ -60,12 +60,29 @@ class Archive {
 const text = (value: string) => new TextEncoder().encode(value);
 
 /** Writes the evidence of a booking into a file: completely, or not at all. */
-export async function writeEvidence({ out, overwrite, ...input }: Input, { call, say }: Machine): Promise<OpsAnswer> {
+export async function writeEvidence({ out, overwrite, ...input }: Input, machine: Machine): Promise<OpsAnswer> {
+  const { call, connect, env, say } = machine;
   const path = String(out);
   if (existsSync(path) && !overwrite) {
     throw new OperatorError(`${path} exists already; name another file, or add --overwrite.`);
   }
-  const { csv, ...booking } = await call("evidence_open", input);
+  const { flushed, ...opened } = await call("evidence_open", input);
+  const replica = env.OPERATOR_REPLICA_DATABASE_URL;
+  if (!replica) return write(path, opened, call, say);
+  const { ready } = await connect((session) => session.call("replica_ready", { flushed }), replica).catch(() => ({
+    ready: false,
+  }));
+  if (ready) return connect((session) => write(path, opened, session.call, say), replica);
+  say("The replica is away or behind, so the primary is read.\n");
+  return write(path, opened, call, say);
+}
+
+async function write(
+  path: string,
+  { csv, ...booking }: OpsAnswer,
+  call: Machine["call"],
+  say: Machine["say"],
+): Promise<OpsAnswer> {
   const { partner_id, booking_id, rows } = booking as { partner_id: string; booking_id: string; rows: number };
   const missing: string[] = [];
   async function* pages(part: string, size: number): AsyncGenerator<Row[]> {

@@ -92,7 +92,7 @@ export const listAccounts = endpoint(
     errors: [],
     failure: "list_failed",
   },
-  ({ query, call }) => call("list_accounts", query),
+  ({ query, call, list }) => (query.cpo_external_ref ? call : list)("list_accounts", query),
 );
 
 const Person = z

@@ -102,5 +102,5 @@ export const listErePositions = endpoint(
     errors: ["invalid_request"],
     failure: "list_failed",
   },
-  ({ query, call }) => call("list_ere_positions", query),
+  ({ query, call, list }) => (query.cpo_external_ref ? call : list)("list_ere_positions", query),
 );

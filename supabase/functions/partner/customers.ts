@@ -83,9 +83,9 @@ export const listCustomers = endpoint(
     errors: [],
     failure: "customers_failed",
   },
-  async ({ call, environment }) => {
+  async ({ list, environment }) => {
     const key = claimKey(environment);
-    const fetchStretch = async (limits: object) => read(await call("list_customers", { ...limits, key }));
+    const fetchStretch = async (limits: object) => read(await list("list_customers", { ...limits, key }));
     const { borders, rows } = await fetchStretch({ size: STRETCH });
     if (borders.length === 0) return `{"customers":[${rows}]}`;
 

@@ -226,7 +226,7 @@ language plpgsql security definer
 as $$
 begin
   perform private.admit(ticket);
-  return api.charge();
+  return api.charge()::jsonb || jsonb_build_object('flushed', pg_current_wal_flush_lsn());
 end $$;
 comment on function api.admit(jsonb) is
-  'Admission alone: a ticket to {caller, rate}. For a request that does nothing else in the database, or was refused there.';
+  'Admission alone: a ticket to {caller, rate, flushed}. For a request that does nothing else in the database, was refused there, or reads on a replica: flushed is how far the log is on disk, so all that was answered before is in front of it.';

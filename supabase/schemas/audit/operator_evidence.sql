@@ -14,10 +14,10 @@ begin
     'partner_slug', (select p.slug from core.partners p where p.id = booking.partner_id),
     'quarter', private.quarter_name(booking.quarter), 'number', booking.number, 'submitted_at', private.iso(booking.submitted_at),
     'rows', (select count(*) from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id),
-    'export_sha256', booking.export_sha256, 'csv', csv);
+    'export_sha256', booking.export_sha256, 'csv', csv, 'flushed', pg_current_wal_flush_lsn());
 end $$;
 comment on function ops.evidence_open(jsonb) is
-  'The head of a booking''s evidence: {booking, partner?} to {booking_id, partner_id, …, rows, export_sha256, csv}. It names people, so it leaves an audit row.';
+  'The head of a booking''s evidence: {booking, partner?} to {booking_id, partner_id, …, rows, export_sha256, csv, flushed}. It names people, so it leaves an audit row.';
 
 -- A page of one part of a booking's evidence, by the key of its lines.
 create function private.evidence_lines(booking core.bookings, part text, after uuid, size int) returns table (key uuid, line json)

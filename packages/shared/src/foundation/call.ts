@@ -2,6 +2,7 @@ import type { Caller } from "./caller.ts";
 import { type Db, InputNeeded } from "./db.ts";
 import type { Environment } from "./environment.ts";
 import { ApiError } from "./errors.ts";
+import type { Replica } from "./replica.ts";
 
 /**
  * Fetches what an api function asks for, by kind; each fetcher gets the question. What it brings joins the fields of
@@ -22,10 +23,13 @@ export type Declared<Name extends string = string> = {
 };
 
 /** Somebody who is admitted by the first statement they have run: see Visitor of http/admit.ts. */
-export type Entering = { enter(db: Db, name: string, input: (object | null)[]): Promise<string> };
+export type Entering = {
+  enter(db: Db, name: string, input: (object | null)[], replica?: Replica): Promise<string>;
+};
 
 /**
- * Runs declared api functions for one caller, or for a ticket that the first of them admits, and gives their JSON text.
+ * Runs declared api functions for one caller, or for a ticket that the first of them admits, and gives their JSON text. With a replica,
+ * they run there if they can.
  * @throws {Error} if a function is not declared, because the grants would miss it. Also if a function asks for
  * something that nobody fetches, or asks twice.
  * @throws {ApiError} invalid_request for a text that PostgreSQL cannot store, whichever field it came in.
@@ -34,13 +38,14 @@ export function callFor<Name extends string>(
   { id, sql, slow, next = {} }: Declared<Name>,
   environment: Environment,
   who: Caller | Entering,
+  replica?: Replica,
 ): (name: Name, ...input: (object | null)[]) => Promise<string> {
   const run = async (name: Name, input: (object | null)[]): Promise<string> => {
     const fetched: Record<string, unknown> = {};
     for (;;) {
       try {
         const db = slow ? environment.slowDb : environment.db;
-        return await ("enter" in who ? who.enter(db, name, input) : db.call(name, who, ...input));
+        return await ("enter" in who ? who.enter(db, name, input, replica) : db.call(name, who, ...input));
       } catch (error) {
         if (!(error instanceof InputNeeded)) throw error;
         const { next: kind, about, message } = error;

@@ -26,5 +26,5 @@ export type Ticket = {
   request_id: string;
 };
 
-/** What the database says of a ticket. */
-export type Admission = { caller: Caller; rate: Rate | null };
+/** What the database says of a ticket. `flushed`: how far its log was then, if admission had its own statement. */
+export type Admission = { caller: Caller; rate: Rate | null; flushed?: string };

@@ -3,6 +3,7 @@ import process from "node:process";
 import { type Configuration, readConfiguration } from "./configuration.ts";
 import { connect, type Db, QUICK, SLOW } from "./db.ts";
 import { consoleLog, type Log } from "./log.ts";
+import { connectReplica, type Replica } from "./replica.ts";
 import { singleflight } from "./singleflight.ts";
 
 /** Everything a function reaches outside itself. Tests hand in their own; hosted it is read once, at the first request. */
@@ -11,6 +12,8 @@ export type Environment = {
   db: Db;
   /** The same as another role, for what takes long: its statements and their locks may wait longer. */
   slowDb: Db;
+  /** Where long lists are read, if there is one. */
+  replica?: Replica;
   now: () => Date;
   log: Log;
   /** Has the worker send what was just put in the outbox. Nobody waits for it. */
@@ -22,12 +25,15 @@ export type Environment = {
 export function readEnvironment(variables: Record<string, string | undefined> = process.env): Environment {
   const config = readConfiguration(variables);
   const kick = kicker(config);
+  const log = consoleLog(config.LOG_REQUESTS);
+  const { EDGE_REPLICA_DATABASE_URL: replica } = config;
   return {
     config,
     db: connect(config.EDGE_DATABASE_URL, QUICK, kick),
     slowDb: connect(config.EDGE_SLOW_DATABASE_URL, SLOW, kick),
+    ...(replica ? { replica: connectReplica(replica, log) } : {}),
     now: () => new Date(),
-    log: consoleLog(config.LOG_REQUESTS),
+    log,
     kick,
     waitUntil,
   };

@@ -33,7 +33,7 @@ class Listened extends pg.Client {
 }
 
 /** Connects when it is asked for a connection. */
-export function openPool(connectionString: string, { max }: Limits): pg.Pool {
+export function openPool(connectionString: string, { max, patience_ms }: Limits): pg.Pool {
   const pool = new pg.Pool({
     Client: Listened,
     connectionString,
@@ -41,7 +41,7 @@ export function openPool(connectionString: string, { max }: Limits): pg.Pool {
     types,
     // longer than the lock_timeout of `edge`: a waiting request gets the connection of a request whose lock wait has
     // ended
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: Math.min(5_000, patience_ms),
     idleTimeoutMillis: 30_000,
   });
   // it passes on the error of an idle connection, which the next call replaces

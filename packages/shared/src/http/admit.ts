@@ -5,6 +5,7 @@ import type { Admission, Caller, Ticket } from "#shared/foundation/caller.ts";
 import { type Db, ranOutOfTime, read, TurnedAway } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
+import type { Replica } from "#shared/foundation/replica.ts";
 import type { CallerRule, EndpointSpec } from "./endpoint.ts";
 
 /** A credential with a valid signature or form. The database decides whether it is still valid. */
@@ -122,6 +123,8 @@ export class Visitor implements Entering {
   readonly #ticket: Ticket | null;
   #admission: Admission | null;
   #closed = false;
+  /** For the log: set once a replica answered. */
+  readOn: "replica" | undefined;
 
   private constructor(environment: Environment, rule: Rule, ticket: Ticket | null, admission: Admission | null) {
     this.#environment = environment;
@@ -179,7 +182,15 @@ export class Visitor implements Entering {
     return (await this.admit()).caller.partner_id ?? "";
   }
 
-  async enter(db: Db, name: string, input: (object | null)[]): Promise<string> {
+  async enter(db: Db, name: string, input: (object | null)[], replica?: Replica): Promise<string> {
+    if (replica?.isTried) {
+      const { caller, flushed } = await this.admit();
+      const answer = flushed ? await replica.read(name, caller, flushed, input[0] ?? null) : null;
+      if (answer !== null) {
+        this.readOn = "replica";
+        return answer;
+      }
+    }
     if (this.#admission) return db.call(name, this.#admission.caller, ...input);
     const { answer, admission } = await this.#present((ticket) => db.open(name, ticket, ...input));
     this.#admit(admission);
@@ -200,9 +211,9 @@ export class Visitor implements Entering {
   }
 
   #admit(admission: string): void {
-    const { caller, rate } = JSON.parse(admission) as Admission;
+    const { caller, ...rest } = JSON.parse(admission) as Admission;
     const { host, request_id } = this.#ticket as Ticket;
-    this.#admission = { caller: { ...caller, host, request_id }, rate };
+    this.#admission = { caller: { ...caller, host, request_id }, ...rest };
     if (caller.kind !== "cpo" || !caller.partner_id) return;
     if (TENANTS.size >= MOST_TENANTS) TENANTS.clear();
     TENANTS.set(clientOf(this.#ticket as Ticket), caller.partner_id);

@@ -53,6 +53,8 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
    * `next` fetches it.
    */
   call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
+  /** As `call`, for a long list that `api.read_replica` knows: read on the replica, if there is one and it has all that the caller wrote. */
+  list: (name: Functions, query: object) => Promise<string>;
   /** Ends the request with a declared error. */
   fail: <Code extends Errors>(code: Code, fields?: FieldsOf<Code>) => never;
   /** Rate-limit headers for an endpoint whose own SQL function debits. */

@@ -77,7 +77,14 @@ const preflight = (request: Request) =>
   });
 
 /** Data for the request's one log line, filled in along the way, and how much of an unread body we read. */
-type Note = { request_id: string; endpoint?: string; caller?: Caller; refusal?: ApiError; max_body: number };
+type Note = {
+  request_id: string;
+  endpoint?: string;
+  caller?: Caller;
+  readOn?: "replica" | undefined;
+  refusal?: ApiError;
+  max_body: number;
+};
 type App = Hono<{ Bindings: Note }>;
 
 /** The function itself: `Deno.serve(serve(surface).fetch)`. The environment is read at the first request, not at import. */
@@ -121,6 +128,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
         caller: note.caller?.kind,
         client_id: note.caller?.client_id,
         partner_id: note.caller?.partner_id,
+        read_on: note.readOn,
         error: note.refusal?.code,
         // our own failures always log their cause
         ...(note.refusal && (note.refusal.cause || response.status === 500)
@@ -243,6 +251,7 @@ async function handle(
     response = errorResponse(surface, note);
   }
   if (visitor?.admission) note.caller = visitor.admission.caller;
+  note.readOn = visitor?.readOn;
   setRateHeaders(response.headers, debited ?? visitor?.admission?.rate ?? null);
   return response;
 }
@@ -290,6 +299,7 @@ function contextOf(
       return storable(value);
     },
     call: callFor(endpoint, environment, visitor),
+    list: callFor(endpoint, environment, visitor, environment.replica),
     fail: (code, fields) => {
       throw new ApiError(code, fields);
     },

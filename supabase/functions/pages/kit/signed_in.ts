@@ -1,6 +1,7 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { callFor, type Fetchers } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
+import type { Replica } from "#shared/foundation/replica.ts";
 import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
@@ -151,9 +152,19 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
   }
 
   /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
-  async own<Result>(name: Name, request?: object): Promise<Result> {
+  own<Result>(name: Name, request?: object): Promise<Result> {
+    return this.#run(name, request);
+  }
+
+  /** As own(), for what a file is written from: read on the replica, if there is one and it has all that they wrote. */
+  list<Result>(name: Name, request?: object): Promise<Result> {
+    return this.#run(name, request, this.environment.replica);
+  }
+
+  async #run<Result>(name: Name, request?: object, replica?: Replica): Promise<Result> {
     const area = this.area.slow_sql?.includes(name) ? { ...this.area, slow: true as const } : this.area;
-    const answer = await callFor(area, this.environment, this.#admitted())(name, ...(request ? [request] : []));
+    const call = callFor(area, this.environment, this.#admitted(), replica);
+    const answer = await call(name, ...(request ? [request] : []));
     this.frame.form_token = tenantFormTokenOf(this.cookie("session") ?? "", this.#actsFor ?? "");
     return JSON.parse(answer);
   }

@@ -14,20 +14,19 @@ const PAGE = 50;
 const STRETCH = 1000;
 const REFERENCE = /^cus_[0-9a-f]{32}$/;
 
-const read = (visit: PortalVisit, asked: CustomerQuery, after: string | null, limit: number) =>
-  visit.own<Customers>("read_portal_customers", {
-    for: lookedFor(asked),
-    after,
-    limit,
-    key: claimKey(visit.environment),
-  });
+const queryOf = ({ environment }: PortalVisit, asked: CustomerQuery, after: string | null, limit: number) => ({
+  for: lookedFor(asked),
+  after,
+  limit,
+  key: claimKey(environment),
+});
 
 const showCustomers = signedIn(async (visit) => {
   const asked = askedOf(visit);
   const after = REFERENCE.exec(visit.c.req.query("after") ?? "")?.[0] ?? null;
   const shown = visit.c.req.query("shown") ?? "";
   const from = { after, shown: after && /^\d{1,7}$/.test(shown) ? Number(shown) : 0 };
-  const found = await read(visit, asked, after, PAGE);
+  const found = await visit.own<Customers>("read_portal_customers", queryOf(visit, asked, after, PAGE));
   return visit.page(customersPage(visit.frame, found, asked, from, visit.environment.now()));
 });
 
@@ -36,7 +35,9 @@ const downloadCustomers = signedIn(async (visit) => {
   const asked = askedOf(visit);
   const { frame, locale } = visit;
   const words = WORDS[locale].customers;
-  let { customers, more_after } = await read(visit, asked, null, STRETCH);
+  const read = (after: string | null) =>
+    visit.list<Customers>("read_portal_customers", queryOf(visit, asked, after, STRETCH));
+  let { customers, more_after } = await read(null);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(toCsv(locale, [columnsOf(frame)]))),
@@ -50,7 +51,7 @@ const downloadCustomers = signedIn(async (visit) => {
         ),
       );
       if (more_after === null) return controller.close();
-      ({ customers, more_after } = await read(visit, asked, more_after, STRETCH));
+      ({ customers, more_after } = await read(more_after));
     },
   });
   return csvFile(visit, words.file, body);

@@ -14,9 +14,9 @@ import { askedOf, PAGE } from "./query.ts";
 const STRETCH = 1000;
 
 /** What is looked for, from which draft on it is searched, and how many of what is found are left out. */
-function readDrafts(visit: PortalVisit, after: string | null, skip: number, limit: number): Promise<Drafts> {
+function queryOf(visit: PortalVisit, after: string | null, skip: number, limit: number) {
   const { q, ...rest } = askedOf(visit);
-  return visit.own<Drafts>("read_portal_drafts", { for: { ...rest, text: q }, after, skip, limit });
+  return { for: { ...rest, text: q }, after, skip, limit };
 }
 
 function placeOf({ c }: PortalVisit): Place {
@@ -27,7 +27,7 @@ function placeOf({ c }: PortalVisit): Place {
 
 const showDrafts = signedIn(async (visit) => {
   const { after, page } = placeOf(visit);
-  const drafts = await readDrafts(visit, after, (page - 1) * PAGE, PAGE);
+  const drafts = await visit.own<Drafts>("read_portal_drafts", queryOf(visit, after, (page - 1) * PAGE, PAGE));
   const { typed } = visit.news();
   return visit.page(draftsPage(visit.frame, drafts, askedOf(visit), { after, page }, typed));
 });
@@ -37,7 +37,8 @@ const downloadDrafts = signedIn(async (visit) => {
   const { frame, locale } = visit;
   let after: string | null = null;
   let skip = 0;
-  let next = await readDrafts(visit, after, skip, STRETCH);
+  const read = () => visit.list<Drafts>("read_portal_drafts", queryOf(visit, after, skip, STRETCH));
+  let next = await read();
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(encoder.encode(toCsv(locale, [columnsOf(frame)]))),
@@ -50,7 +51,7 @@ const downloadDrafts = signedIn(async (visit) => {
         after = next.more_after;
         skip = 0;
       }
-      next = await readDrafts(visit, after, skip, STRETCH);
+      next = await read();
       // a stretch of nothing asks no reader for more
       if (lines.length === 0) controller.enqueue(new Uint8Array());
     },
@@ -83,7 +84,7 @@ const askWithdrawDrafts = signedIn(async (visit) => {
   const draft_ids = ticked(visit.c.req.queries("draft") ?? []);
   if (draft_ids.length === 0) return visit.go("/drafts");
   // nobody may look at it but who is signed in, as at every page of theirs
-  const { who } = await readDrafts(visit, null, 0, 0);
+  const { who } = await visit.own<Drafts>("read_portal_drafts", queryOf(visit, null, 0, 0));
   return visit.page(askWithdrawDraftsPage(visit.frame, who, draft_ids));
 });
 

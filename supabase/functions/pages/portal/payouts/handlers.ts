@@ -12,7 +12,7 @@ const showPayouts = signedIn(async (visit) =>
 
 /** Every quarter, as the page shows it. */
 const downloadPayouts = signedIn(async (visit) => {
-  const { payouts } = await visit.own<Payouts>("read_portal_payouts");
+  const { payouts } = await visit.list<Payouts>("read_portal_payouts");
   const { payouts: words } = WORDS[visit.locale];
   return csvFile(
     visit,
