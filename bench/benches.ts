@@ -14,6 +14,7 @@ import { neighbour } from "./neighbour.ts";
 import { ocpi } from "./ocpi.ts";
 import { pooler } from "./pooler.ts";
 import { read } from "./read.ts";
+import { replica } from "./replica.ts";
 import { round_trips } from "./round_trips.ts";
 import { scale } from "./scale.ts";
 import { token } from "./token.ts";
@@ -35,4 +36,5 @@ export const BENCHES = {
   energy,
   ere,
   ocpi,
+  replica,
 } satisfies Record<string, Bench>;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { bootstrap, migrate, setPasswords } from "#local/migrate.ts";
-import { startPostgres } from "#local/postgres.ts";
+import { type Postgres, startPostgres } from "#local/postgres.ts";
 import { loadSecrets } from "#local/secrets.ts";
 import { functionEntry, ownEntry, type Served, serveOnDeno, serveOnNode } from "./serve.ts";
 
@@ -19,6 +19,8 @@ export type Stack = {
   url(role: Role, database?: string): string;
   /** A database of its own beside it, migrated and empty, and what a function is told that is to work there. */
   another(name: string): Promise<{ admin: pg.Pool; variables: Record<string, string> }>;
+  /** Starts a replica of the server. Gives its process and the connection string of `edge` there. */
+  replica(): Promise<{ pid: number; url: string }>;
   database_port: number;
   postgres_pid: number;
   /** A folder that goes with the stack. */
@@ -54,6 +56,9 @@ export async function withStack<T>(use: (stack: Stack) => Promise<T>): Promise<T
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, interrupted);
   }
 }
+
+const postmasterOf = ({ folder }: Postgres) =>
+  Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0]);
 
 async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
   const { passwords, functions } = loadSecrets(folder);
@@ -106,12 +111,23 @@ async function start(folder: string, undo: (() => unknown)[]): Promise<Stack> {
     admin,
     url,
     database_port: server.port,
-    postgres_pid: Number(readFileSync(join(folder, "postgres/postmaster.pid"), "utf8").split("\n")[0]),
+    postgres_pid: postmasterOf(server),
     folder,
     async another(name) {
       await server.query(`create database ${name} template ${EMPTY}`);
       await bootstrap(server.url(name), passwords.postgres); // what is set for a database is not copied with it
       return { admin: await open(name), variables: databaseVariables(name) };
+    },
+    async replica() {
+      const follower = await startPostgres({
+        folder: join(folder, "replica"),
+        password: passwords.supabase_admin,
+        durable: true,
+        log_file: join(folder, "replica.log"),
+        replica_of: server,
+      });
+      undo.push(() => follower.stop());
+      return { pid: postmasterOf(follower), url: follower.url(DATABASE, "edge", passwords.edge) };
     },
     serve: (slug, variables) => serveEntry(functionEntry(slug), { ...environment, ...variables }),
     serveEntry,
