@@ -163,6 +163,18 @@ describe.skipIf(noBrowser)(
       }),
     );
 
+    test("what is done with ticked sign-ups is in sight as soon as one is ticked, on a phone", () =>
+      onPage(browser, { viewport: { width: 360, height: 480 } }, async (page) => {
+        await signIn(page, full);
+        await page.goto(portal(world, "/drafts"));
+        const below = async () => ((await page.locator(".ticked").boundingBox())?.y ?? 0) > 480;
+        const first = page.locator("[name=draft]").first();
+        await first.scrollIntoViewIfNeeded();
+        expect(await below()).toBe(true);
+        await first.check();
+        expect(await below()).toBe(false);
+      }));
+
     test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
       onPage(browser, { viewport: { width: 390, height: 844 } }, async (page) => {
         await signIn(page, full);

@@ -218,6 +218,9 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 .confirm { position: sticky; bottom: 0; z-index: 1; padding: .75rem 0; background: var(--ground); border-top: 1px solid var(--line); }
 @media (min-width: 48rem) { .confirm { background: var(--sheet); } }
 :root:has(.confirm) { scroll-padding-bottom: 10rem; }
+/* in sight as soon as somebody is ticked, however long the list is */
+:not(:has(:checked)) > .ticked { position: static; border-top: 0; }
+.ticked .actions { margin-top: 0; }
 .kinds a { gap: .5rem; }
 th[aria-sort="ascending"] a::after { content: " ▲" / ""; }
 th[aria-sort="descending"] a::after { content: " ▼" / ""; }

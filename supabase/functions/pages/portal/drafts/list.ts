@@ -56,7 +56,7 @@ ${
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
 ${draftTable(frame, drafts, asked, news.getAll("draft"))}
-<div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div>
+<div class="confirm ticked"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
 </form>`
 }
 ${waysOn(words.pages, [
