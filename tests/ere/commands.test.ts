@@ -46,7 +46,9 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(preview).toContain("2026-Q2: 2 months, 300 kWh, 99.8082 ERE would be booked.");
   expect(readFileSync(csv, "utf8").split("\r\n")).toHaveLength(4);
 
-  expect(await read("booking open 2026-Q2")).toMatch(/^Opened\.\nrun_id +booking_id +quarter/);
+  expect(await read("booking open 2026-Q2")).toMatch(
+    /^Opened\. The months are taken in when it is submitted\.\nrun_id +booking_id +quarter/,
+  );
   expect(await read("booking open 2026-Q2")).toMatch(/^Nothing to open: these are already open\.\n/);
   const took = await read("booking submit 2026-Q2");
   expect(took).toMatch(columns("booking_id", "quarter", "number", "partner_slug", "status"));

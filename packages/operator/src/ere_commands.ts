@@ -40,7 +40,9 @@ function preview({ quarter, flagged, flagged_months, taken, left_out, total }: O
 function opened(answer: OpsAnswer): string {
   if ((answer.bookings as Row[]).length === 0)
     return "Nothing to open: no month of this quarter waits to be booked. booking preview shows the reasons.";
-  const said = answer.changed ? "Opened." : "Nothing to open: these are already open.";
+  const said = answer.changed
+    ? "Opened. The months are taken in when it is submitted."
+    : "Nothing to open: these are already open.";
   return `${said}\n${list("bookings", `run_id ${BOOKING_COLUMNS}`)(answer)}`;
 }
 

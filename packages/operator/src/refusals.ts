@@ -163,7 +163,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
 
   own_login_needed: ({ login }) =>
     `This command needs two people, each with their own login, and ${login} is shared; create one with login ` +
-    "create, or on the local stack add --as.",
+    "create, or on the local stack add --as anna or --as bram.",
   invalid_login: () => "A login name has at most 31 lower-case letters and digits, and begins with a letter.",
   login_taken: ({ login }) => `The login ${login} exists already; a name is never reused for another person.`,
   login_not_found: ({ login }) => `No operator has the login ${login}; see login list.`,
