@@ -783,6 +783,7 @@ describe("§1 CDRs are read from a platform", () => {
     platform.state.cdrs = [
       first,
       { ...second, total_energy: "much" },
+      { ...second, id: "no-year", start_date_time: "0001-01-01T00:00:00+01:00" },
       { ...third, auth_method: "\ud800" },
       7,
       { ...third, total_cost: DEEP },

@@ -69,6 +69,9 @@ describe("times", () => {
     ["1970-1-1", null],
     ["1970-01-01T00:00:00Z", null],
     ["1970-01-01T00:00:00", null],
+    ["0001-01-01T00:00:00+01:00", null],
+    ["0000-01-01T00:00:00Z", null],
+    ["9999-12-31T23:59:59-14:00", null],
   ])("%s", (told, moment) => {
     expect(read(dutch({ start_date_time: told })).session.started_at).toBe(moment);
     expect(read(dutch({ end_date_time: told })).session.ended_at).toBe(moment);

@@ -26,8 +26,8 @@ const DATE_TIME =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)\s*(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /**
- * A DateTime in UTC, to the millisecond. Without a zone it is UTC (types, 2.2.1-d2), and an offset is honored. Null if it is of 1970:
- * that is how platforms write a time that they do not know.
+ * A DateTime in UTC, to the millisecond. Without a zone it is UTC (types, 2.2.1-d2), and an offset is honored. Null if it is of 1970,
+ * or in UTC not of the years 1 to 9999: that is how platforms write a time that they do not know. PostgreSQL reads no such year.
  */
 function momentOf(text: string): string | null | undefined {
   const [, year = "", month = "", day = "", time, zone] = DATE_TIME.exec(text.trim()) ?? [];
@@ -39,7 +39,9 @@ function momentOf(text: string): string | null | undefined {
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(date)) return undefined;
   const offset = !zone || /^z$/i.test(zone) ? "Z" : zone.replace(/^(...):?/, "$1:");
   const moment = new Date(`${date}T${time}${offset}`);
-  return Number.isNaN(moment.getTime()) ? undefined : moment.toISOString();
+  if (Number.isNaN(moment.getTime())) return undefined;
+  const written = moment.toISOString();
+  return /^(?!0000)\d{4}-/.test(written) ? written : null;
 }
 
 const dateTime = () =>
