@@ -138,6 +138,7 @@ describe("§4.1 sessions are delivered item by item", () => {
     ["bad_started_at", { started_at: "2026-03-10T25:00:00Z" }],
     ["bad_started_at", { started_at: 1773000000 }],
     ["bad_ended_at", { ended_at: "later" }],
+    ["bad_started_at", { started_at: "9999-12-31T23:59:59-14:00" }],
     ["bad_kwh", { kwh: -1 }],
     ["bad_kwh", { kwh: 1_000_001 }],
     ["bad_kwh", { kwh: null, meter_start_kwh: 5 }],

@@ -158,6 +158,8 @@ test.each([
   ["junk 2026", null],
   ["kwartaal 1 2026", null],
   ["maart", null],
+  ["0000-01", null],
+  ["9999-12", null],
 ])("the text %s is the month %s", (typed, month) => {
   expect(readMonth(text(typed))).toBe(month);
 });

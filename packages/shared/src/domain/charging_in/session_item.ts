@@ -58,7 +58,8 @@ function readInstant(value: unknown): string | null {
   if (hour > 23 || minute > 59 || second > 59 || year < 1900) return null;
   const zone = /([+-])(\d\d):?(\d\d)$/.exec(value.slice(16));
   const ahead = zone ? (zone[1] === "-" ? -1 : 1) * (Number(zone[2]) * 60 + Number(zone[3])) : 0;
-  return writeInstant(Date.UTC(year, month - 1, day, hour, minute - ahead, second));
+  const moment = Date.UTC(year, month - 1, day, hour, minute - ahead, second);
+  return moment < Date.UTC(10_000) ? writeInstant(moment) : null;
 }
 
 export const writeInstant = (moment: number): string => `${new Date(moment).toISOString().slice(0, 19)}Z`;

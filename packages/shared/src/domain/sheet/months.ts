@@ -56,4 +56,4 @@ function numberOf(name: string): number {
 }
 
 const written = (year: string | undefined, month: number): string | null =>
-  year && month >= 1 && month <= 12 ? `${year}-${String(month).padStart(2, "0")}` : null;
+  /^[12]\d{3}$/.test(year ?? "") && month >= 1 && month <= 12 ? `${year}-${String(month).padStart(2, "0")}` : null;
