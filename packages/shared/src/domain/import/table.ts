@@ -87,8 +87,11 @@ export function customersOf({ header, rows }: Table, chosen?: readonly (string |
   };
 }
 
-/** Adds the column that a header may mean. Compares many names for each header, so only where somebody is asked. */
-export function suggestColumns({ columns }: Customers): void {
+/**
+ * Adds the column that a header may mean; where none means e-mail addresses, the column that has them. Compares many names for
+ * each header, so only where somebody is asked.
+ */
+export function suggestColumns({ columns }: Customers, rows: Table["rows"]): void {
   const known = new Set(columns.map(({ column }) => column));
   // several headers may be suggested for a name, each a part of it
   const suggested = new Map<string, boolean>();
@@ -101,6 +104,15 @@ export function suggestColumns({ columns }: Customers): void {
     suggested.set(suggestion, isPart);
     each.suggestion = suggestion;
   }
+  if (known.has("email") || suggested.has("email")) return;
+  const addresses = columns.find(({ column }, place) => !column && hasAddresses(rows, place));
+  if (addresses) addresses.suggestion = "email";
+}
+
+/** Whether most of the first cells of a column are e-mail addresses. */
+function hasAddresses(rows: Table["rows"], place: number): boolean {
+  const texts = rows.slice(0, 20).flatMap(({ cells }) => cells[place] || []);
+  return texts.filter((text) => typeof text === "string" && text.includes("@")).length * 2 > texts.length;
 }
 
 /** The cells of one column; an error of any is that of all. */

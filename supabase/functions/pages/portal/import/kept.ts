@@ -107,6 +107,6 @@ async function customersIn(brought: Brought): Promise<Customers> {
     return { columns: [], rows: brought.rows, sheet_rows: brought.rows.map((_row, index) => index + 1) };
   const { customersOf, suggestColumns } = await import("#shared/domain/import/table.ts");
   const customers = customersOf(brought.table, brought.chosen);
-  if (!brought.chosen) suggestColumns(customers);
+  if (!brought.chosen) suggestColumns(customers, brought.table.rows);
   return customers;
 }
