@@ -1,7 +1,9 @@
+// What others of a partner's clients may take, and lists. Requests with somebody else's identifiers are made in tests/tenancy/.
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
-import { accountBody, createAccount, newEan, type Partner } from "../harness/people.ts";
+import { accountBody, createAccount, type Partner } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
@@ -28,8 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const MISSING = "00000000-0000-4000-8000-000000000000";
-
 /** Every row of the owner's account, but for what a rate limiter or an audit counts. */
 async function ownersRows(): Promise<unknown> {
   const rows: Record<string, unknown> = {};
@@ -51,106 +51,7 @@ async function ownersRows(): Promise<unknown> {
   return rows;
 }
 
-// The same request twice: with the owner's ids, and with ids that nobody has.
-type Ids = { account_id: string; connection_id: string; cpo_external_ref: string };
-const REQUESTS: [string, string, number, (foreign: Ids, mine: Ids) => object | string][] = [
-  ["the list by reference", "/v1/accounts", 200, ({ cpo_external_ref }) => `?cpo_external_ref=${cpo_external_ref}`],
-  [
-    "positions by reference",
-    "/v1/ere-positions",
-    200,
-    ({ cpo_external_ref }) => `?cpo_external_ref=${cpo_external_ref}`,
-  ],
-  [
-    "a correction by connection_id",
-    "/v1/connections:update",
-    404,
-    ({ connection_id }) => ({ connection_id, connection: { city: "X" } }),
-  ],
-  [
-    "a correction by account_id",
-    "/v1/connections:update",
-    404,
-    ({ account_id }) => ({ account_id, connection: { city: "X" } }),
-  ],
-  [
-    "a correction by reference",
-    "/v1/connections:update",
-    404,
-    ({ cpo_external_ref }) => ({ cpo_external_ref, connection: {} }),
-  ],
-  [
-    "a correction of a foreign connection on an own account",
-    "/v1/connections:update",
-    404,
-    ({ connection_id }, { account_id }) => ({
-      account_id,
-      connection_id,
-      connection: { ean_code: newEan() },
-      acknowledge_mandate_lapses: true,
-    }),
-  ],
-  ["a mandate link by account_id", "/v1/mandate-links", 404, ({ account_id }) => ({ account_id })],
-  [
-    "a mandate link by reference",
-    "/v1/mandate-links",
-    404,
-    ({ cpo_external_ref }) => ({ cpo_external_ref, send_email: true }),
-  ],
-  [
-    "a mandate link for a foreign connection on an own account",
-    "/v1/mandate-links",
-    409,
-    ({ connection_id }, { account_id }) => ({ account_id, connection_id }),
-  ],
-  ["a charger", "/v1/chargers", 404, ({ account_id }) => ({ account_id, serial_number: "SN-1", ...MID_CHARGER })],
-  [
-    "a charger on a foreign connection of an own account",
-    "/v1/chargers",
-    409,
-    ({ connection_id }, { account_id }) => ({ account_id, connection_id, ...MID_CHARGER }),
-  ],
-  [
-    "months",
-    "/v1/sessions:batch",
-    404,
-    ({ account_id }) => ({ account_id, months: [{ period: "2026-01", total_kwh: 1 }] }),
-  ],
-  [
-    "months of a foreign connection on an own account",
-    "/v1/sessions:batch",
-    409,
-    ({ connection_id }, { account_id }) => ({
-      account_id,
-      connection_id,
-      months: [{ period: "2026-01", total_kwh: 1 }],
-    }),
-  ],
-];
-
 describe.each(["another partner", "another client of the same partner"])("contract §1 to %s", (who) => {
-  test.each(REQUESTS)(
-    "contract §1 %s answers for a foreign object exactly as for a missing one",
-    async (_name, path, status, request) => {
-      const outsider = outsiders.get(who) as Partner;
-      const { account, ...ids } = own.get(who) as NonNullable<ReturnType<typeof own.get>>;
-      const mine = { ...ids, cpo_external_ref: account.cpo_external_ref };
-      const send = async (foreign: Ids) => {
-        const wanted = request(foreign, mine);
-        const token = await outsider.client.token();
-        const answer =
-          typeof wanted === "string" ? await world.get(path + wanted, token) : await world.post(path, wanted, token);
-        return { status: answer.status, body: { ...answer.body, request_id: undefined } };
-      };
-      const before = await ownersRows();
-      const foreign = await send({ ...owned, cpo_external_ref: owned.account.cpo_external_ref });
-      const missing = await send({ account_id: MISSING, connection_id: MISSING, cpo_external_ref: "nobody" });
-      expect(foreign).toEqual(missing);
-      expect(foreign.status).toBe(status);
-      expect(await ownersRows()).toEqual(before);
-    },
-  );
-
   test("contract §2 the owner's reference is free for an own account, and lists show only that", async () => {
     const outsider = outsiders.get(who) as Partner;
     const token = await outsider.client.token();

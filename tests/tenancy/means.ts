@@ -15,6 +15,7 @@ const MEANS: Readonly<Record<string, readonly string[] | string>> = {
   connection_id: ["connections.id"],
   draft_id: ["drafts.id"],
   event_id: ["events.id"],
+  file: ["connections.id", "accounts.id", "chargers.id"],
   settlement_id: ["payout_parts.id", "payout_lines.id"],
   upload_id: ["uploads.id"],
   webhook_id: ["webhook_endpoints.id"],

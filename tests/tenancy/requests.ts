@@ -119,18 +119,28 @@ export async function attackApi({ world, endpoints = ENDPOINTS, victim, bearers,
       }
       if (endpoint.caller.kind === "worker") continue; // our own machines act for all
       const own = bearer.sample(endpoint);
-      const places = placesOf(endpoint);
+      const places = typeof own.body === "string" ? [IN_FILE] : placesOf(endpoint);
       if (places.length === 0 && endpoint.method === "GET") look(what, await send(own, bearer.token), "");
       for (const place of places) {
         const kinds = fits(endpoint, place);
         if (kinds.length === 0) continue;
+        // without what else says whose object is meant, and with the rest of an own request
+        const isField = ({ in: where, path }: Place) => where === "body" && path.length === 1;
+        const rest = places.filter((other) => other !== place && isField(other) && fits(endpoint, other).length > 0);
+        const bases = isField(place) && rest.length > 0 ? [withoutFields(own, rest), own] : [own];
         // the other's first: what an own request uses up is there for it
-        const answers: { kind: Kind; value: string; answer: Answer }[] = [];
-        for (const kind of kinds)
-          for (const value of kind.values)
-            answers.push({ kind, value, answer: await send(withPlace(endpoint, own, place, value), bearer.token) });
+        const answers: { kind: Kind; value: string; base: Sample; answer: Answer }[] = [];
+        for (const base of bases)
+          for (const kind of kinds)
+            for (const value of kind.values)
+              answers.push({
+                kind,
+                value,
+                base,
+                answer: await send(withPlace(endpoint, base, place, value), bearer.token),
+              });
         const absent = new Map<string, unknown>();
-        for (const { kind, value, answer } of answers) {
+        for (const { kind, value, base, answer } of answers) {
           const where = `${what}, ${kind.name} as ${place.in} ${place.path.join(".")}`;
           look(where, answer, value);
           const taken = answer.status === 409 && TAKEN.test(answer.body.error);
@@ -138,10 +148,10 @@ export async function attackApi({ world, endpoints = ENDPOINTS, victim, bearers,
           told(kind.name, bearer.name, outcome);
           // a cursor of nobody is none at all
           if (taken || kind.name === "cursors") continue;
-          const form = kind.isId ? "id" : kind.name;
+          const form = `${bases.indexOf(base)} ${kind.isId ? "id" : kind.name}`;
           if (!absent.has(form)) {
             const nobody = nobodys(kind);
-            absent.set(form, shapeOf(nobody, await send(withPlace(endpoint, own, place, nobody), bearer.token)));
+            absent.set(form, shapeOf(nobody, await send(withPlace(endpoint, base, place, nobody), bearer.token)));
           }
           const [shape, missing] = [shapeOf(value, answer), absent.get(form)];
           if (!isDeepStrictEqual(shape, missing))
@@ -158,9 +168,20 @@ function nobodys({ isId, values: [value = ""] }: Kind): string {
   return isId ? randomUUID() : value.replace(/\d/g, () => String(randomInt(10)));
 }
 
+const ID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/;
+/** A file has its identifiers in its rows. */
+const IN_FILE: Place = { in: "body", name: "file", path: ["file"], isId: true };
+
+/** A sample without these fields of its body. */
+function withoutFields(sample: Sample, places: readonly Place[]): Sample {
+  const names = places.map(({ name }) => name);
+  const fields = Object.entries(sample.body ?? {}).filter(([name]) => !names.includes(name));
+  return { ...sample, body: Object.fromEntries(fields) };
+}
+
 function withPlace({ path: declared }: Routed, sample: Sample, place: Place, value: string): Sample {
   if (place.in === "body") {
-    if (typeof sample.body === "string") return sample;
+    if (typeof sample.body === "string") return { ...sample, body: sample.body.replace(ID, value) };
     return { ...sample, body: withValue(sample.body, place.path, value) as Record<string, unknown> };
   }
   const [path = "", query = ""] = sample.path.split("?");
