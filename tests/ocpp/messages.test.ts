@@ -210,6 +210,14 @@ describe("contract §6 OCPP 1.6", () => {
     expect(await sessions()).toEqual([session("08:00", "09:00", 2000)]);
     await tell(stopped(transactionId, "10:00", undefined));
     expect(await sessions()).toEqual([session("08:00", "10:00", 4000)]);
+    // not those of after another began, open or ended
+    const next = (await tell(started("10:30", 5000))).payload;
+    await tell(stopped(0, "11:00", undefined, { transactionData: [sample("10:59", 7000)] }));
+    const last = (await tell(started("11:10", 7000))).payload;
+    await tell(values(next.transactionId, sample("11:30", 8000)));
+    expect((await sessions()).slice(1)).toEqual([session("10:30", "11:00", 2000), session("11:10", null, 1000)]);
+    await tell(stopped(last.transactionId, "11:40", 8500), values(next.transactionId, sample("11:30", 8000)));
+    expect((await sessions()).slice(1)).toEqual([session("10:30", "11:00", 2000), session("11:10", "11:40", 1500)]);
   });
 
   test("a start that did not know its register takes it from the values", async () => {

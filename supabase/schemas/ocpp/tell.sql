@@ -5,13 +5,13 @@ create function private.earlier_ocpp(one timestamptz, other timestamptz) returns
 language sql immutable
 return case when other is null or (one < '2010-01-01Z', one) <= (other < '2010-01-01Z', other) then one else other end;
 
--- Whether a reading was taken after a transaction ended, as far as anybody knows. A charger may take the last one a moment after the stop.
+-- Whether a reading was taken after a transaction ended. A charger may take the last one a moment after the stop.
 create function private.is_after_ocpp(told core.ocpp_transactions, at timestamptz) returns boolean
 language sql immutable
-return told.clock <> 'wrong' and not told.end_guessed and at > told.ended_at + interval '1 minute';
+return told.clock <> 'wrong' and at > told.ended_at + interval '1 minute';
 
 -- Adds readings {begin, first, last: {at, wh}} to a transaction: the earliest and the largest stand, in whatever order they come. One of
--- after its end does not: it is of the next charge.
+-- after its end does not, unless that was a guess: it is of the next charge.
 create function private.merge_ocpp_readings(told core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -27,7 +27,7 @@ begin
     told.begin_wh := first ->> 'wh';
   end if;
   if last ->> 'at' is not null and (told.last_wh is null or (last ->> 'wh')::bigint > told.last_wh)
-     and private.is_after_ocpp(told, (last ->> 'at')::timestamptz) is not true then
+     and (told.end_guessed or private.is_after_ocpp(told, (last ->> 'at')::timestamptz) is not true) then
     told.last_at := last ->> 'at';
     told.last_wh := last ->> 'wh';
   end if;
@@ -288,9 +288,15 @@ as $$
 declare
   last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
   told core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  at   constant timestamptz := last ->> 'at';
 begin
-  if (told.id is null or private.is_after_ocpp(told, (last ->> 'at')::timestamptz)) and last ->> 'at' is not null then
-    told := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, (last ->> 'at')::timestamptz, null);
+  if at is not null and (told.id is null or private.is_after_ocpp(told, at))
+     -- one that ended by a guess may go on, until another begins
+     and (told.end_guessed is not true or exists (
+       select from core.ocpp_transactions l
+        where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = told.connector and l.first_at <= at
+          and private.ocpp_began_later(l, told))) then
+    told := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, at, null);
   end if;
   if told.id is not null then
     told := private.merge_ocpp_readings(told, said);
@@ -299,7 +305,7 @@ begin
     return private.ocpp_session(told);
   end if;
   -- outside a transaction it is only what the meter says
-  perform private.note_ocpp_meter(charger, (last ->> 'at')::timestamptz, (last ->> 'wh')::bigint);
+  perform private.note_ocpp_meter(charger, at, (last ->> 'wh')::bigint);
   return null;
 end $$;
 
