@@ -18,13 +18,13 @@ comment on function ops.partner_export(jsonb) is
 
 create function ops.partner_export_rows(input jsonb) returns json
 language plpgsql security definer
-set timezone = 'UTC'
 as $$
 declare
   partner constant core.partners := private.business_named(input);
   part    record;
   answer  json;
 begin
+  perform set_config('timezone', 'UTC', true);
   -- the audit row of the beginning stands for all pages
   perform private.refuse_if('export_not_begun', not exists (
     select from core.audit_log a
