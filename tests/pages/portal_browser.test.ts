@@ -1,6 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { ID, pageAt } from "../../supabase/functions/pages/kit/routes.ts";
+import { portal as portalFlow } from "../../supabase/functions/pages/portal/portal.ts";
 import { EVERY_LOOK, look, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
@@ -126,6 +128,7 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-webhook", who: () => full, path: `/settings/webhooks/${WEBHOOK}` },
       { name: "portal-settings-webhook-change", who: () => full, path: `/settings/webhooks/${WEBHOOK}/change` },
       { name: "portal-settings-event", who: () => full, path: () => `/settings/webhooks/${WEBHOOK}/event/${event}` },
+      { name: "portal-settings-webhook-rotate", who: () => full, path: `/settings/webhooks/${WEBHOOK}/rotate` },
       { name: "portal-settings-webhook-remove", who: () => full, path: `/settings/webhooks/${WEBHOOK}/remove` },
       { name: "portal-settings-log", who: () => full, path: "/settings/log" },
       { name: "portal-colleagues", who: () => full, path: "/settings/colleagues" },
@@ -138,6 +141,27 @@ describe.skipIf(noBrowser)(
       { name: "portal-branding-remove", who: () => full, path: "/settings/branding/logo/remove" },
       { name: "portal-branding-new", who: () => empty, path: "/settings/branding" },
     ];
+
+    test("every page of a partner is one of them, or has a test of its own", () => {
+      const pages = portalFlow.routes.filter(
+        ({ method, path }) => method === "GET" && !/[.]|payouts\/:number/.test(path),
+      );
+      const matches = (route: string) =>
+        scenes.some(
+          ({ path }) =>
+            pageAt(
+              { routes: [{ method: "GET", path: route, run: () => new Response() }] },
+              `/portal${at(path).split("?")[0]}`,
+            ) !== "",
+        );
+      expect(pages.map(({ path }) => path).filter((path) => !matches(path))).toEqual([
+        // below; its code as that of a customer
+        "/portal/sign-in",
+        "/portal/code",
+        // portal_import_browser.test.ts
+        `/portal/uploads/${ID}`,
+      ]);
+    });
 
     test("every page fits a phone of 320, its tables too, without script", () =>
       onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {

@@ -61,6 +61,12 @@ describe.skipIf(noBrowser)(
           await page.locator("main .button").first().click();
           await page.locator("#column-1").waitFor();
           await lookInTurn(page, "portal-import-mapping", lang, EVERY_LOOK);
+          await page.goto(`${portal(world, "/uploads")}?lang=${lang}`);
+          const months = Buffer.from("Klantnummer;Maand;kWh\nKL-niemand;mrt 2026;312,5\n");
+          await page.locator("#file").setInputFiles({ name: "maanden.csv", mimeType: "text/csv", buffer: months });
+          await page.locator("main .button").first().click();
+          await page.locator("#rows").waitFor();
+          await lookInTurn(page, "portal-upload-look", lang, EVERY_LOOK);
           await page.goto(`${portal(world, "/import/00000000-0000-4000-8000-000000000000")}?lang=${lang}`);
           await lookInTurn(page, "portal-import-gone", lang, EVERY_LOOK);
         });
