@@ -1,6 +1,6 @@
 // A server of its own with a replica that streams from it, and a world on them.
 
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { startPostgres } from "#local/postgres.ts";
@@ -13,6 +13,8 @@ export type Replicated = {
     url: Database["url"];
     /** The superuser there. */
     admin: pg.Pool;
+    /** What the server logged. */
+    log(): string;
     stop(): Promise<void>;
   };
 };
@@ -48,6 +50,7 @@ export async function replicated(): Promise<Replicated> {
     replica: {
       url: (role) => follower.url(TEMPLATE, role, PASSWORDS[role]),
       admin: replica,
+      log: () => readFileSync(join(follower.folder, "postgres.log"), "utf8"),
       stop: () => follower.stop(),
     },
   };

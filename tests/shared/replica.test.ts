@@ -195,6 +195,31 @@ test("contract §1 a replica that stays behind is left alone for a second, and t
   expect([away() - before, onReplica]).toEqual([1, ["list_accounts"]]);
 });
 
+test("contract §1 attack: a list that the replica cancels, to replay a lock of the primary, is answered nevertheless", async () => {
+  useReplica();
+  const token = await world.partnerA.client.token();
+  const { replica, database } = servers;
+  await replica.admin.query("alter system set max_standby_streaming_delay = 0");
+  await replica.admin.query("select pg_reload_conf()");
+  const { made } = await world.row("select pg_get_functiondef('api.list_accounts'::regproc) as made");
+  await world.row(
+    `create or replace function api.list_accounts(caller jsonb, query jsonb) returns json language plpgsql stable security definer set search_path = '' as $$
+     begin
+       perform private.act_as(caller, 'cpo'), (select count(*) from core.accounts), pg_sleep(case when pg_is_in_recovery() then 0.5 else 0 end);
+       return private.page_answer('accounts', '[]', '{}', query);
+     end $$`,
+  );
+  try {
+    const listing = world.get("/v1/accounts", token);
+    await sleep(300);
+    await database.admin.query("begin; lock table core.accounts in access exclusive mode; commit");
+    expect((await listing).status).toBe(200);
+    expect(replica.log()).toContain("canceling statement due to conflict with recovery");
+  } finally {
+    await world.row(made);
+  }
+});
+
 test("contract §1 attack: a replica that hangs costs one request at a time its patience, and no other anything", async () => {
   useReplica(proxy.url, { max: 4, patience_ms: 1_500 });
   const token = await world.partnerA.client.token();
