@@ -1,5 +1,5 @@
 // Tenancy by generation: every identifier of one holder is tried by every credential of the others. docs/security.md shows what each gets;
-// `npm run tenancy` writes it again, and tries every identifier in every place.
+// `npm run tenancy` tries every identifier in every place, and then writes the table again.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,9 @@ import { type Place, placesOf } from "./places.ts";
 import { attackApi, attackOcpi, type Bearer, bearersOf, type Told } from "./requests.ts";
 import { type Rows, rowsOf, tableOf, without } from "./rows.ts";
 
-/** Whether every identifier is tried in every place, which takes a minute or more. */
+/** Whether every identifier is tried in every place, which takes minutes. */
 const EVERY = process.env.TENANCY === "every";
+const PATIENCE_MS = EVERY ? 3_600_000 : 300_000;
 
 const PAGE = join(ROOT, "docs/security.md");
 
@@ -134,21 +135,25 @@ test("contract §1 nothing that somebody is answered about what is theirs change
   expect(before.size).toBeGreaterThan(200);
 });
 
-test("contract §1 every api function, run for those who were admitted, knows nothing of somebody else's identifiers", async () => {
-  const { answers, callers, kinds, mine, traces } = holders;
-  const { faults, admits } = await attackFunctions({
-    admin: world.database.admin,
-    callers,
-    answers: answers.before,
-    kinds,
-    mine,
-    traces,
-    recorded,
-    every: EVERY,
-  });
-  expect(faults).toEqual([]);
-  expect(admits.size).toBeGreaterThan(100);
-});
+test(
+  "contract §1 every api function, run for those who were admitted, knows nothing of somebody else's identifiers",
+  async () => {
+    const { answers, callers, kinds, mine, traces } = holders;
+    const { faults, admits } = await attackFunctions({
+      admin: world.database.admin,
+      callers,
+      answers: answers.before,
+      kinds,
+      mine,
+      traces,
+      recorded,
+      every: EVERY,
+    });
+    expect(faults).toEqual([]);
+    expect(admits.size).toBeGreaterThan(100);
+  },
+  PATIENCE_MS,
+);
 
 test("contract §1 the claim or code of one customer opens nothing at the link of another", async () => {
   const told: Told = (...told) => matrix.tell(...told);
@@ -159,10 +164,11 @@ test("contract §1 the claim or code of one customer opens nothing at the link o
   expect(changed.filter((row) => !/^core\.(one_time_codes|rate_limit_state) /.test(row))).toEqual([]);
 });
 
-test("contract §1 docs/security.md shows what each credential gets: npm run tenancy", () => {
+// of every place the table would say what no request means
+test.skipIf(EVERY)("contract §1 docs/security.md shows what each credential gets: npm run tenancy", () => {
   const page = readFileSync(PAGE, "utf8");
   const written = withMatrix(page, matrix.toString());
-  if (process.env.TENANCY) writeFileSync(PAGE, written);
+  if (process.env.TENANCY === "write") writeFileSync(PAGE, written);
   expect(readFileSync(PAGE, "utf8")).toBe(written);
 });
 
