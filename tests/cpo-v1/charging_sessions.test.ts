@@ -254,6 +254,27 @@ describe("§2 a session and its charger's names", () => {
     );
   });
 
+  test("one id at two chargers that nobody knows yet is two sessions; told by another name it is the same", async () => {
+    const [one, two, known] = ["one", "two", "known"].map((name) => `${reference}-${name}`);
+    const waiting = async () =>
+      (await get("/v1/charging-sessions/parked")).parked
+        .filter(({ names }: { names: { value: string }[] }) => names.some(({ value }) => value.startsWith(reference)))
+        .map(({ started_at, kwh }: { started_at: string; kwh: number }) => `${started_at.slice(8, 10)} ${kwh}`)
+        .sort();
+    const at_one = session({ session_id: "1", external_ref: one });
+    await deliver([at_one, session({ session_id: "1", external_ref: two, ...at(11) })]);
+    await deliver([session({ session_id: "1", ...at(12) })]);
+    expect(await waiting()).toEqual(["10 5", "11 5"]);
+    await deliver([{ ...at_one, external_ref: known, kwh: 4 }]);
+    expect(await waiting()).toEqual(["10 4", "11 5"]);
+    const taken = await world.post("/v1/charging-sessions:withdraw", { session_ids: ["1"] }, token);
+    expect(taken.body).toMatchObject({ error: "ambiguous_session", session_id: "1" });
+    await register({ external_ref: known?.toLowerCase() });
+    await register({ external_ref: two });
+    expect(await waiting()).toEqual([]);
+    expect(await months()).toEqual(["2026-03 14 3"]);
+  });
+
   test("names are changed, cleared and listed; one of another charger is taken", async () => {
     const update = (body: object) => world.post("/v1/chargers:update", body, token);
     const named = await update({

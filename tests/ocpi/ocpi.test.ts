@@ -537,7 +537,16 @@ describe("§1 a platform sends CDRs", () => {
       await made.client.token(),
     );
     expect((await push(made.token, cdr("both", made, { ...at(16), meter_id: "METER-2" }))).code).toBe(1000);
-    expect((await parked(made)).sort()).toEqual(["ambiguous_charger", "no_times"]);
+    // a name brings no time
+    expect((await push(made.token, cdr("no-end", made, { ...at(17), end_date_time: "1970-1-1" }))).code).toBe(1000);
+    const { charger_id } = await world.row(
+      "select charger_id from core.charger_names where value = $1",
+      made.evse_uid.toUpperCase(),
+    );
+    const evses = [{ evse_uid: made.evse_uid }];
+    const named = await world.post("/v1/chargers:update", { charger_id, evses }, await made.client.token());
+    expect(named.body.sessions_stored).toBe(0);
+    expect((await parked(made)).sort()).toEqual(["ambiguous_charger", "no_times", "no_times"]);
   });
 
   test("what is wrong is named by its field, and nothing is stored", async () => {

@@ -73,6 +73,10 @@ begin
       from unnest(told) as t (told)
       join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.told) and s.source in ('api', 'file')
        and s.owner_id = private.client_id()
+    union all
+    select p.external_id, p.id, true
+      from core.parked_charging p
+     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source = 'api' and p.external_id = any (told)
   )
   select jsonb_object_agg(h.told, h.id), min(h.told) filter (where h.sessions > 1) into known, twice
     from (select h.told, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.told) h;
@@ -84,10 +88,10 @@ begin
   with deleted as (
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
-       and (p.told_as = any (told) and p.external_id is not null or p.id = any (array(select private.as_uuid(t) from unnest(told) t)))
-    returning p.told_as, p.id::text
+       and (p.external_id = any (told) or p.id = any (array(select private.as_uuid(t) from unnest(told) t)))
+    returning p.external_id, p.id::text
   )
-  select array_agg(d.told_as) || array_agg(d.id) into freed from deleted d;
+  select array_agg(d.external_id) || array_agg(d.id) into freed from deleted d;
   return (
     select json_agg(json_build_object('session_id', t.told, 'status', case
              when t.told = any (freed) or (known ->> t.told)::uuid = any (gone) then 'withdrawn'

@@ -89,27 +89,35 @@ begin
        where s.reason is not null
     ), told as (
       select m.*, m.item ->> 'source' as source, m.item ->> 'external_id' as external_id, (m.item ->> 'place')::int as place,
-             coalesce(m.item ->> 'external_id', concat_ws(' ', array_to_string(m.names, ' '), m.item ->> 'evse_no', m.item ->> 'started_at')) as told_as
+             -- two chargers may have the same session_id; a CDR's id is its party's
+             case when m.item ->> 'external_id' is null then concat_ws(' ', array_to_string(m.names, ' '), m.item ->> 'evse_no', m.item ->> 'started_at')
+                  when m.item ->> 'source' = 'ocpi' then m.item ->> 'external_id'
+                  else (m.item ->> 'external_id') || ' ' || md5(array_to_string(m.names, ' ')) end as told_as
         from missed m
     )
     select array(
-             -- two that are told alike are one: the later word counts
-             select distinct on (t.source, t.told_as)
+             -- two that are told alike, or have one id and start, are one: the later word counts
+             select distinct on (t.source, coalesce(t.external_id, t.told_as), t.item ->> 'started_at')
                     row(null, null, owner, t.source, t.told_as, t.external_id, t.party, t.names,
                         (t.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
                           'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))), t.reason, null, null)::core.parked_charging
-               from told t where t.waits order by t.source, t.told_as, t.place desc),
+               from (select distinct on (t.source, t.told_as) t.* from told t where t.waits order by t.source, t.told_as, t.place desc) t
+              order by t.source, coalesce(t.external_id, t.told_as), t.item ->> 'started_at', t.place desc),
            results || array(
              select row(t.place, (t.item ->> 'sheet_row')::int, t.external_id, case when t.waits then 'parked' else 'rejected' end, t.reason, null)::private.charging_session_result
                from told t)
       into waiting, results;
     perform private.park_charging(owner, waiting);
   end if;
-  -- what was parked under the same id is not any more
+  -- the same id and start, parked by other names: it is told by these now
   if exists (select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner) then
     delete from core.parked_charging p
-     using unnest(sent) i
-     where p.partner_id = private.partner_id() and p.owner_id = owner and p.source = i.source and p.told_as = i.external_id;
+     using (select i.source, i.external_id, i.started_at from unnest(sent) i
+            union all
+            select w.source, w.external_id, (w.item ->> 'started_at')::timestamptz from unnest(waiting) w) i
+     where p.partner_id = private.partner_id() and p.owner_id = owner and p.source = i.source and p.external_id = i.external_id
+       and (p.source = 'ocpi' or (p.item ->> 'started_at')::timestamptz = i.started_at)
+       and p.told_as <> all (array(select w.told_as from unnest(waiting) w));
   end if;
   return results;
 end $$;
@@ -132,7 +140,7 @@ declare
 begin
   parked := array(
     select p from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner and p.id = any (chosen)
-     order by p.id for update skip locked);
+     order by p.received_at, p.id for update skip locked);
   found := array(
     select f from private.find_chargers(owner, array(
       select row(p.place, p.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id)::private.named_charger
@@ -145,10 +153,10 @@ begin
     from unnest(found) f
    cross join lateral (select (parked[f.place]).*) p
    cross join lateral (select coalesce(f.evse_no, (p.item ->> 'evse_no')::int, 1) as evse_no) c
-   where f.charger_id is not null;
+   where f.charger_id is not null and p.reason <> 'no_times';
   gone := array(select (r ->> 'place')::int from jsonb_array_elements(private.ingest_charging_sessions(ready)) r where r ->> 'status' <> 'rejected');
   delete from core.parked_charging p where p.partner_id = private.partner_id() and p.id = any (array(select (parked[g]).id from unnest(gone) g));
-  update core.parked_charging p set judge_at = null, reason = coalesce(f.reason, p.reason)
+  update core.parked_charging p set judge_at = null, reason = case p.reason when 'no_times' then p.reason else coalesce(f.reason, p.reason) end
     from unnest(found) f
    where p.partner_id = private.partner_id() and p.id = (parked[f.place]).id and f.place <> all (gone);
   return cardinality(gone);

@@ -85,10 +85,12 @@ create table core.parked_charging (
 );
 comment on table core.parked_charging is
   'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal data.';
-comment on column core.parked_charging.told_as is 'By what the source knows it: its id, or its names and start.';
+comment on column core.parked_charging.told_as is 'By what the source knows it: its id, with a hash of its names if the id is the charger''s only; or its names and start.';
 comment on column core.parked_charging.names is 'The names that it was told by, each as kind:value.';
 comment on column core.parked_charging.item is 'The session for private.ingest_charging_sessions, without a charger. With the words of the source.';
 comment on column core.parked_charging.judge_at is 'When the worker looks for its charger again; null until one of its names appears.';
+-- serves: the same session under other names, and taking it back
+create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
