@@ -178,8 +178,9 @@ async function tell(stack: Stack): Promise<void> {
     token,
     file: [
       "Serienummer;Start;Eind;Meterstand begin;Meterstand eind",
-      `${serial_number};01-01-${year} 00:15;01-01-${year} 02:30;4012,10;4030,52`,
-      `${serial_number};01-01-${year} 03:00;01-01-${year} 04:00;4030,52;4038,02`,
+      // before 01:00 in Amsterdam, which is past when the year begins in UTC
+      `${serial_number};01-01-${year} 00:05;01-01-${year} 00:30;4012,10;4030,52`,
+      `${serial_number};01-01-${year} 00:35;01-01-${year} 00:55;4030,52;4038,02`,
       `${serial_number};gisteren;01-01-${year} 06:00;4038,02;4040,00`,
     ].join("\n"),
   });
