@@ -184,10 +184,10 @@ describe("§4.1 sessions are delivered item by item", () => {
   });
 
   test("a dry run answers the same, and stores, parks and tells nothing", async () => {
-    const sessions = [session(), session({ session_id: "p", external_ref: "dry", ...at(12) })];
+    const sessions = [session({ kwh: 6 }), session(), session({ session_id: "p", external_ref: "dry", ...at(12) })];
     const dry = await deliver(sessions, { dry_run: true });
     expect(JSON.stringify(dry), "the id of a session that is undone").not.toContain("charging_session_id");
-    expect(dry).toMatchObject({ created: 1, parked: 1 });
+    expect(dry).toMatchObject({ created: 1, superseded: 1, parked: 1 });
     expect(await months()).toEqual([]);
     expect(
       (await get("/v1/charging-sessions/parked")).parked.filter(
@@ -510,22 +510,24 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     ]);
     page.addRow(["x-3", "nobody's", "12-03-2026 19:00", "12-03-2026 20:00", 1]);
     page.addRow(["x-4", reference, "gisteren", "12-03-2026 20:00", 1]);
+    page.addRow(["x-1", reference.toLowerCase(), "10-03-2026 19:00", "10-03-2026 20:00", 5, 100, 105]);
     for (const cell of ["C3", "D3"]) page.getCell(cell).numFmt = "dd-mm-yyyy hh:mm";
     const file = new Uint8Array(await book.xlsx.writeBuffer());
     const dry = await uploaded(file, "?dry_run=true");
-    expect(dry).toMatchObject({ upload_id: null, counts: { created: 2, parked: 1, invalid: 1 } });
+    expect(dry).toMatchObject({ upload_id: null, counts: { created: 2, superseded: 1, parked: 1, invalid: 1 } });
     expect(JSON.stringify(dry)).not.toContain("charging_session_id");
     expect(await months()).toEqual([]);
     const answer = await uploaded(file);
     expect(answer).toMatchObject({
       kind: "sessions",
-      rows: 4,
-      counts: { created: 2, updated: 0, unchanged: 0, superseded: 0, parked: 1, invalid: 1 },
+      rows: 5,
+      counts: { created: 2, updated: 0, unchanged: 0, superseded: 1, parked: 1, invalid: 1 },
       results: [
-        { row: 1, sheet_row: 2, session_id: "x-1", status: "created", flags: [], counted: true },
+        { row: 1, sheet_row: 2, session_id: "x-1", status: "superseded", flags: [], counted: true },
         { row: 2, sheet_row: 3, session_id: "x-2", status: "created", counted: true },
         { row: 3, sheet_row: 4, session_id: "x-3", status: "parked", reason: "unknown_charger", counted: false },
         { row: 4, sheet_row: 5, session_id: "x-4", status: "invalid", reason: "bad_started_at", column: "Start" },
+        { row: 5, sheet_row: 6, session_id: "x-1", status: "created", flags: [], counted: true },
       ],
     });
     expect(answer.columns.at(-1)).toEqual({ header: "Pas", field: null });
@@ -543,7 +545,7 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
         source: "api",
         document: {
           Sessie: "x-1",
-          Laadpaal: reference,
+          Laadpaal: reference.toLowerCase(),
           Start: "10-03-2026 19:00",
           Eind: "10-03-2026 20:00",
           kWh: "5",

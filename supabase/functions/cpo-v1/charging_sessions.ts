@@ -102,6 +102,9 @@ export const deliverChargingSessions = endpoint(
         dry_run,
       }),
     ) as Result[];
+    const undone = new Set(
+      stored.filter(({ status }) => status === "created").map(({ charging_session_id }) => charging_session_id),
+    );
     const byPlace = new Map(stored.map((result) => [result.place, result]));
     const results = read.map((item, place) => {
       const { place: _, ...result } = byPlace.get(place) ?? {
@@ -111,7 +114,7 @@ export const deliverChargingSessions = endpoint(
         counted: false,
       };
       // a dry run undoes it, so the id is nobody's
-      if (dry_run && result.status === "created") delete result.charging_session_id;
+      if (dry_run && undone.has(result.charging_session_id)) delete result.charging_session_id;
       const { session_id } = (sessions[place] ?? {}) as { session_id?: unknown };
       return { session_id: typeof session_id === "string" ? storable(session_id.slice(0, 120)) : null, ...result };
     });

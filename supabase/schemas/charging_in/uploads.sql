@@ -179,7 +179,8 @@ begin
     upload.results := (
       select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
         -- the id of a session that a dry run undoes is nobody's
-        select e.result - case when dry and e.result ->> 'status' = 'created' then 'charging_session_id' else '' end as result
+        select e.result - case when dry and bool_or(e.result ->> 'status' = 'created') over (partition by e.result ->> 'charging_session_id')
+                               then 'charging_session_id' else '' end as result
           from jsonb_array_elements(upload.results) e (result)
         union all
         select jsonb_strip_nulls(e.result || '{"status": "invalid"}') from jsonb_array_elements(input -> 'rejected') e (result)) r);
