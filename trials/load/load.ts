@@ -150,7 +150,7 @@ export async function underLoad<T extends object>(options: LoadOptions, use: (lo
 }
 
 /** Nobody meets a limit of requests, of mail or of drafts. */
-async function liftLimits({ db }: Trial): Promise<void> {
+export async function liftLimits({ db }: Trial): Promise<void> {
   await db.query("update core.rate_limits set quota = 1000000000");
   await db.query(
     "create or replace function private.draft_cap() returns int language plpgsql immutable set search_path = '' as $$ begin return 1000000000; end $$",
@@ -168,7 +168,7 @@ function judgeAttempts(journal: Journal, windows: readonly Window[]): void {
 }
 
 /** Writes until it is over. */
-async function keepWriting({ once }: Writer, { random, over }: Writing, rest = () => 20 + random.below(80)) {
+export async function keepWriting({ once }: Writer, { random, over }: Writing, rest = () => 20 + random.below(80)) {
   while (!over()) {
     await once();
     await sleep(rest());

@@ -345,15 +345,26 @@ async function initialise(programs: Programs, account: Account, options: Postgre
   renameSync(aside, options.folder);
 }
 
-/** What a replica does not take over: the log comes by replication, and these files name the other server's process. */
+/** What a copy does not take over: the log comes by itself, and these files name the other server's process. */
 const NOT_COPIED = ["pg_wal", "postmaster.pid", "postmaster.opts"];
 
 /** A base copy of a running server, which streams the rest. */
 async function follow(account: Account, primary: Postgres, to: string) {
+  await baseCopy(primary, to, account);
+  writeFileSync(join(to, "standby.signal"), "", { mode: 0o600 });
+  hand(account, join(to, "standby.signal"));
+  appendFileSync(join(to, "postgresql.auto.conf"), `primary_conninfo = '${primary.url()}'\n`);
+}
+
+/** Copies a running server into an empty folder. The copy needs the server's log from then on, by replication or an archive. */
+export async function baseCopy(
+  primary: Pick<Postgres, "folder" | "url">,
+  to: string,
+  account = chooseAccount(findPrograms().postgres, to),
+) {
   const client = await connected(primary.url());
-  const put = (name: string, text: string) => writeFileSync(join(to, name), text, { mode: 0o600 });
   try {
-    await client.query("select pg_backup_start('replica', true)");
+    await client.query("select pg_backup_start('copy', true)");
     const files = readdirSync(primary.folder).filter((name) => !NOT_COPIED.includes(name));
     copy(
       account,
@@ -362,13 +373,11 @@ async function follow(account: Account, primary: Postgres, to: string) {
     );
     const { rows } = await client.query("select labelfile from pg_backup_stop(false)");
     mkdirSync(join(to, "pg_wal"), { mode: 0o700 });
-    put("backup_label", rows[0].labelfile);
-    put("standby.signal", "");
-    appendFileSync(join(to, "postgresql.auto.conf"), `primary_conninfo = '${primary.url()}'\n`);
+    writeFileSync(join(to, "backup_label"), rows[0].labelfile, { mode: 0o600 });
   } finally {
     await client.end();
   }
-  for (const name of ["pg_wal", "backup_label", "standby.signal"]) hand(account, join(to, name));
+  for (const name of ["pg_wal", "backup_label"]) hand(account, join(to, name));
 }
 
 function copy(account: Account, from: string[], to: string) {
