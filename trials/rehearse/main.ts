@@ -2,22 +2,27 @@
 
 import { parseArgs } from "node:util";
 import { restore } from "./restore.ts";
+import { rotate } from "./rotate.ts";
+
+const REHEARSALS = { restore, rotate };
 
 const HELP = `Rehearses docs/operations.md on a stack of its own. Exit code 1 if something does not hold.
 
-  npm run rehearse -- restore [--seed <number>]
+  npm run rehearse -- restore|rotate [--seed <number>]
 
   restore   a wrong deed, and the restore to the moment before it, from a base copy and the log
+  rotate    every key and secret replaced: what still works, with the old key kept and without it
 `;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: { seed: { type: "string" } }, allowPositionals: true });
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 32));
-  if (positionals.join() !== "restore" || !Number.isSafeInteger(seed)) {
+  const rehearse = REHEARSALS[positionals.join() as keyof typeof REHEARSALS];
+  if (!rehearse || !Number.isSafeInteger(seed)) {
     process.stderr.write(HELP);
     return 2;
   }
-  const result = await restore({ seed, say: (line) => process.stderr.write(`${line}\n`) });
+  const result = await rehearse({ seed, say: (line) => process.stderr.write(`${line}\n`) });
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   return result.checks.every(({ holds }) => holds) ? 0 : 1;
 }
