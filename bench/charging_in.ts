@@ -71,6 +71,10 @@ export const charging_in: Bench = {
         repeated(stack, null, () =>
           stack.admin.query(INSERT, [client.partner_id, client.id, JSON.stringify(next(count, others))]),
         );
+      // sessions of before, which the planner knows of
+      for (let file = 0; file < 4; file += 1)
+        await stack.admin.query(INSERT, [client.partner_id, client.id, JSON.stringify(next(ROWS, others))]);
+      await stack.admin.query("analyze core.charging_sessions, core.charging_evidence");
       let months = 0;
       const turns = await takeTurns(
         {

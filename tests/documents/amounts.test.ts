@@ -53,7 +53,7 @@ test("contract §3 statements and the overview of a year are to the cent what th
         const total = cents[content.rows.length * 4 + 3] ?? Number.NaN;
         expect(
           months.reduce((sum, each) => sum + each, 0),
-          `${net}`,
+          JSON.stringify(cents),
         ).toBe(total);
         return { amount: cents[0] ?? Number.NaN, total, other: cents[content.rows.length * 4 + 4] ?? 0 };
       }),

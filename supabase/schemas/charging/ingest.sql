@@ -261,6 +261,12 @@ declare
   compared private.compared_charging_session[];
   changes  private.charging_session_change[];
 begin
+  -- A plan that was kept from a small table may read all sessions of a charger for each item. Planning a batch takes 100 ms: it is done where
+  -- the table is small, or a charger has many items.
+  if cardinality(sent) > 20 and (cardinality(sent) > 20 * cardinality(chargers)
+       or (select c.reltuples < 10000 from pg_catalog.pg_class c where c.oid = 'core.charging_sessions'::regclass)) then
+    perform set_config('plan_cache_mode', 'force_custom_plan', true);
+  end if;
   -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers) order by h.id for no key update;
   perform from core.connections c
