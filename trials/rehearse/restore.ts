@@ -7,6 +7,7 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -142,6 +143,7 @@ async function damage(trial: Trial, { seed, kept, say }: { seed: number; kept: s
 
   isOver = true;
   await Promise.all(written);
+  await leaveUnpaid(writers.at(-1) as Writer, db);
   const before = (await eventsAfter(stack, credentials.cpo ?? "", "")).cursor;
   await sleep(500);
   const { rows } = await db.query("select clock_timestamp()::text as moment");
@@ -154,6 +156,7 @@ async function damage(trial: Trial, { seed, kept, say }: { seed: number; kept: s
   const deeds = await db.query(
     "with gone as (delete from core.delivered_months returning 1) select count(*)::int as months from gone",
   );
+  const paid = await exportBatch(stack, join(kept, "before.xml"));
   const rotated = await operatorCommand(stack, ["client", "rotate-secret", stack.demo.cpo.client_id, "--yes"]);
   const secret: string = JSON.parse(rotated.out).client_secret;
   const { token: late_token } = await tokenWith(stack, secret);
@@ -168,9 +171,45 @@ async function damage(trial: Trial, { seed, kept, say }: { seed: number; kept: s
     `the deed: ${deeds.rows[0].months} months deleted, a secret replaced; ${lost[0].events} events told since the moment`,
   );
   return {
-    ...{ stack, journal, receiver, writers, told, moment, secret, late_token },
+    ...{
+      stack,
+      journal,
+      receiver,
+      writers,
+      told,
+      moment,
+      secret,
+      late_token,
+      paid,
+      again_file: join(kept, "again.xml"),
+    },
     cursors: { before, after },
   };
+}
+
+/** Sells until a sale is left that no batch pays, to IBANs that may be paid to. */
+async function leaveUnpaid(booking: Writer, db: pg.Pool): Promise<void> {
+  for (let sold = 0; sold !== 1; ) {
+    const { done } = booking.told();
+    await booking.once();
+    sold = booking.told().done - done;
+  }
+  await db.query("update core.accounts set iban_changed_at = private.now() - interval '3 days'");
+}
+
+/** Prepares, approves and exports a batch: its id, and each IBAN with its amount in the file for the bank. */
+async function exportBatch(stack: Stack, file: string) {
+  const command = async (argv: string[], login: "anna" | "bram") => {
+    const { code, out, err } = await operatorCommand(stack, argv, login);
+    if (code !== 0) throw new Error(`${argv.join(" ")}: ${err}`);
+    return JSON.parse(out);
+  };
+  const id: string = (await command(["payout", "prepare"], "anna")).batch.batch_id;
+  await command(["payout", "approve", id, "--yes"], "bram");
+  await command(["payout", "export", id, "--out", file], "anna");
+  const text = readFileSync(file, "utf8");
+  const payments = [...text.matchAll(/<InstdAmt[^>]*>([^<]*)<.*?<CdtrAcct>.*?<IBAN>([^<]*)</gs)];
+  return { id, payments: payments.map(([, amount, iban]) => `${iban} ${amount}`).sort() };
 }
 
 /** An event that had no number in the log yet gets another number on the restored host. */
@@ -325,6 +364,24 @@ async function judgeServing({ stack, db }: Trial, before: Before, check: Checkin
   }
   const ended = await probe(before.late_token);
   check("once it is replaced again, a token got after the moment", ended, ended === 401);
+
+  const batches = await operatorCommand(stack, ["payout", "list"]);
+  check(
+    "the batch that the bank has, in payout list",
+    batches.out.includes(before.paid.id),
+    !batches.out.includes(before.paid.id),
+  );
+  const again = await exportBatch(stack, before.again_file);
+  const isSame = again.payments.length > 0 && again.payments.join() === before.paid.payments.join();
+  check("prepared again, its payments", `${again.payments.length}, ${isSame ? "the same" : "others"}`, isSame);
+  const settled = await operatorCommand(stack, ["payout", "settle", again.id], "anna");
+  const rest = await operatorCommand(stack, ["payout", "prepare"], "anna");
+  const owed = JSON.parse(rest.out || "{}").batch ?? null;
+  check(
+    "settled without sending it, what is owed",
+    settled.code === 0 ? JSON.stringify(owed) : settled.err,
+    settled.code === 0 && !owed,
+  );
 
   const known = before.receiver.received().events;
   const journal = await openJournal(stack.base_url);
