@@ -596,7 +596,7 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     const answer = await uploaded(
       sessionFile(
         `${reference};10-03-2026 19:00;10-03-2026 20:00;5`,
-        `${reference.toLowerCase()};10-03-2026 19:00;10-03-2026 20:00;6`,
+        `${reference};10-03-2026 19:00;10-03-2026 20:00;6`,
         `${reference};29-03-2026 02:30;29-03-2026 04:00;5`,
         // October's doubled hour: 01:30Z to 02:15Z would end before it starts, so the end is the second 02:15
         `${reference};25-10-2026 02:30;25-10-2026 02:15;0,5`,

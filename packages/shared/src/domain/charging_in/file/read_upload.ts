@@ -346,13 +346,5 @@ function readSessions(table: Table): Pick<ReadUpload, "items" | "rejected"> {
   return { items, rejected };
 }
 
-/** By names as private.charger_name_value compares them. */
 const sessionKey = (item: Item): string =>
-  JSON.stringify([
-    ...NAMED.slice(1).map((field) =>
-      String(item[field] ?? "")
-        .replace(field === "evse_id" ? /[*\s-]/g : /^\s+|\s+$/g, "")
-        .toUpperCase(),
-    ),
-    item.external_id ?? [item.evse_no, item.started_at],
-  ]);
+  JSON.stringify([...NAMED.slice(1).map((field) => item[field]), item.external_id ?? [item.evse_no, item.started_at]]);
