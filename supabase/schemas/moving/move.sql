@@ -21,7 +21,8 @@ begin
      where l.partner_id = partner.id and b.status in ('prepared', 'approved', 'exported')), json_build_object('partner', partner.slug));
 end $$;
 
--- Begins a move here, or finds the one that was begun: {partner} to {partner_id, slug, move_id, phase, host, migrations}.
+-- Begins a move in the database that the partner leaves. A repeat finds the same move.
+-- {partner} to {partner_id, slug, move_id, phase, host, migrations}.
 create function private.move_begin(input jsonb) returns json
 language plpgsql
 as $$
@@ -192,7 +193,7 @@ begin
   return '{}';
 end $$;
 
--- Holds the writes of the partner here, or lets them go on: {hold}. Waits for those that are under way.
+-- Stops the writes of the partner here, or lets them go on: {hold}. It waits until running writes have ended.
 create function private.move_hold(input jsonb) returns json
 language plpgsql
 as $$
