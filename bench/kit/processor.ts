@@ -31,7 +31,8 @@ function read(pid: number): { parent: number; used: number; gone: number } | nul
   }
 }
 
-function childrenOf(pid: number): number[] {
+/** What a process started and still runs. @throws where there is no proc(5). */
+export function childrenOf(pid: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

@@ -1,9 +1,10 @@
 // What is broken, one after the other.
 
-import { appendFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { childrenOf } from "../../bench/kit/processor.ts";
 import type { Random } from "../kit/random.ts";
 import type { Trial } from "../kit/stack.ts";
 import type { Load, Name } from "../load/load.ts";
@@ -38,22 +39,6 @@ async function killed({ processes }: Trial, part: Part): Promise<void> {
     }
 }
 
-/** Processes of a Postgres server, itself included. */
-function processesOf(postmaster: number): number[] {
-  const children = readdirSync("/proc").filter((name) => {
-    if (!/^\d+$/.test(name)) return false;
-    try {
-      const [, parent] = readFileSync(`/proc/${name}/stat`, "utf8")
-        .replace(/^.*\) /s, "")
-        .split(" ");
-      return Number(parent) === postmaster;
-    } catch {
-      return false; // it has just ended
-    }
-  });
-  return [postmaster, ...children.map(Number)];
-}
-
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids)
     try {
@@ -69,7 +54,7 @@ const FULL_MS = 8_000;
 /** Longer than anybody waits for a neighbor. */
 const BROKEN_MS = 12_000;
 
-/** Opens so many connections that nobody else gets one, after ending those that the functions have. */
+/** Ends the connections of the functions, and then takes every connection that is left. */
 async function takeConnections({ trial }: Scene): Promise<void> {
   const { rows } = await trial.db.query<{ most: number }>(
     "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most",
@@ -159,7 +144,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "Postgres is frozen for 10 s",
     async happen({ trial }) {
-      const pids = processesOf(trial.processes().postgres);
+      const pids = [trial.processes().postgres, ...childrenOf(trial.processes().postgres)];
       signal(pids, "SIGSTOP");
       await sleep(FROZEN_MS);
       signal(pids, "SIGCONT");

@@ -1,9 +1,10 @@
 // Three compressed days under every kind of write. The last day is compared with the day before: the first one warms up.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readJson } from "#local/stack.ts";
+import { childrenOf } from "../../bench/kit/processor.ts";
 import { memoryOf } from "../kit/stack.ts";
 import { type Load, type LoadOptions, underLoad } from "../load/load.ts";
 
@@ -100,11 +101,10 @@ async function sample({ trial }: Load): Promise<Record<string, number>> {
 /** Of a server and its backends, without the buffers that they share, in MiB. */
 function ownMemory(postmaster: number): number {
   let kib = 0;
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
+  for (const pid of [postmaster, ...childrenOf(postmaster)])
     try {
-      const status = readFileSync(`/proc/${pid}/status`, "utf8");
-      const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
-      if (Number(pid) === postmaster || field("PPid") === postmaster) kib += field("RssAnon");
+      const [, own = "0"] = /^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+      kib += Number(own);
     } catch {
       // it has just ended
     }
