@@ -5,7 +5,7 @@ import { memoryOf, withStack } from "../kit/stack.ts";
 import { fuzz } from "./run.ts";
 
 const HELP = `Sends random requests of every operation in openapi.json, with every kind of credential. Ids that answers gave are used again.
-An answer is a fault if it is a 500 or 503, is not declared, does not fit its schema, or comes too late.
+A fault is an answer of 500 or 503 (but for document_not_ready), one that is not declared or does not fit its schema, or one that comes too late.
 
   npm run fuzz -- [options]
 
