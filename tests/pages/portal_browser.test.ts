@@ -177,14 +177,24 @@ describe.skipIf(noBrowser)(
         }
       }));
 
-    test.each(["nl", "en"])("the menu is one row on a phone of 360, in %s", (lang) =>
-      onPage(browser, { viewport: { width: 360, height: 640 } }, async (page) => {
-        await signIn(page, full, lang);
-        for (const path of ["/drafts", "/settings"]) {
-          await page.goto(`${portal(world, path)}?lang=${lang}`);
-          expect(await rowsOfMenu(page), path).toBe(1);
-        }
-      }),
+    test.each(["nl", "en"])(
+      "the menu is one row on a phone of 360, and nothing of it is folded on a desk, in %s",
+      (lang) =>
+        onPage(browser, { viewport: { width: 360, height: 640 } }, async (page) => {
+          await signIn(page, full, lang);
+          for (const path of ["/drafts", "/settings"]) {
+            await page.goto(`${portal(world, path)}?lang=${lang}`);
+            expect(await rowsOfMenu(page), path).toBe(1);
+          }
+          expect(await page.locator(".menu a:visible").count()).toBe(3);
+          await page.setViewportSize({ width: 1280, height: 640 });
+          expect(await rowsOfMenu(page)).toBe(1);
+          expect(await page.locator(".menu a:visible").count()).toBe(7);
+          expect(await page.locator(".menu summary:visible").count()).toBe(0);
+          await page.locator(".menu a").nth(2).focus();
+          await page.keyboard.press("Tab");
+          expect(await page.locator(".menu details a:focus").count(), "by keyboard too").toBe(1);
+        }),
     );
 
     test("what is done with ticked sign-ups is in sight as soon as one is ticked, on a phone", () =>
@@ -198,6 +208,23 @@ describe.skipIf(noBrowser)(
         await first.check();
         expect(await below()).toBe(false);
       }));
+
+    test.each([true, false])("by keyboard the buttons are next after a row that is ticked, script: %s", (script) =>
+      onPage(browser, { javaScriptEnabled: script, bypassCSP: script }, async (page) => {
+        await signIn(page, full);
+        await page.goto(portal(world, "/drafts"));
+        await page.locator("[name=draft]").first().focus();
+        await page.keyboard.press("Tab");
+        expect(await page.locator("a[href*='/drafts/']:focus").count(), "nothing is ticked").toBe(1);
+        await page.keyboard.press("Shift+Tab");
+        await page.keyboard.press("Space");
+        await page.keyboard.press("Tab");
+        if (script) await lookInTurn(page, "portal-drafts-ticked", "nl");
+        await page.getByRole("link", { name: "Naar de knoppen" }).and(page.locator(":focus")).press("Enter");
+        await page.keyboard.press("Tab");
+        expect(await page.locator(":focus").getAttribute("value")).toBe("remind");
+      }),
+    );
 
     test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
       onPage(browser, { viewport: { width: 390, height: 844 } }, async (page) => {

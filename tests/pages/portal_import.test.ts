@@ -489,6 +489,14 @@ describe("contract §4 bringing customers on a partner's pages", () => {
       stranger,
     );
     expect(text).toContain("Van 5.000 regels worden er 1.000 aangemeld.");
+    const numbers = async (number: number) => {
+      const links = (await stranger(portal(world, `${page}?page=${number}`))).text.matchAll(
+        /aria-label="Bladzijde (\d+)"/g,
+      );
+      return [...links].map(([, each]) => Number(each));
+    };
+    expect(await numbers(25), "Tab is soon past them").toEqual([1, 24, 25, 26, 50]);
+    expect(await numbers(50)).toEqual([1, 49, 50]);
     for (let click = 0; click < 20; click++) {
       await confirm(page, {}, stranger);
       if (!(await stranger(portal(world, page))).text.includes("<progress")) break;

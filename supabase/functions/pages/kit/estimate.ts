@@ -23,13 +23,15 @@ export function kwhOf(read: typeof readNumber, typed: string): number[] {
     .filter((kwh) => kwh >= 1 && kwh <= 1_000_000);
 }
 
-export type YieldFacts = { ere_per_kwh: number; price_per_ere_eur: number; fee_pct: number; date_locale: string };
+/** ERE per kWh, the price of an ERE in euro, and the fee in percent. */
+export type YieldFacts = readonly [number, number, number];
 
 /** What a year yields, as pages write it: `about` in whole euros, unless it is a few. `estimate` is estimateOf. */
 export function shownYield(
   estimate: typeof estimateOf,
   kwh: number,
-  { ere_per_kwh, price_per_ere_eur, fee_pct, date_locale }: YieldFacts,
+  [ere_per_kwh, price_per_ere_eur, fee_pct]: YieldFacts,
+  date_locale: string,
 ) {
   const { gross, fee, net } = estimate([kwh, ere_per_kwh, price_per_ere_eur], fee_pct);
   const euro = (amount: number, digits = 2) =>

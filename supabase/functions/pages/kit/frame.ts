@@ -103,10 +103,10 @@ export function showSender(
   brand: Brand | undefined,
   { config, words, root }: Pick<Frame, "config" | "words" | "root">,
 ): Html {
-  if (!brand) return html`${MARK}<span>${config.SERVICE_NAME}</span>`;
+  if (!brand) return html`<span class="mark">${config.SERVICE_NAME}</span>`;
   const { name, logo } = brand;
   const through = html`<small>${words.through(config.SERVICE_NAME)}</small>`;
-  if (!logo) return html`${MARK}<span>${name} ${through}</span>`;
+  if (!logo) return html`<span class="mark">${name} ${through}</span>`;
   return html`<span>${showLogo(name, logo, root)} ${through}</span>`;
 }
 
@@ -114,9 +114,6 @@ export function showSender(
 export function showLogo(name: string, { hash, width, height }: ShownLogo, root: string): Html {
   return html`<img class="logo" src="${root}${logoPath(hash)}" alt="${name}" width="${width}" height="${height}">`;
 }
-
-// a bolt in a leaf: decoration, so it has no name
-const MARK = html`<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;
 
 /** Where the reader is, in words and as a bar; nothing after the last step. */
 function showSteps({ steps, step: current }: Place, words: KitWords): Html | "" {

@@ -142,7 +142,7 @@ export function showYield(frame: Frame, page: string, fee_pct: number, offer: Of
   const { words } = frame;
   const { kwh } = wishes;
   return html`<div class="offer" id="offer">
-${kwh === null ? "" : figure(frame, shownYield(estimateOf, kwh, factsOf(frame, offer, fee_pct)), null)}
+${kwh === null ? "" : figure(frame, yieldOf(frame, offer, fee_pct, kwh), null)}
 ${askKwh(frame, page, offer, fee_pct, wishes)}
 ${kwh === null ? "" : html`<p class="quiet">${words.offer.fee_is_off(inNumber(words, fee_pct))}</p>`}
 </div>`;
@@ -156,7 +156,7 @@ function estimate(frame: Frame, page: string, fee_pct: number, offer: Offer, par
   if (kwh === null) return askKwh(frame, page, offer, fee_pct, wishes);
   const { ere_per_kwh, price_per_ere_eur, payout_handler } = offer;
   const via = payout_handler === "via_cpo_invoicing";
-  const shown = shownYield(estimateOf, kwh, factsOf(frame, offer, fee_pct));
+  const shown = yieldOf(frame, offer, fee_pct, kwh);
   const row = (label: string, name: "gross" | "fee" | "net") =>
     html`<tr><th scope="row">${label}</th><td data-yield="${name}">${shown[name]}</td></tr>`;
   const price = new Intl.NumberFormat(words.date_locale, {
@@ -176,9 +176,10 @@ ${askKwh(frame, page, offer, fee_pct, wishes)}
 }
 
 /** What the script of the page estimates with, too. */
-function factsOf({ words }: Frame, { ere_per_kwh, price_per_ere_eur }: Priced, fee_pct: number): YieldFacts {
-  return { ere_per_kwh, price_per_ere_eur, fee_pct, date_locale: words.date_locale };
-}
+const factsOf = (offer: Priced, fee_pct: number): YieldFacts => [offer.ere_per_kwh, offer.price_per_ere_eur, fee_pct];
+
+const yieldOf = ({ words }: Frame, offer: Priced, fee_pct: number, kwh: number) =>
+  shownYield(estimateOf, kwh, factsOf(offer, fee_pct), words.date_locale);
 
 /** About what comes of it in a year, in large. */
 function figure({ words }: Frame, { about, kwh }: Record<"about" | "kwh", string>, partner: string | null): Html {
@@ -197,7 +198,7 @@ function askKwh(frame: Frame, page: string, offer: Priced & Offer, fee_pct: numb
   const { words, to, locale } = frame;
   const { offer: said } = words;
   const { years, typed, meant } = wishes;
-  return html`<form method="get" action="${to(page).split("?")[0]}#offer" data-yields="${JSON.stringify(factsOf(frame, offer, fee_pct))}">
+  return html`<form method="get" action="${to(page).split("?")[0]}#offer" data-yields="${JSON.stringify(factsOf(offer, fee_pct))}">
 <input type="hidden" name="lang" value="${locale}">${years ? html`<input type="hidden" name="years" value="${years}">` : ""}
 ${textInput({
   id: "kwh",

@@ -24,6 +24,7 @@ function react(
   kwh: typeof kwhOf,
   estimate: typeof estimateOf,
   shown: typeof shownYield,
+  date_locale: string,
 ): void {
   const end = (form: HTMLFormElement) => {
     delete form.dataset.sent;
@@ -113,7 +114,7 @@ function react(
       const meant = kwh(read, (event.target as HTMLInputElement).value);
       // not a number, or one of two: the button asks
       if (meant.length !== 1) return;
-      for (const [name, text] of Object.entries(shown(estimate, meant[0] as number, facts)))
+      for (const [name, text] of Object.entries(shown(estimate, meant[0] as number, facts, date_locale)))
         for (const place of offer?.querySelectorAll(`[data-yield=${name}]`) ?? []) place.textContent = text;
     });
   }
@@ -156,7 +157,8 @@ function react(
 
 /** In a language, at an address that changes with it: a page never meets the script of another version. */
 function scriptIn(locale: Locale): { text: string; path: string } {
-  const text = `(${react})(${JSON.stringify(WORDS[locale].script)},${[readNumber, kwhOf, estimateOf, shownYield].join()});`;
+  const { script, date_locale } = WORDS[locale];
+  const text = `(${react})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale)].join()});`;
   const version = createHash("sha256").update(text).digest("hex").slice(0, 12);
   return { text, path: `/page.js?lang=${locale}&v=${version}` };
 }

@@ -21,14 +21,14 @@ export function areaPage<Section extends string>(
   signedIn: string,
   { body, first = 4, ...page }: Page & { first?: number },
 ): Html {
-  const link = (each: Section, wide = false) =>
-    html`<a href="${frame.to(each)}"${wide ? html` class="wider"` : ""}${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
+  const link = (each: Section) =>
+    html`<a href="${frame.to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
   const folded = sections.slice(first);
   return layout(frame, {
     ...page,
     menu: html`<nav class="menu" aria-label="${menu.label}">
-${sections.map((each) => link(each, folded.includes(each)))}
-${folded.length > 0 ? html`<details class="more"><summary${folded.includes(section) ? html` class="here"` : ""}>${frame.words.more}</summary>${folded.map((each) => link(each))}</details>` : ""}
+${sections.slice(0, first).map(link)}
+${folded.length > 0 ? html`<details><summary${folded.includes(section) ? html` class="here"` : ""}>${frame.words.more}</summary>${folded.map(link)}</details>` : ""}
 </nav>`,
     body: html`${body}
 <form class="signed-in" method="post" action="${frame.to("/sign-out")}">

@@ -68,11 +68,12 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .menu a { margin-bottom: -1px; }
 .menu a:hover, .years a:hover { border-bottom-color: var(--edge); }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
-.menu .more { display: none; margin: 0; }
+.menu details { margin: 0; }
 .menu summary { padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
 .menu details > * { width: fit-content; }
 .menu :not([open]) > .here { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
-@media (max-width: 40rem) { .menu > .wider { display: none; } .menu .more { display: block; } .menu .more[open] { flex-basis: 100%; } }
+.menu [open] { flex-basis: 100%; }
+@media (min-width: 40rem) { @supports selector(::details-content) { .menu details, .menu ::details-content { display: contents; content-visibility: visible; } .menu summary { display: none; } } }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } .menu summary::before { width: .9rem; } }
 @media (max-width: 24rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
@@ -88,13 +89,13 @@ header nav { flex: none; }
 /* a phone has room for the language to change to */
 @media (max-width: 30rem) { header nav [aria-current] { display: none; } }
 .service { min-width: 0; display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
-.service svg { flex: none; }
+/* a bolt in a leaf: decoration, so it has no name */
+.mark { position: relative; padding-left: calc(28px + .6rem); }
+.mark::before { content: ""; position: absolute; top: 50%; left: 0; width: 28px; height: 28px; margin-top: -14px; background: var(--accent); clip-path: path(evenodd, "M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10zM15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"); forced-color-adjust: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .service small { display: block; font-size: .9375rem; font-weight: 400; color: var(--quiet); }
 /* a logo is made for paper, so it stands on white where the page is dark; its name is read where it does not load */
 .logo { display: block; box-sizing: content-box; max-width: 100%; height: auto; color: var(--ink); }
 @media (prefers-color-scheme: dark) { .logo { padding: .35rem; border-radius: 6px; background: #fff; color: #17211c; } }
-.leaf { fill: var(--accent); }
-.bolt { fill: var(--on-accent); }
 nav { display: flex; margin: 0 -.5rem; font-size: 1rem; }
 nav a, nav span { display: flex; align-items: center; min-height: 2.75rem; min-width: 2.75rem; padding: 0 .5rem; }
 nav span { color: var(--quiet); }
@@ -225,6 +226,10 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 th[aria-sort="ascending"] a::after { content: " ▲" / ""; }
 th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick { display: inline-flex; align-items: center; justify-content: center; width: 2.75rem; height: 2.75rem; margin: -.6rem 0 -.6rem -.6rem; vertical-align: middle; }
+/* from a row that is ticked past the rows after it */
+.pick + .skip { left: auto; top: auto; z-index: 1; opacity: 0; pointer-events: none; }
+.pick + .skip:focus { opacity: 1; }
+.pick:not(:has(:checked)) + .skip { display: none; }
 .pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
 .funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
 .funnel li { display: grid; grid-template-columns: 7.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }

@@ -6,3 +6,14 @@ export function waysOn(label: string, ways: readonly { href: string; label: stri
   if (ways.length === 0) return html``;
   return html`<nav class="years" aria-label="${label}">${ways.map((way) => html`<a href="${way.href}">${way.label}</a>`)}</nav>`;
 }
+
+/** Links to pages by their number: the first, the last, and those around this one, so that Tab is soon past them. */
+export function pageLinks(
+  words: { pages: string; page: (page: string) => string },
+  { at, pages }: { at: number; pages: number },
+  address: (page: number) => string,
+): Html {
+  if (pages < 2) return html``;
+  const shown = [...new Set([1, at - 1, at, at + 1, pages])].filter((page) => page >= 1 && page <= pages);
+  return html`<nav class="years" aria-label="${words.pages}">${shown.map((page, index) => html`${index > 0 && page - 1 !== shown[index - 1] ? html`<span>…</span>` : ""}<a href="${address(page)}" aria-label="${words.page(String(page))}"${page === at ? html` aria-current="page"` : ""}>${String(page)}</a>`)}</nav>`;
+}

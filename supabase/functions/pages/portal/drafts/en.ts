@@ -22,6 +22,7 @@ export const drafts: typeof draftsNl = {
   range: (from, to, all) => `${from} to ${to} of ${all}`,
   range_of_these: (from, to, all) => `${from} to ${to} of ${all} in this part of the list`,
   tick: (name) => `Choose ${name}`,
+  to_buttons: "To the buttons",
   remind_ticked: "Mail those chosen again",
   withdraw_ticked: "Withdraw those chosen",
   none_ticked: "You chose nobody. Tick who it is about first.",

@@ -56,7 +56,7 @@ ${
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
 ${draftTable(frame, drafts, asked, news.getAll("draft"))}
-<div class="confirm ticked"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
+<div class="confirm ticked" id="ticked" tabindex="-1"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
 </form>`
 }
 ${waysOn(words.pages, [
@@ -148,7 +148,7 @@ function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQu
     drafts.map((draft) => {
       const name = draft.name ?? draft.email;
       return [
-        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
+        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
         words.statuses[draft.status],
         draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
         html`${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}`,

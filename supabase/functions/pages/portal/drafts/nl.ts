@@ -21,6 +21,7 @@ export const drafts = {
   range_of_these: (from: string, to: string, all: string) =>
     `${from} tot en met ${to} van ${all} in dit deel van de lijst`,
   tick: (name: string) => `Kies ${name}`,
+  to_buttons: "Naar de knoppen",
   remind_ticked: "Mail de gekozen klanten opnieuw",
   withdraw_ticked: "Trek de gekozen aanmeldingen in",
   none_ticked: "U heeft niemand gekozen. Vink eerst aan om wie het gaat.",

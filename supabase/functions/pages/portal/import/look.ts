@@ -13,6 +13,7 @@ import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
+import { pageLinks } from "../paging.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { agreed, COLUMNS, consentTick } from "./bring.ts";
@@ -386,11 +387,7 @@ ${table(
   [{ name: words.row }, { name: words.what, text: true }],
   shown.slice(from, from + PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict)),
 )}
-${
-  pages > 1
-    ? html`<nav class="years" aria-label="${words.pages}">${Array.from({ length: pages }, (_each, index) => index + 1).map((each) => html`<a href="${address(each)}" aria-label="${words.page(String(each))}"${each === at ? html` aria-current="page"` : ""}>${String(each)}</a>`)}</nav>`
-    : ""
-}`;
+${pageLinks(words, { at, pages }, address)}`;
 }
 
 /** All of it in one cell, so that it is read on a phone without scrolling. */

@@ -8,6 +8,7 @@ import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
+import { pageLinks } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { RowResult, Shown, Upload } from "./model.ts";
@@ -163,9 +164,5 @@ function rowTable(frame: PortalFrame, { id, upload, read }: Looked, { page, show
   return html`<h2 id="rows">${words.rows}${show ? `: ${words[show].toLowerCase()}` : ""}</h2>
 <p class="quiet">${words.range(inNumbers(frame, range[0]), inNumbers(frame, range[1]), inNumbers(frame, range[2]))}</p>
 ${table(words.rows, [{ name: words.row }, { name: words.outcome, text: true }], shown.slice(from, from + PAGE_ROWS).map(oneRow))}
-${
-  pages > 1
-    ? html`<nav class="years" aria-label="${words.pages}">${Array.from({ length: pages }, (_each, index) => index + 1).map((each) => html`<a href="${address(each)}" aria-label="${words.page(String(each))}"${each === at ? html` aria-current="page"` : ""}>${String(each)}</a>`)}</nav>`
-    : ""
-}`;
+${pageLinks(words, { at, pages }, address)}`;
 }

@@ -1,0 +1,52 @@
+// What the pages weigh as they are sent: with gzip, and without the line of their script. A limit is 15% above what the page weighed
+// before it showed money and progress.
+
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { giveBooking } from "../harness/booked.ts";
+import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type Browser, newBrowser, newDraft, prove } from "./claimant.ts";
+import { browserOf, type Customer, createCustomerWorld, mijn, paidCustomer } from "./customer.ts";
+import { earningPartner, newManager, portal, portalBrowser } from "./manager.ts";
+
+let world: SandboxWorld;
+let customer: Customer;
+beforeAll(async () => {
+  world = await createCustomerWorld();
+  customer = await paidCustomer(world);
+});
+afterAll(() => world.close());
+
+async function weightOf(ask: Browser, page: string): Promise<number> {
+  const { status, text } = await ask(page);
+  expect(status).toBe(200);
+  return gzipSync(text.replace(/<script .*\n/, "")).length;
+}
+
+describe("contract §6 a page is light, in Dutch, which has more words", () => {
+  test("of a claim: the first, with what it yields, and a step", async () => {
+    const connection = await world.row("select id from core.connections where account_id = $1", customer.account_id);
+    await giveBooking(world.database.admin, connection.id);
+    const draft = await newDraft(world);
+    const ask = newBrowser(world);
+    const first = await ask(draft.link);
+    expect(first.text).toContain('data-yield="about"');
+    expect(await weightOf(ask, `${draft.link}?lang=nl`)).toBeLessThan(1_728);
+    await prove(world, ask, draft);
+    expect(await weightOf(ask, `${draft.link}/details?lang=nl`)).toBeLessThan(1_623);
+  });
+
+  test("of a customer who was paid: the first, and the chargers", async () => {
+    const ask = await browserOf(world, customer);
+    expect(await weightOf(ask, mijn(world, "?lang=nl"))).toBeLessThan(2_527);
+    expect(await weightOf(ask, mijn(world, "/chargers?lang=nl"))).toBeLessThan(1_917);
+  });
+
+  test("of a partner: the first, and a list of fifty sign-ups", async () => {
+    await earningPartner(world, world.partnerA);
+    for (let n = 0; n < 60; n++) await world.draft({ naam: "Jan-Willem van der Meulen" });
+    const ask = await portalBrowser(world, await newManager(world, world.partnerA));
+    expect(await weightOf(ask, portal(world, "?lang=nl"))).toBeLessThan(2_624);
+    expect(await weightOf(ask, portal(world, "/drafts?lang=nl"))).toBeLessThan(4_550);
+  });
+});
