@@ -163,7 +163,7 @@ describe("contract §2 found by connection_id, account_id or cpo_external_ref; a
       404,
       {
         error: "connection_not_found",
-        detail: "No active connection of this client matches everything that was sent.",
+        detail: "No active connection of this client matches everything that was sent; see GET /v1/accounts.",
         request_id: expect.anything(),
       },
     ]);

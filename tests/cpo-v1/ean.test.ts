@@ -110,7 +110,7 @@ describe("contract §2 ean_in_use: another active connection, in any tenant, hol
       expect(status).toBe(409);
       expect(body).toEqual({
         error: "ean_in_use",
-        detail: "Another active connection holds this EAN.",
+        detail: "Another active connection has this EAN. If yours is right, ask the operator.",
         request_id: expect.anything(),
       });
       expect(JSON.stringify(body)).not.toMatch(new RegExp(`${account_id}|${connection_id}`));

@@ -88,7 +88,7 @@ describe("§4.1 an IBAN is 15 to 34 letters and digits once spaces are gone, wit
       400,
       {
         error: "invalid_iban",
-        detail: "An IBAN is 15 to 34 letters and digits; nothing was changed.",
+        detail: "Send an IBAN of 15 to 34 letters and digits. Nothing was changed.",
         request_id: expect.anything(),
       },
     ]);

@@ -23,7 +23,7 @@ export interface paths {
          *
          *     `refresh_token`: `refresh_token` is required, a narrower `scope` is optional. Each refresh token has one successor. If a token is used again within 30 seconds, the call refuses it and changes nothing: an application with parallel requests keeps the response it got. If it is used again later, or is older than the last but one, every token of its family ends.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `token`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `token`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["token"];
         delete?: never;
@@ -65,7 +65,7 @@ export interface paths {
          * Allow an application to act for the signed-in person
          * @description The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it works once, for ten minutes, for this client, `redirect_uri` and `code_challenge`. Errors are never answered by redirect. Applications use the page in the metadata's `authorization_endpoint`. That page signs the person in and calls this endpoint.
          *
-         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["authorize"];
         delete?: never;
@@ -87,7 +87,7 @@ export interface paths {
          * End an access token or a refresh token
          * @description RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of its family. An unknown or expired token, or a token of another client, gets the same response, because nothing is left to revoke. `token_type_hint` is accepted but not needed.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `token`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `token`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["revoke"];
         delete?: never;
@@ -105,7 +105,7 @@ export interface paths {
         };
         /**
          * List the accounts created through this API, newest first
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listAccounts"];
         put?: never;
@@ -113,7 +113,7 @@ export interface paths {
          * Create a concept account for one connection
          * @description The new account has no mandate and does not count yet. A repeat with the same `cpo_external_ref` returns the existing account with its current `mandate_status`. The repeat stores a new `iban` if it has one, and ignores the rest of the body. Every account needs an IBAN to become ERE-eligible, whatever its `payout_handler`. The call refuses an EAN that the EAN register knows at another address. If the EAN register does not respond or does not know the address, the EAN is `unverified` and the call succeeds.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["createAccount"];
         delete?: never;
@@ -135,7 +135,7 @@ export interface paths {
          * Correct the EAN or address of a connection
          * @description Finds the connection by `connection_id`, `account_id` or `cpo_external_ref`; if you send several, all must match it. We validate EAN and address together again. A real change revokes a signed mandate, so you must send `acknowledge_mandate_lapses: true`. Without it the call returns 409 `mandate_acknowledgement_required` and stores nothing. After the change, issue a new mandate link; months are `outside_mandate` until it is signed.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["updateConnection"];
         delete?: never;
@@ -155,9 +155,9 @@ export interface paths {
         put?: never;
         /**
          * Issue a link to the page where the signatory signs the mandate
-         * @description A newer link voids the older one. The link expires after 14 days, can be opened any number of times, and can be signed once. Issuing a link does not change `mandate_status`. Send the link to the signatory yourself, or let us mail it with `send_email: true`. A first mandate begins on 1 January of the year of signing. A mandate for 1 year that is signed in November or December lasts until the end of the next year. To renew a mandate, issue a link from 1 November of its last year on; the renewal begins on 1 January. Before 1 November, or if the next years are already signed for, the call returns 409 `mandate_already_signed`.
+         * @description A newer link voids the older one. The link expires after 14 days, can be opened any number of times, and can be signed once. Issuing a link does not change `mandate_status`. Send the link to the signatory yourself, or let us mail it with `send_email: true`. To renew a mandate, issue a link from 1 November of its last year on; the renewal begins on 1 January. Before 1 November, or if the next years are already signed for, the call returns 409 `mandate_already_signed`.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["issueMandateLink"];
         delete?: never;
@@ -177,7 +177,7 @@ export interface paths {
          * Download the signed mandate of a connection
          * @description A tagged PDF (PDF/UA-1) with the signed text, its SHA-256, who signed it and when. The text itself is attached. If there are several mandates, you get the one that covers today. If none does, you get the last one signed, which may have ended. The bytes never change; `Repr-Digest` (RFC 9530) has their SHA-256. In the first seconds after signing, the PDF is not ready: the call returns 503 with `Retry-After`.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readMandateDocument"];
         put?: never;
@@ -197,15 +197,15 @@ export interface paths {
         };
         /**
          * List your chargers and their names, newest first
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listClientChargers"];
         put?: never;
         /**
          * Register a charger on an account
-         * @description Binds the charger to an active connection of the account: the one in `connection_id`, or else the first one. Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them. The id wins if you send both. `serial_number` is the idempotency key. It is optional for the first charger and required from the second on. If the account has a charger with this serial number, the call returns that charger and ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means that we have not judged the evidence of its meter yet. By `external_ref` and the names in `evses`, charging sessions mean this charger; sessions that named it before are stored now.
+         * @description Binds the charger to an active connection of the account: the one in `connection_id`, or else the first one. Send `catalog_charger_id`, or `ocpp_vendor` and `ocpp_model` as the charger reports them. The id wins if you send both. `serial_number` is the idempotency key. It is optional for the first charger and required from the second on. If the account has a charger with this serial number, the call returns that charger and ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means that we have not judged the evidence of its meter yet. Charging sessions may name the charger by `external_ref` or by a name in `evses`. Parked sessions with such a name are stored now.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["registerCharger"];
         delete?: never;
@@ -225,9 +225,9 @@ export interface paths {
         put?: never;
         /**
          * Name a charger and its EVSEs, or correct its power
-         * @description A field that you leave out stays; `null` and `[]` clear it. Without `charger_id`, `external_ref` says which charger it is, and stays. Parked charging sessions that use one of its names are stored: up to 1,000 now, others within minutes.
+         * @description A field that you leave out stays; `null` and `[]` clear it. Name the charger by `charger_id` or `external_ref`; to change `external_ref`, send `charger_id`. Parked charging sessions that use one of its names are stored: up to 1,000 now, others within minutes.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["updateCharger"];
         delete?: never;
@@ -249,7 +249,7 @@ export interface paths {
          * Remove a charger that no longer stands there
          * @description What it charged stays and counts. Sessions that began before now may still name it. Its names and serial number are free for another charger.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["removeCharger"];
         delete?: never;
@@ -269,7 +269,7 @@ export interface paths {
          * List charger models with a MID meter, by brand and model
          * @description If the MID meter depends on the order code, the family has a separate "(MID variant)" model. Choose it only if this charger has the meter.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listCatalogChargers"];
         put?: never;
@@ -291,7 +291,7 @@ export interface paths {
          * Resolve a BootNotification to a catalogue model
          * @description Uses the same resolver as the service's OCPP gateway. An unknown pair is a normal response: `resolved` is false, and `suggestions` lists the brand's MID models.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["resolveCatalogCharger"];
         put?: never;
@@ -313,9 +313,9 @@ export interface paths {
         put?: never;
         /**
          * Deliver monthly kWh totals of one connection
-         * @description A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. Months outside a signed mandate are stored and never count. A total stands above the charging sessions of its month; `from_sessions: true` hands the month back to them, and later sessions change it again.
+         * @description A repeat for the same month replaces the stored total, unless the month is booked (`locked`). An invalid month does not fail the batch. A month that occurs twice in it is invalid both times. Months wait until a mandate is signed; those that it does not cover are `outside_mandate` and do not count. Your total replaces the sum of the month's charging sessions; `from_sessions: true` takes that sum again, also of later sessions.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `cpo_sessions`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["deliverMonths"];
         delete?: never;
@@ -335,7 +335,7 @@ export interface paths {
          * Read your charging sessions: first all that is stored, then what changes
          * @description Without `after` it begins with all sessions, newest first. Continue from `next_cursor` until `has_more` is false. Then the same cursor returns each session that changed since, as it is now. With a filter, a page may be empty and still have `has_more`. Changes are kept 90 days: after that the call returns 410; begin again without `after`.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listChargingSessions"];
         put?: never;
@@ -343,7 +343,7 @@ export interface paths {
          * Deliver charging sessions with meter readings
          * @description Up to 1,000 sessions, of any of your chargers. A session is known by charger and `session_id`: a repeat changes nothing, or corrects it. We keep what you sent as evidence for the verifier. Sessions become the month's total, unless you typed one with `POST /v1/sessions:batch`. What cannot be true is stored with `flags` and not counted. If we do not know the charger's name, the session is `parked`, and stored once you give the name to a charger. With `dry_run` nothing is stored.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `cpo_sessions`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["deliverChargingSessions"];
         delete?: never;
@@ -365,7 +365,7 @@ export interface paths {
          * Take charging sessions back
          * @description For sessions that you delivered by JSON or file. They stay stored with the flag `withdrawn` and leave every total; a parked session is deleted. A booked month keeps its total. Deliver the session again to undo it.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `cpo_sessions`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["withdrawChargingSessions"];
         delete?: never;
@@ -385,7 +385,7 @@ export interface paths {
          * List sessions that wait until you name their charger, newest first
          * @description Give a name to a charger with `POST /v1/chargers:update`, and its sessions are stored. After 400 days they are deleted.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listParkedSessions"];
         put?: never;
@@ -405,7 +405,7 @@ export interface paths {
         };
         /**
          * Read one charging session
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readChargingSession"];
         put?: never;
@@ -427,9 +427,9 @@ export interface paths {
         put?: never;
         /**
          * Deliver a CSV or Excel file of months or sessions
-         * @description The body is the file itself: CSV, or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged by itself, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Your newest file once more changes nothing, unless a row that was left out can be stored now; a dry run says so too. We keep its hash and results, not the file.
+         * @description The body is the file itself: CSV or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged alone, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Sending your newest file again changes nothing, unless a row that was left out can be stored now. We keep its hash and results, not the file.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `cpo_sessions`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["deliverUpload"];
         delete?: never;
@@ -447,9 +447,9 @@ export interface paths {
         };
         /**
          * Read the results of an upload
-         * @description As the upload answered them. Results are kept seven years.
+         * @description The results that the upload answered. They are kept seven years.
          *
-         *     Limit: 60 requests in 60 seconds for each client, counted with all of `cpo_sessions`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `cpo_sessions`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readUpload"];
         put?: never;
@@ -471,7 +471,7 @@ export interface paths {
          * Show how the OCPI connection with your platform stands
          * @description Parked CDRs are in `GET /v1/charging-sessions/parked`, with the names that nobody knows.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readOcpi"];
         put?: never;
@@ -491,7 +491,7 @@ export interface paths {
         };
         /**
          * Read ERE positions: eligibility, the four gates and every delivered month, one per account
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listErePositions"];
         put?: never;
@@ -513,7 +513,7 @@ export interface paths {
          * List what you were paid for each customer that you settle with yourself
          * @description For accounts with `payout_handler: via_cpo_invoicing`: one settlement per account and payment to you, newest payment first.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listSettlements"];
         put?: never;
@@ -535,7 +535,7 @@ export interface paths {
          * The same as CSV, for a spreadsheet
          * @description For accounts with `payout_handler: via_cpo_invoicing`: one settlement per account and payment to you, newest payment first. The column names are the field names. Has at most the 10,000 newest settlements.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["writeSettlements"];
         put?: never;
@@ -557,7 +557,7 @@ export interface paths {
          * Download a settlement, to give to the customer
          * @description A tagged PDF (PDF/UA-1) in the customer's language. It says that we paid you, for which months, how many kWh and ERE, the yield and the fee. Once the payment is made, the bytes never change (`Repr-Digest`, RFC 9530). In the first minutes the PDF is not ready: the call returns 503 with `Retry-After`.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readSettlement"];
         put?: never;
@@ -579,7 +579,7 @@ export interface paths {
          * Read what happened to this client's accounts, oldest first
          * @description Returns every event of the last 90 days once, in an order that never changes. Continue from the cursor of the last response, and you miss none. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. If an event after the cursor is already older than 90 days, the call returns 410 with `oldest_cursor`: read on from there. With a filter, a page may be empty and still have `has_more`. Your own requests are not events, because you have their responses; what follows from them is.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listEvents"];
         put?: never;
@@ -599,7 +599,7 @@ export interface paths {
         };
         /**
          * Read one event
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["getEvent"];
         put?: never;
@@ -619,7 +619,7 @@ export interface paths {
         };
         /**
          * List the endpoints for the events of this client's log
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listClientWebhooks"];
         put?: never;
@@ -627,7 +627,7 @@ export interface paths {
          * Create an endpoint for the events of this client's log; the secret is shown once
          * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events of `GET /v1/events`, as long as the client has `cpo:accounts:read`. A client has at most ten endpoints.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["createClientWebhook"];
         delete?: never;
@@ -645,7 +645,7 @@ export interface paths {
         };
         /**
          * Read one endpoint
-         * @description Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readClientWebhook"];
         put?: never;
@@ -667,7 +667,7 @@ export interface paths {
          * List the attempts to deliver to an endpoint, newest first
          * @description Kept for 30 days, without bodies.
          *
-         *     Limit: 300 requests in 60 seconds for each client, counted with all of `cpo_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 300 requests in 60 seconds for each client, shared by all endpoints of `cpo_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readClientWebhookAttempts"];
         put?: never;
@@ -691,7 +691,7 @@ export interface paths {
          * Change the address or the types of an endpoint
          * @description Omitted fields stay the same. Deliveries continue where they were: waiting events go to the new address, and its failures are counted from zero. The secret stays. Rotate it if the old receiver must not verify any more.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["updateClientWebhook"];
         delete?: never;
@@ -713,7 +713,7 @@ export interface paths {
          * Send a ping to an endpoint and return the result
          * @description A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["testClientWebhook"];
         delete?: never;
@@ -735,7 +735,7 @@ export interface paths {
          * Replace the secret of an endpoint; the new one is shown once
          * @description For 24 hours we sign everything with both secrets. With `now: true` the old secret ends at once. After two rotations, the two newest secrets sign.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["rotateClientWebhook"];
         delete?: never;
@@ -755,7 +755,7 @@ export interface paths {
         put?: never;
         /**
          * Enable an endpoint; sending continues where it stopped
-         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["enableClientWebhook"];
         delete?: never;
@@ -775,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Pause an endpoint; no event is lost
-         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["disableClientWebhook"];
         delete?: never;
@@ -797,7 +797,7 @@ export interface paths {
          * Send events again, with their original ids
          * @description Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop repeated ids drop these too.
          *
-         *     Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["replayClientWebhook"];
         delete?: never;
@@ -817,7 +817,7 @@ export interface paths {
         put?: never;
         /**
          * Delete an endpoint and its waiting events
-         * @description Limit: 120 requests in 60 seconds for each client, counted with all of `cpo_write`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each client, shared by all endpoints of `cpo_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["revokeClientWebhook"];
         delete?: never;
@@ -837,7 +837,7 @@ export interface paths {
          * List every customer attributed to the partner, newest profile first
          * @description Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. A profile is as new as its attribution to the partner. If the response breaks off, it is not valid JSON: repeat the request.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listCustomers"];
         put?: never;
@@ -845,7 +845,7 @@ export interface paths {
          * Create claimable drafts of customers, one or many
          * @description The same as the import with `source: api`. Send `rows`, or the fields of one row next to `consent`. Each customer turns their draft into an account by opening its claim link.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_import`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["addCustomers"];
         delete?: never;
@@ -867,7 +867,7 @@ export interface paths {
          * Create claimable drafts from rows or CSV
          * @description Creates one draft per row, at most 500 rows a request and 1,000 drafts in 30 days. The request succeeds even if rows fail: `rejected` lists them and `skipped` counts them. CSV is UTF-8 with a header row, separated by commas or semicolons. Every value is plain data, whatever it looks like. With `source: api`, addresses are looked up in the EAN register during the request, for at most eight seconds; the rest are looked up afterwards.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_import`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["importDrafts"];
         delete?: never;
@@ -887,7 +887,7 @@ export interface paths {
          * List the partner's drafts, newest first
          * @description With a user token, a claimed or active draft has no `naam`, `email`, `external_ref` and `claim_url`, and cannot be found by its reference. The draft is a customer by then, and here a person sees no more of a customer than in `GET /partner/customers`.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listDrafts"];
         put?: never;
@@ -911,7 +911,7 @@ export interface paths {
          * Withdraw a draft
          * @description Removes the draft: its claim link and any sign-in link stop working, reminders stop, and the e-mail address can be used again. If a claimed draft created a login, the login stays, but is no longer linked to the partner. The call refuses an active draft.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["withdrawDraft"];
         delete?: never;
@@ -933,7 +933,7 @@ export interface paths {
          * Create a single-use sign-in link that opens the claim of one draft
          * @description The link works once, for 300 seconds, and until a newer one is created. Send `draft_id` or `email`; if you send both, they must belong to one draft. If several drafts have the e-mail, the call takes the newest that can be claimed. An active draft gets a link only while its account is empty (no connection yet). Send the link to the customer yourself, or let us mail it with `send_email: true`.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["issueAuthLink"];
         delete?: never;
@@ -951,7 +951,7 @@ export interface paths {
         };
         /**
          * Show the partner: settings, import cap, the active API key
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["getPartner"];
         put?: never;
@@ -973,7 +973,7 @@ export interface paths {
          * List the partner's payouts, newest quarter first
          * @description Your share in the fees by quarter of charging, from the first sale of its ERE on. It covers your own accounts, and the customers you brought from the month of attachment. `kwh` counts the months whose ERE are sold, as the register accepted them. `status` is `pending` until everything is paid, and `approved` while the unpaid part is on its way to your bank. It is `failed` if the last payment of any part failed, and `none_due` if the share is 0.00. `payout_id` never changes.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listPayouts"];
         put?: never;
@@ -995,7 +995,7 @@ export interface paths {
          * List the invoices written in the partner's name
          * @description Invoices for your share in the fees, by quarter of delivery, newest first. The service writes them for you (self-billing). A negative amount is a credit note for the invoice in `corrects`.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listInvoices"];
         put?: never;
@@ -1017,7 +1017,7 @@ export interface paths {
          * Download an invoice
          * @description A tagged PDF (PDF/UA-1) whose bytes never change (`Repr-Digest`, RFC 9530). In the first minutes the PDF is not ready: the call returns 503 with `Retry-After`.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readInvoice"];
         put?: never;
@@ -1039,7 +1039,7 @@ export interface paths {
          * Sum up customers, drafts, chargers, kWh and ERE
          * @description Customers count from the month they were attached. ERE counts months inside a mandate, at the published factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price; 0 until there is one. Up to 1,000 customers the figures are current. With more customers the figures are from `as_of`. If they are over a minute old, a request starts a recount, which takes about a second.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["getDashboard"];
         put?: never;
@@ -1061,7 +1061,7 @@ export interface paths {
          * Read what happened to drafts, customers and payouts, oldest first
          * @description Returns every event of the last 90 days once, in an order that never changes. Continue from the cursor of the last response, and you miss none. Without `after` it begins with the oldest. A cursor belongs to one log, with any filter. If an event after the cursor is already older than 90 days, the call returns 410 with `oldest_cursor`: read on from there. With a filter, a page may be empty and still have `has_more`. About a customer it says no more than GET /partner/customers does to the same caller.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listPartnerEvents"];
         put?: never;
@@ -1081,7 +1081,7 @@ export interface paths {
         };
         /**
          * Read one event
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["getPartnerEvent"];
         put?: never;
@@ -1105,7 +1105,7 @@ export interface paths {
          * Change the partner's company data
          * @description A field you send replaces the stored value, null clears it, and an omitted field stays.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["setPartnerCompany"];
         delete?: never;
@@ -1127,7 +1127,7 @@ export interface paths {
          * Change the IBAN the partner's share is paid to
          * @description We check the checksum. Everyone who manages the partner gets a mail, and we pay nothing to the new IBAN for 48 hours. Sending the stored IBAN again changes nothing. The IBAN is never returned.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["setPartnerPayoutIban"];
         delete?: never;
@@ -1149,7 +1149,7 @@ export interface paths {
          * Change how pages and mail to the partner's customers look
          * @description A field you send replaces the stored value, null clears it, and an omitted field stays.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["setPartnerBranding"];
         delete?: never;
@@ -1171,7 +1171,7 @@ export interface paths {
          * Invite people by e-mail address alone
          * @description Each address gets a draft without details and a mail with its claim link; the customer fills in the rest. Caps and errors are the same as for the import.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_import`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["invitePeople"];
         delete?: never;
@@ -1191,9 +1191,9 @@ export interface paths {
         put?: never;
         /**
          * Create claimable drafts from an Excel or CSV file
-         * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}. A file is told by its first bytes, not by its name. Of a workbook we read the first visible sheet; formulas count by their stored value.
+         * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}. The first bytes say what the file is, not its name. Of a workbook we read the first visible sheet; formulas count by their stored value.
          *
-         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_import`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_import`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["uploadDrafts"];
         delete?: never;
@@ -1215,7 +1215,7 @@ export interface paths {
          * Create the partner's API key; it is shown once
          * @description A partner has one active key. With `rotate: true` the current key stops working at once.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["mintPartnerApiKey"];
         delete?: never;
@@ -1235,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke the partner's API key at once
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["revokePartnerApiKey"];
         delete?: never;
@@ -1253,7 +1253,7 @@ export interface paths {
         };
         /**
          * List the endpoints for the events of the partner's log
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listWebhooks"];
         put?: never;
@@ -1261,7 +1261,7 @@ export interface paths {
          * Create an endpoint for the events of the partner's log; the secret is shown once
          * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events that `GET /partner/events` shows a person, so no registration. The partner has at most ten endpoints of its own.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -1279,7 +1279,7 @@ export interface paths {
         };
         /**
          * Read one endpoint
-         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readWebhook"];
         put?: never;
@@ -1301,7 +1301,7 @@ export interface paths {
          * List the attempts to deliver to an endpoint, newest first
          * @description Kept for 30 days, without bodies.
          *
-         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_read`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["readWebhookAttempts"];
         put?: never;
@@ -1325,7 +1325,7 @@ export interface paths {
          * Change the address or the types of an endpoint
          * @description Omitted fields stay the same. Deliveries continue where they were: waiting events go to the new address, and its failures are counted from zero. The secret stays. Rotate it if the old receiver must not verify any more.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["updateWebhook"];
         delete?: never;
@@ -1347,7 +1347,7 @@ export interface paths {
          * Send a ping to an endpoint and return the result
          * @description A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -1369,7 +1369,7 @@ export interface paths {
          * Replace the secret of an endpoint; the new one is shown once
          * @description For 24 hours we sign everything with both secrets. With `now: true` the old secret ends at once. After two rotations, the two newest secrets sign.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["rotateWebhook"];
         delete?: never;
@@ -1389,7 +1389,7 @@ export interface paths {
         put?: never;
         /**
          * Enable an endpoint; sending continues where it stopped
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["enableWebhook"];
         delete?: never;
@@ -1409,7 +1409,7 @@ export interface paths {
         put?: never;
         /**
          * Pause an endpoint; no event is lost
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["disableWebhook"];
         delete?: never;
@@ -1431,7 +1431,7 @@ export interface paths {
          * Send events again, with their original ids
          * @description Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop repeated ids drop these too.
          *
-         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -1451,7 +1451,7 @@ export interface paths {
         put?: never;
         /**
          * Delete an endpoint and its waiting events
-         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, counted with all of `partner_write`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["revokeWebhook"];
         delete?: never;
@@ -1473,7 +1473,7 @@ export interface paths {
          * Act as the draft's customer: claim it, sign the mandate, and with submit connect a charger and submit
          * @description `id` is the draft's id or your external_ref. This call runs the same functions as the claim pages. It proves the address with the mailed code, confirms each page and signs the mandate. Details that you did not upload get test values. The call is safe to repeat: a step that is done says so. An error names the step that failed; earlier steps stay done. The draft ends in `conflict` if its EAN is in use, or if the login belongs to another partner. Then the call returns 409 `draft_not_claimable`: withdraw the draft and create it again. EAN test values are 8716870000000000 followed by 16 matched, 23 unverified, 30 mismatch, 47 address unknown, 54 in use, 61 register timeout. Any other EAN is matched. The call never uses a login that was not created by one of your claims.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["claimSandboxDraft"];
         delete?: never;
@@ -1495,7 +1495,7 @@ export interface paths {
          * Connect a virtual charger to a customer, and collect what it charged
          * @description `id` is a customer_ref or an account id. The charger has sessions_per_week sessions a week, from `since` until now, and they never change. They go through the same pipeline as real sessions. The same profile again returns the same charger; another profile adds a charger, up to ten.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["connectVirtualCharger"];
         delete?: never;
@@ -1517,7 +1517,7 @@ export interface paths {
          * Collect a customer's sessions now instead of within 15 minutes
          * @description Collects from every virtual charger of the customer. A repeat creates nothing twice.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["syncCustomer"];
         delete?: never;
@@ -1539,7 +1539,7 @@ export interface paths {
          * Decide a submitted registration now instead of after 2 minutes
          * @description `id` is a customer_ref or an account id, also of an account created through the CPO API. You choose the outcome, so that you can rehearse each. `closed_gates` lists the gates that keep the account from being ERE-eligible. The real review, and the automatic one after 2 minutes, approves only with a mandate, a validated EAN and a MID charger. A registration is decided once. If it is not submitted or already decided, the call returns `nothing_to_review`.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["reviewCustomer"];
         delete?: never;
@@ -1561,7 +1561,7 @@ export interface paths {
          * Book, credit, sell and pay a quarter of your own customers now
          * @description Does at once what the operator does after a quarter, with the same functions. It covers your CPO accounts and the customers you uploaded or invited. Every month that can be booked is booked. The register credits all of it, and it is sold at `price_per_ere`. Then everyone with an IBAN is paid, including you (`POST /partner/payout-iban`; before that `GET /v1/settlements` is empty). The sandbox skips the bank, the 48 hours that a new IBAN waits, and the minimum amount. For the running quarter it settles the months that are over; in January, when no month of the year is over, also January. A year without a published factor uses the factor of the year before. The figures of the year are published to you. One call settles at most 1000 accounts: repeat it until `accounts_left` is 0. The call is safe to repeat. The response has everything settled of the quarter so far; settled months keep their price. `booking_id` is the newest booking, of your CPO accounts if one has them. `reset` undoes the settlement.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["settleSandboxQuarter"];
         delete?: never;
@@ -1583,7 +1583,7 @@ export interface paths {
          * Create one customer in each of six states
          * @description eligible: all gates are open and the registration is approved; rejected: it is rejected; no_mandate: the customer ended the mandate; ean_unverified: the EAN register did not respond; no_mid_charger: the charger has no MID meter; no_iban: there is no IBAN to pay to. Each customer is claimed, signed and submitted like any other, with external_ref FIXTURE-<STATE>. Registrations that are not decided here are reviewed after 2 minutes. A repeat replaces the customer of that state. If one state fails, its row says so, and the others are created.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["createSandboxFixtures"];
         delete?: never;
@@ -1603,7 +1603,7 @@ export interface paths {
          * Read the mail that the sandbox stored instead of sending, newest first
          * @description Every mail written on the partner's behalf, including mandates of its CPO accounts and the sign-in codes of its customers. A code or link is shown only if nobody else uses its address. So no other tenant may have an account, signature, customer, manager or open invitation with it. And every login with it must have been created for the partner. Kept for 90 days.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listCapturedMail"];
         put?: never;
@@ -1625,7 +1625,7 @@ export interface paths {
          * Read what was sent to the endpoints of the partner and of its clients, newest first
          * @description The real attempts: the sandbox sends webhooks as production does. Kept for 30 days, without bodies.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listWebhookAttempts"];
         put?: never;
@@ -1649,7 +1649,7 @@ export interface paths {
          * Delete every customer attributed to the partner and every draft it uploaded
          * @description One transaction deletes drafts, the accounts that customers made from them, and their chargers, sessions, mail, logins and opt-outs. Their e-mail addresses and the import cap are free again. People who came with a login of their own (through an application) keep it, but are no longer the partner's customers. Settlements are undone. The API key, settings, and accounts of the CPO API with their months stay.
          *
-         *     Limit: 60 requests in 60 seconds for each partner, counted with all of `sandbox`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each partner, shared by all endpoints of `sandbox`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["resetSandbox"];
         delete?: never;
@@ -1667,7 +1667,7 @@ export interface paths {
         };
         /**
          * List your chargers, with the current session at each
-         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listChargers"];
         put?: never;
@@ -1675,7 +1675,7 @@ export interface paths {
          * Register an OCPP charger of yours
          * @description Returns the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP Basic). The password is shown only once. The charger is bound to your connection, if you have one. We determine whether it has a MID meter when it reports its make and model.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["registerOwnCharger"];
         delete?: never;
@@ -1697,7 +1697,7 @@ export interface paths {
          * Give a charger of yours a new OCPP password
          * @description For a charger whose password was lost or seen by others. The old password ends at once. A charger that is connected with it is disconnected within two minutes. Its charging sessions stay.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["renewOcppCredentials"];
         delete?: never;
@@ -1717,7 +1717,7 @@ export interface paths {
          * List your charging sessions, newest first
          * @description `from` (inclusive) and `to` (exclusive) are compared with `started_at`; a date alone means midnight in the Netherlands. If the charger is not yours, the list is empty.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listSessions"];
         put?: never;
@@ -1739,7 +1739,7 @@ export interface paths {
          * Read your energy per month and in total
          * @description Completed sessions of all your chargers, newest month first. A session belongs to the month in which it started, by Dutch time, and is never split. So `GET /sessions` from the first of a month to the first of the next adds up to that month. A session that cannot be true appears there with `flags`, and is not counted here. `ere_credits` counts sessions of MID chargers on a connection under your mandate, for delivery years 2026 and later. Once a month is booked, it has the booked ERE.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["getEnergy"];
         put?: never;
@@ -1761,7 +1761,7 @@ export interface paths {
          * Read your ERE of this year: reserved, sold, forecast, by quarter
          * @description The current calendar year in the Netherlands and its quarters so far. `kwh` is the energy that counts toward ERE: metered by a MID charger, on a connection under your mandate. Once the register has credited a month, it is the kWh that the register accepted. `ere_credits` is the ERE of those kWh. `reserved_ere` is the ERE that the register has credited and that are not sold yet. `forecast_ere` covers the whole year: the ERE so far, plus your own monthly average for the rest of this month and each later month. The average is over the complete months before this one, since the first that counted, at most twelve. A quarter is `open` while it lasts and `closed` after it. It is `sold` once any of it is sold, and `paid` once we have paid you for everything sold. `revenue_eur` is your part of the sales, after the fee; `price_per_ere` is the price before the fee.
          *
-         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["getErePosition"];
         put?: never;
@@ -1781,7 +1781,7 @@ export interface paths {
         };
         /**
          * Read your e-mail address and name
-         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for each application and person, or for all of a person's own tokens together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["getProfile"];
         put?: never;
@@ -1803,7 +1803,7 @@ export interface paths {
          * List your personal API tokens, newest first
          * @description Requires the session of a signed-in person. The tokens themselves are never shown again.
          *
-         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         get: operations["listTokens"];
         put?: never;
@@ -1811,7 +1811,7 @@ export interface paths {
          * Create a personal API token
          * @description Only this response shows the token.
          *
-         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         *     Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1832,7 +1832,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a personal API token; it stops working at once
-         * @description Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, counted with all of `user`. Refilled continuously; then 429 with `Retry-After`.
+         * @description Limit: 60 requests in 60 seconds for all of a person's own tokens and sign-ins together, shared by all endpoints of `user`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
         delete: operations["revokeToken"];
         options?: never;
@@ -1902,7 +1902,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The customer signed for the years that follow the signed ones */
+        /** The customer signed for the next years */
         post: operations["onMandateRenewed"];
         delete?: never;
         options?: never;
@@ -2021,7 +2021,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** It was determined whether a charger's meter is MID */
+        /** We decided whether a charger's meter is MID */
         post: operations["onChargerMidConfirmed"];
         delete?: never;
         options?: never;
@@ -2191,7 +2191,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** For 24 hours we could not read the CDRs of your OCPI platform; told once until a pull succeeds */
+        /** For 24 hours we could not read the CDRs of your OCPI platform; reported once until a pull succeeds */
         post: operations["onOcpiPullFailed"];
         delete?: never;
         options?: never;
@@ -2276,7 +2276,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** ERE were sold: from an account that you settle with yourself, or with a share for you */
+        /** ERE were sold. For a client: of an account that you settle with yourself. For a partner: with a share for you */
         post: operations["onEreSold"];
         delete?: never;
         options?: never;
@@ -2395,7 +2395,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** Somebody tests the endpoint; it is not in the log */
+        /** A test of the endpoint; it is in no log */
         post: operations["onPing"];
         delete?: never;
         options?: never;
@@ -2714,7 +2714,7 @@ export interface components {
              * @example 11
              */
             power_kw?: number | null;
-            /** @description Its EVSEs, up to 10, of which each charges one car; the first is evse_no 1 */
+            /** @description Its EVSEs, at most 10. Each charges one car; the first is evse_no 1 */
             evses?: components["schemas"]["EvseNames"][] | null;
         };
         EvseNames: {
@@ -2744,7 +2744,7 @@ export interface components {
              * @example 11
              */
             power_kw?: number | null;
-            /** @description Its EVSEs, up to 10, of which each charges one car; the first is evse_no 1 */
+            /** @description Its EVSEs, at most 10. Each charges one car; the first is evse_no 1 */
             evses?: components["schemas"]["EvseNames"][] | null;
             /**
              * Format: uuid
@@ -3694,7 +3694,7 @@ export interface components {
             connection_id: string;
             /** @description Number of months stored that may count */
             accepted: number;
-            /** @description Number of months stored that never count, because the mandate does not cover them */
+            /** @description Number of months stored that do not count, because no signed mandate covers them */
             outside_mandate: number;
             /** @description Number of booked months, left unchanged */
             locked: number;
@@ -3707,7 +3707,7 @@ export interface components {
             /** @description The period you sent */
             period: string | null;
             /**
-             * @description ingested: stored; outside_mandate: stored, but never counts; locked: booked, and not changed; invalid: not stored
+             * @description ingested: stored; outside_mandate: stored, not counted; locked: booked, and not changed; invalid: not stored
              * @enum {string}
              */
             status: "ingested" | "outside_mandate" | "locked" | "invalid";
@@ -3934,7 +3934,7 @@ export interface components {
             kind: "months" | "sessions";
             /**
              * Format: date-time
-             * @description When it was stored; null as upload_id is
+             * @description When it was stored; null if upload_id is null
              * @example 2026-11-20T09:30:00Z
              */
             created_at: string | null;
@@ -4015,7 +4015,7 @@ export interface components {
         };
         OcpiConnection: {
             /**
-             * @description Where your platform begins; null if this host has no OCPI
+             * @description The versions URL to enter in your platform; null if this host has no OCPI
              * @example https://api.example.nl/ocpi/versions
              */
             versions_url: string | null;
@@ -4051,7 +4051,7 @@ export interface components {
              * @example 2026-11-20T09:30:00Z
              */
             pulled_to: string | null;
-            /** @description CDRs that we took, each once */
+            /** @description CDRs that we accepted, each counted once */
             cdrs_taken: number;
             /** @description CDRs answered with status code 2001 */
             cdrs_refused: number;
@@ -4138,7 +4138,7 @@ export interface components {
             /** @description Charging sessions in the month */
             session_count: number;
             /**
-             * @description submitted and registered are locked; outside_mandate never counts
+             * @description submitted and registered are locked; outside_mandate does not count unless a later mandate covers the month
              * @enum {string}
              */
             status: "staged" | "submitted" | "registered" | "outside_mandate" | "rejected";
@@ -4399,7 +4399,7 @@ export interface components {
                 mandate_status: "signed";
             };
         };
-        /** @description The customer signed for the years that follow the signed ones */
+        /** @description The customer signed for the next years */
         EventMandateRenewed: {
             /**
              * Format: uuid
@@ -4673,7 +4673,7 @@ export interface components {
                 mid_eligible: boolean | null;
             };
         };
-        /** @description It was determined whether a charger's meter is MID */
+        /** @description We decided whether a charger's meter is MID */
         EventChargerMidConfirmed: {
             /**
              * Format: uuid
@@ -4906,7 +4906,7 @@ export interface components {
                 name_count: number;
             };
         };
-        /** @description For 24 hours we could not read the CDRs of your OCPI platform; told once until a pull succeeds */
+        /** @description For 24 hours we could not read the CDRs of your OCPI platform; reported once until a pull succeeds */
         EventOcpiPullFailed: {
             /**
              * Format: uuid
@@ -5118,7 +5118,7 @@ export interface components {
                 status: "staged";
             };
         };
-        /** @description ERE were sold: from an account that you settle with yourself, or with a share for you */
+        /** @description ERE were sold. For a client: of an account that you settle with yourself. For a partner: with a share for you */
         EventEreSold: {
             /**
              * Format: uuid
@@ -6212,7 +6212,7 @@ export interface components {
                 external_ref: string | null;
             };
         };
-        /** @description The customer signed for the years that follow the signed ones */
+        /** @description The customer signed for the next years */
         PartnerEventMandateRenewed: {
             /**
              * Format: uuid
@@ -6381,7 +6381,7 @@ export interface components {
                 mid_eligible?: boolean;
             };
         };
-        /** @description It was determined whether a charger's meter is MID */
+        /** @description We decided whether a charger's meter is MID */
         PartnerEventChargerMidConfirmed: {
             /**
              * Format: uuid
@@ -6727,7 +6727,7 @@ export interface components {
                 external_ref: string | null;
             };
         };
-        /** @description ERE were sold: from an account that you settle with yourself, or with a share for you */
+        /** @description ERE were sold. For a client: of an account that you settle with yourself. For a partner: with a share for you */
         PartnerEventEreSold: {
             /**
              * Format: uuid
@@ -7132,7 +7132,7 @@ export interface components {
             ok: boolean;
             /** @description Number of new charging sessions */
             sessions_created: number;
-            /** @description Why not; null if they could */
+            /** @description Why the sessions could not be collected; null if they were */
             error: string | null;
         };
         ConnectedVirtualCharger: {
@@ -7659,11 +7659,11 @@ export interface components {
          *
          *     `unsupported_grant_type`: grant_type must be client_credentials, authorization_code or refresh_token.
          *
-         *     `unauthorized_client`: This client is not provisioned for this grant; ask the operator.
+         *     `unauthorized_client`: This client may not use this grant; ask the operator.
          *
-         *     `invalid_scope`: The requested scope exceeds what this client was granted.
+         *     `invalid_scope`: Ask only for scopes that this client was granted.
          *
-         *     `invalid_grant`: This code or refresh token is unknown, expired, used, revoked, or was given for another client, redirect_uri or code_challenge. Send the user to the authorization page again.
+         *     `invalid_grant`: This code or refresh token is unknown, expired, used, revoked, or of another client, redirect_uri or code_challenge. Send the user to the authorization page again.
          */
         TokenErrors400: {
             headers: {
@@ -7681,7 +7681,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `invalid_client`: Unknown client, wrong secret, or credentials outside the body. Send client_id and client_secret in the body. */
+        /** @description `invalid_client`: Unknown client or wrong secret. Send client_id and client_secret in the body. */
         OAuthInvalidClient: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -7715,7 +7715,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `payload_too_large`: The body is larger than this route accepts. */
+        /** @description `payload_too_large`: The body is larger than this route accepts. Send less. */
         OAuthPayloadTooLarge: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -7809,9 +7809,9 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `unauthorized_client`: This client is not provisioned for this grant; ask the operator.
+         *     `unauthorized_client`: This client may not use this grant; ask the operator.
          *
-         *     `invalid_scope`: The requested scope exceeds what this client was granted.
+         *     `invalid_scope`: Ask only for scopes that this client was granted.
          *
          *     `unsupported_response_type`: response_type must be code.
          *
@@ -7836,7 +7836,7 @@ export interface components {
         /**
          * @description `Missing or invalid API token`: Send Authorization: Bearer with a valid, unexpired credential for this host.
          *
-         *     `invalid_client`: Unknown client, wrong secret, or credentials outside the body. Send client_id and client_secret in the body.
+         *     `invalid_client`: Unknown client or wrong secret. Send client_id and client_secret in the body.
          */
         OAuthMissingOrInvalidTokenOrInvalidClient: {
             headers: {
@@ -7854,7 +7854,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `partner_api_key_scope`: A partner API key reaches the Partner API only. */
+        /** @description `partner_api_key_scope`: A partner API key opens the Partner API only. */
         OAuthPartnerApiKeyScope: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -7954,7 +7954,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `invalid_iban`: An IBAN is 15 to 34 letters and digits; nothing was changed.
+         *     `invalid_iban`: Send an IBAN of 15 to 34 letters and digits. Nothing was changed.
          */
         InvalidJsonOrInvalidRequestOrInvalidIban: {
             headers: {
@@ -7990,11 +7990,11 @@ export interface components {
             };
         };
         /**
-         * @description `cpo_token_required`: This route needs a client-credentials token of a CPO client.
+         * @description `cpo_token_required`: Use a client-credentials token of a CPO client.
          *
          *     `client_not_linked`: This client is not linked to an active partner yet; ask the operator.
          *
-         *     `Insufficient scope`: The credential lacks the scope this route needs.
+         *     `Insufficient scope`: Use a credential with the scope that required_scope names.
          */
         CpoTokenRequiredOrClientNotLinkedOrInsufficientScope: {
             headers: {
@@ -8029,7 +8029,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `ean_in_use`: Another active connection holds this EAN. */
+        /** @description `ean_in_use`: Another active connection has this EAN. If yours is right, ask the operator. */
         EanInUse: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8046,7 +8046,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `payload_too_large`: The body is larger than this route accepts. */
+        /** @description `payload_too_large`: The body is larger than this route accepts. Send less. */
         PayloadTooLarge: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8177,7 +8177,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `connection_not_found`: No active connection of this client matches everything that was sent. */
+        /** @description `connection_not_found`: No active connection of this client matches everything that was sent; see GET /v1/accounts. */
         ConnectionNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8195,11 +8195,11 @@ export interface components {
             };
         };
         /**
-         * @description `ean_in_use`: Another active connection holds this EAN.
+         * @description `ean_in_use`: Another active connection has this EAN. If yours is right, ask the operator.
          *
          *     `ambiguous_connection`: The account has several active connections; send connection_id.
          *
-         *     `mandate_acknowledgement_required`: This change revokes the connection's mandate, and months that are not registered no longer count. Repeat with acknowledge_mandate_lapses: true. The connection stays as it was.
+         *     `mandate_acknowledgement_required`: This change ends the mandate, and months that are not booked no longer count. To make it, repeat with acknowledge_mandate_lapses: true.
          */
         EanInUseOrAmbiguousConnectionOrMandateAcknowledgementRequired: {
             headers: {
@@ -8239,7 +8239,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `return_url_not_allowed`: return_url must start with the URL registered for this client, followed by /, ? or nothing, without a fragment.
+         *     `return_url_not_allowed`: Send the return URL registered for this client, followed by /, ? or nothing, without a fragment.
          */
         InvalidJsonOrInvalidRequestOrReturnUrlNotAllowed: {
             headers: {
@@ -8257,7 +8257,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `account_not_found`: No account of this client has that id or reference. */
+        /** @description `account_not_found`: This client has no account with that id or reference; see GET /v1/accounts. */
         AccountNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8279,7 +8279,7 @@ export interface components {
          *
          *     `ambiguous_connection`: The account has several active connections; send connection_id.
          *
-         *     `mandate_already_signed`: The connection already has a signed mandate.
+         *     `mandate_already_signed`: A mandate is signed already. Issue a link from 1 November of its last year on.
          */
         NoConnectionOrAmbiguousConnectionOrMandateAlreadySigned: {
             headers: {
@@ -8332,9 +8332,9 @@ export interface components {
             };
         };
         /**
-         * @description `connection_not_found`: No active connection of this client matches everything that was sent.
+         * @description `connection_not_found`: No active connection of this client matches everything that was sent; see GET /v1/accounts.
          *
-         *     `mandate_not_found`: Nobody has signed a mandate for this connection yet.
+         *     `mandate_not_found`: Nobody has signed a mandate for this connection yet; see POST /v1/mandate-links.
          */
         ConnectionNotFoundOrMandateNotFound: {
             headers: {
@@ -8399,7 +8399,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `serial_number_required`: From the second charger on, serial_number is required: it is the idempotency key.
+         *     `serial_number_required`: Send serial_number from the second charger on: it is the idempotency key.
          */
         InvalidJsonOrInvalidRequestOrSerialNumberRequired: {
             headers: {
@@ -8422,9 +8422,9 @@ export interface components {
          *
          *     `no_connection`: The account has no active connection.
          *
-         *     `charger_limit_reached`: An account, or a person, holds at most 10 active chargers.
+         *     `charger_limit_reached`: An account or a person has at most 10 active chargers. Remove one first.
          *
-         *     `charger_claimed`: A charger of this brand with this serial number is active on another account.
+         *     `charger_claimed`: An active charger of another account has this brand and serial number. If yours is right, ask the operator.
          */
         RegisterChargerErrors409: {
             headers: {
@@ -8442,7 +8442,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `catalog_unresolved`: No catalogue model could be resolved; choose one of suggestions, or GET /v1/catalog/chargers. */
+        /** @description `catalog_unresolved`: The catalogue cannot tell the model. Send a catalog_charger_id of suggestions or GET /v1/catalog/chargers. */
         CatalogUnresolved: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8493,7 +8493,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `charger_not_found`: You have no such charger, by this id or external_ref; a new password is for one that connects by OCPP. */
+        /** @description `charger_not_found`: You have no charger with this id or external_ref. A new password is only for an OCPP charger. */
         ChargerNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8528,11 +8528,11 @@ export interface components {
             };
         };
         /**
-         * @description `cpo_token_required`: This route needs a client-credentials token of a CPO client.
+         * @description `cpo_token_required`: Use a client-credentials token of a CPO client.
          *
          *     `client_not_linked`: This client is not linked to an active partner yet; ask the operator.
          *
-         *     `partner_api_key_scope`: A partner API key reaches the Partner API only.
+         *     `partner_api_key_scope`: A partner API key opens the Partner API only.
          */
         CpoTokenRequiredOrClientNotLinkedOrPartnerApiKeyScope: {
             headers: {
@@ -8550,7 +8550,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `vendor_and_model_required`: Send vendor and model, as the charger reports them in its BootNotification. */
+        /** @description `vendor_and_model_required`: Send vendor and model, as in the charger's BootNotification. */
         VendorAndModelRequired: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8601,7 +8601,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `parked_limit`: 200,000 of your sessions wait for their charger. Give their names to chargers first; see GET /v1/charging-sessions/parked. Nothing was stored. */
+        /** @description `parked_limit`: 200,000 of your sessions wait for their charger. Name those chargers first; see GET /v1/charging-sessions/parked. Nothing was stored. */
         ParkedLimit: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8638,7 +8638,7 @@ export interface components {
         /**
          * @description `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `invalid_cursor`: after is no next_cursor of this list; leave it out to begin at its start.
+         *     `invalid_cursor`: after is not a next_cursor of this list. Leave it out to begin at the start.
          */
         InvalidRequestOrInvalidCursor: {
             headers: {
@@ -8656,7 +8656,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `cursor_expired`: An event after this cursor is older than 90 days and is not kept. Read on from oldest_cursor, and look up by the other endpoints what you may have missed. */
+        /** @description `cursor_expired`: Events after this cursor are older than 90 days and were deleted. Read on from oldest_cursor, and read what you missed from the other endpoints. */
         CursorExpired: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8673,7 +8673,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `charging_session_not_found`: You have no charging session with this id. */
+        /** @description `charging_session_not_found`: You have no charging session with this id; see GET /v1/charging-sessions. */
         ChargingSessionNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8708,11 +8708,11 @@ export interface components {
             };
         };
         /**
-         * @description `unreadable_file`: The file cannot be read.
+         * @description `unreadable_file`: The file cannot be read. Save it again as .xlsx or "CSV UTF-8".
          *
-         *     `unknown_columns`: These headings (headers) name no months and no sessions, or both; see the guide on sessions, or send kind.
+         *     `unknown_columns`: The headings (headers) fit neither months nor sessions, or both. Rename them by the guide on sessions, or send kind.
          *
-         *     `ambiguous_decimals`: Nothing in the column tells decimals from thousands (value). Send decimal=, or decimal=. with the file.
+         *     `ambiguous_decimals`: The column's values (value) may have decimals or thousands. Send decimal=, or decimal=. with the file.
          */
         UnreadableFileOrUnknownColumnsOrAmbiguousDecimals: {
             headers: {
@@ -8730,7 +8730,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `upload_not_found`: You have no upload with this id. */
+        /** @description `upload_not_found`: You have no upload with this id; POST /v1/uploads answers it. */
         UploadNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8747,7 +8747,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `settlement_not_found`: No payment that was made to you has a settlement with that id. */
+        /** @description `settlement_not_found`: You have no paid settlement with that id; see GET /v1/settlements. */
         SettlementNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8786,7 +8786,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `invalid_cursor`: after is no next_cursor of this list; leave it out to begin at its start.
+         *     `invalid_cursor`: after is not a next_cursor of this list. Leave it out to begin at the start.
          */
         InvalidJsonOrInvalidRequestOrInvalidCursor: {
             headers: {
@@ -8821,7 +8821,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `url_not_allowed`: Events are sent to a public https address by its name. */
+        /** @description `url_not_allowed`: Send an https URL whose host is a public name. */
         UrlNotAllowed: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8838,7 +8838,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `webhook_not_found`: You have no webhook endpoint with that id. */
+        /** @description `webhook_not_found`: You have no webhook endpoint with that id; list yours first. */
         WebhookNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8873,7 +8873,7 @@ export interface components {
             };
         };
         /**
-         * @description `webhook_not_found`: You have no webhook endpoint with that id.
+         * @description `webhook_not_found`: You have no webhook endpoint with that id; list yours first.
          *
          *     `event_not_found`: This log has no event with that id, or it is older than 90 days.
          */
@@ -8917,9 +8917,9 @@ export interface components {
             };
         };
         /**
-         * @description `No partner is linked to this API key`: The credential is good, but no active partner stands behind it; ask the operator.
+         * @description `No partner is linked to this API key`: The credential is valid, but no active partner belongs to it; ask the operator.
          *
-         *     `Insufficient scope`: The credential lacks the scope this route needs.
+         *     `Insufficient scope`: Use a credential with the scope that required_scope names.
          */
         NoPartnerLinkedOrInsufficientScope: {
             headers: {
@@ -8937,7 +8937,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `Failed to create drafts`: Nothing was stored. It is safe to repeat: a draft is made once. */
+        /** @description `Failed to create drafts`: Nothing was stored. It is safe to repeat. */
         DraftsCreateFailed: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -8994,7 +8994,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `draft_not_found`: You have no draft with that id or address. */
+        /** @description `draft_not_found`: You have no draft with that id or address; see GET /partner/drafts. */
         DraftNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9011,7 +9011,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `draft_active`: The customer has claimed this draft and it is an account now; they turn off sharing in their own account. Nothing was changed. */
+        /** @description `draft_active`: The customer has signed: this draft is an account now, and only the customer can stop sharing. Nothing was changed. */
         DraftActive: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9050,7 +9050,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `return_url_not_allowed`: return_url must start with the URL registered for this client, followed by /, ? or nothing, without a fragment.
+         *     `return_url_not_allowed`: Send the return URL registered for this client, followed by /, ? or nothing, without a fragment.
          *
          *     `draft_id_required`: Send draft_id, from GET /partner/drafts or the answer of the import; sign-in links also take email.
          */
@@ -9138,7 +9138,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `invoice_not_found`: You have no invoice with that number. */
+        /** @description `invoice_not_found`: You have no invoice with that number; see GET /partner/invoices. */
         InvoiceNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9194,9 +9194,9 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `invalid_iban`: An IBAN is 15 to 34 letters and digits; nothing was changed.
+         *     `invalid_iban`: Send an IBAN of 15 to 34 letters and digits. Nothing was changed.
          *
-         *     `invalid_ean`: An EAN is 18 digits.
+         *     `invalid_ean`: Send an EAN of 18 digits.
          */
         ClaimSandboxDraftErrors400: {
             headers: {
@@ -9215,9 +9215,9 @@ export interface components {
             };
         };
         /**
-         * @description `customer_not_found`: You have brought no customer with that customer_ref or account id.
+         * @description `customer_not_found`: You brought no customer with that customer_ref or account id; see GET /partner/customers.
          *
-         *     `draft_not_found`: You have no draft with that id or address.
+         *     `draft_not_found`: You have no draft with that id or address; see GET /partner/drafts.
          */
         CustomerNotFoundOrDraftNotFound: {
             headers: {
@@ -9240,11 +9240,11 @@ export interface components {
          *
          *     `draft_not_claimable`: This draft cannot be claimed any more; reason says why.
          *
-         *     `unsupported_type`: A virtual charger and submission are for particulier drafts; claim this one without submit. Nothing was done.
+         *     `unsupported_type`: Only a particulier draft can be submitted with a virtual charger. Claim this one without submit. Nothing was done.
          *
-         *     `charger_limit_reached`: An account, or a person, holds at most 10 active chargers.
+         *     `charger_limit_reached`: An account or a person has at most 10 active chargers. Remove one first.
          *
-         *     `charger_claimed`: A charger of this brand with this serial number is active on another account.
+         *     `charger_claimed`: An active charger of another account has this brand and serial number. If yours is right, ask the operator.
          */
         ClaimSandboxDraftErrors409: {
             headers: {
@@ -9265,7 +9265,7 @@ export interface components {
         /**
          * @description `ean_address_mismatch`: The EAN register knows this address, but not with this EAN. Check the EAN, postal code and house number.
          *
-         *     `catalog_unresolved`: No catalogue model could be resolved; choose one of suggestions, or GET /v1/catalog/chargers.
+         *     `catalog_unresolved`: The catalogue cannot tell the model. Send a catalog_charger_id of suggestions or GET /v1/catalog/chargers.
          */
         EanAddressMismatchOrCatalogUnresolved: {
             headers: {
@@ -9283,7 +9283,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `sandbox_step_failed`: The step could not be done; what came before it is. It is safe to repeat. */
+        /** @description `sandbox_step_failed`: The step could not be done; the steps before it are done. It is safe to repeat. */
         SandboxStepFailed: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9300,7 +9300,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `customer_not_found`: You have brought no customer with that customer_ref or account id. */
+        /** @description `customer_not_found`: You brought no customer with that customer_ref or account id; see GET /partner/customers. */
         CustomerNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9320,7 +9320,7 @@ export interface components {
         /**
          * @description `no_connection`: The account has no active connection.
          *
-         *     `charger_limit_reached`: An account, or a person, holds at most 10 active chargers.
+         *     `charger_limit_reached`: An account or a person has at most 10 active chargers. Remove one first.
          */
         NoConnectionOrChargerLimitReached: {
             headers: {
@@ -9338,7 +9338,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `nothing_to_review`: No registration of this customer waits for review. One is decided once. Of a CPO account it is submitted when the last of the four gates opens, and closed_gates says which are closed; of a draft when the customer submits. */
+        /** @description `nothing_to_review`: No registration of this customer waits for review: it was decided, or it is not submitted yet. A CPO account's is submitted once closed_gates is empty. */
         NothingToReview: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9355,7 +9355,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `nothing_to_settle`: No month of this quarter can be booked, and none is settled; left_out says why each is not. A month counts once it is over, of a connection whose four gates are open and whose registration is approved. */
+        /** @description `nothing_to_settle`: No month of this quarter can be settled; left_out says why for each. */
         NothingToSettle: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9377,7 +9377,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `unknown_state`: states are eligible, rejected, no_mandate, ean_unverified, no_mid_charger and no_iban. Nothing was made.
+         *     `unknown_state`: Send eligible, rejected, no_mandate, ean_unverified, no_mid_charger or no_iban as states. Nothing was made.
          */
         InvalidJsonOrInvalidRequestOrUnknownState: {
             headers: {
@@ -9400,13 +9400,13 @@ export interface components {
          *
          *     `draft_not_claimable`: This draft cannot be claimed any more; reason says why.
          *
-         *     `unsupported_type`: A virtual charger and submission are for particulier drafts; claim this one without submit. Nothing was done.
+         *     `unsupported_type`: Only a particulier draft can be submitted with a virtual charger. Claim this one without submit. Nothing was done.
          *
-         *     `nothing_to_review`: No registration of this customer waits for review. One is decided once. Of a CPO account it is submitted when the last of the four gates opens, and closed_gates says which are closed; of a draft when the customer submits.
+         *     `nothing_to_review`: No registration of this customer waits for review: it was decided, or it is not submitted yet. A CPO account's is submitted once closed_gates is empty.
          *
-         *     `charger_limit_reached`: An account, or a person, holds at most 10 active chargers.
+         *     `charger_limit_reached`: An account or a person has at most 10 active chargers. Remove one first.
          *
-         *     `charger_claimed`: A charger of this brand with this serial number is active on another account.
+         *     `charger_claimed`: An active charger of another account has this brand and serial number. If yours is right, ask the operator.
          */
         CreateSandboxFixturesErrors409: {
             headers: {
@@ -9424,7 +9424,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `Insufficient scope`: The credential lacks the scope this route needs. */
+        /** @description `Insufficient scope`: Use a credential with the scope that required_scope names. */
         InsufficientScope: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9446,7 +9446,7 @@ export interface components {
          *
          *     `invalid_request`: A field breaks its rule; see issues.
          *
-         *     `connection_type is required and must be "ocpp"`: Chargers of other makers' clouds are linked in the dashboard; here an OCPP charger is registered.
+         *     `connection_type is required and must be "ocpp"`: Send connection_type: "ocpp". Only chargers that connect by OCPP are registered here.
          */
         InvalidJsonOrInvalidRequestOrConnectionTypeRequired: {
             headers: {
@@ -9465,9 +9465,9 @@ export interface components {
             };
         };
         /**
-         * @description `A charger with ocpp_identity "{ocpp_identity}" already exists`: Choose another ocpp_identity, or leave it out and take the one you are given.
+         * @description `A charger with ocpp_identity "{ocpp_identity}" already exists`: Choose another ocpp_identity, or leave it out to get one.
          *
-         *     `charger_limit_reached`: An account, or a person, holds at most 10 active chargers.
+         *     `charger_limit_reached`: An account or a person has at most 10 active chargers. Remove one first.
          */
         OcppIdentityTakenOrChargerLimitReached: {
             headers: {
@@ -9486,7 +9486,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `charger_create_failed`: The charger could not be registered; nothing was stored. */
+        /** @description `charger_create_failed`: The charger could not be registered; nothing was stored. It is safe to repeat. */
         ChargerCreateFailed: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9506,7 +9506,7 @@ export interface components {
         /**
          * @description `Authentication is temporarily unavailable, try again shortly`: Wait Retry-After seconds, then repeat.
          *
-         *     `gateway_not_configured`: Chargers cannot connect to this host by themselves yet; ask the operator. Nothing was stored.
+         *     `gateway_not_configured`: Chargers cannot connect to this host yet; ask the operator. Nothing was stored.
          *
          *     `Service is temporarily unavailable, try again shortly`: Wait Retry-After seconds, then repeat.
          */
@@ -9528,7 +9528,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `charger_update_failed`: The charger could not be changed; nothing was stored. */
+        /** @description `charger_update_failed`: The charger could not be changed; nothing was stored. It is safe to repeat. */
         ChargerUpdateFailed: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9545,7 +9545,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `partner_api_key_scope`: A partner API key reaches the Partner API only. */
+        /** @description `partner_api_key_scope`: A partner API key opens the Partner API only. */
         PartnerApiKeyScope: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -9563,9 +9563,9 @@ export interface components {
             };
         };
         /**
-         * @description `recent_sign_in_required`: A token that lasts longer than a year is made within 15 minutes of signing in. Sign in again, or give an earlier expires_at.
+         * @description `recent_sign_in_required`: A token of more than a year needs a sign-in of the last 15 minutes. Sign in again, or send an earlier expires_at.
          *
-         *     `partner_api_key_scope`: A partner API key reaches the Partner API only.
+         *     `partner_api_key_scope`: A partner API key opens the Partner API only.
          */
         RecentSignInRequiredOrPartnerApiKeyScope: {
             headers: {
@@ -9617,7 +9617,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `token_not_found`: You have no token with that id. */
+        /** @description `token_not_found`: You have no token with that id; see GET /tokens. */
         TokenNotFound: {
             headers: {
                 /** @description Quote it when you ask about a request */
@@ -15132,7 +15132,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15142,7 +15142,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "account.created";
@@ -15152,9 +15152,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15197,7 +15197,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15207,7 +15207,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "account.eligibility_changed";
@@ -15217,9 +15217,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15270,7 +15270,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15280,7 +15280,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "mandate.signed";
@@ -15290,9 +15290,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15345,7 +15345,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15355,7 +15355,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "mandate.renewed";
@@ -15365,9 +15365,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15420,7 +15420,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15430,7 +15430,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "mandate.declined";
@@ -15440,9 +15440,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15490,7 +15490,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15500,7 +15500,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "mandate.revoked";
@@ -15510,9 +15510,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15565,7 +15565,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15575,7 +15575,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "mandate.expired";
@@ -15585,9 +15585,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15640,7 +15640,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15650,7 +15650,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "ean.status_changed";
@@ -15660,9 +15660,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15706,7 +15706,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15716,7 +15716,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "charger.registered";
@@ -15726,9 +15726,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
@@ -15765,7 +15765,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15775,7 +15775,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "charger.connected";
@@ -15785,9 +15785,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15844,7 +15844,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15854,7 +15854,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "charger.mid_confirmed";
@@ -15864,9 +15864,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -15923,7 +15923,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -15933,7 +15933,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "registration.submitted";
@@ -15943,9 +15943,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16003,7 +16003,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16013,7 +16013,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "registration.approved";
@@ -16023,9 +16023,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16083,7 +16083,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16093,7 +16093,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "registration.rejected";
@@ -16103,9 +16103,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16163,7 +16163,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16173,7 +16173,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "draft.claimed";
@@ -16183,9 +16183,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16228,7 +16228,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16238,7 +16238,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "draft.active";
@@ -16248,9 +16248,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16293,7 +16293,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16303,7 +16303,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "draft.expired";
@@ -16313,9 +16313,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16358,7 +16358,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16368,7 +16368,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "draft.conflict";
@@ -16378,9 +16378,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16423,7 +16423,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16433,7 +16433,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "customer.sharing_ended";
@@ -16443,9 +16443,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /** @description As in GET /partner/customers */
                         customer_ref: string;
@@ -16480,7 +16480,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16490,7 +16490,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "charging.parked";
@@ -16500,9 +16500,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /** @description Up to 20 names that no parked session had before */
                         names: {
@@ -16551,7 +16551,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16561,7 +16561,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "ocpi.pull_failed";
@@ -16571,9 +16571,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: date-time
@@ -16615,7 +16615,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16625,7 +16625,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "account.months_locked";
@@ -16635,9 +16635,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16682,7 +16682,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16692,7 +16692,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "account.months_registered";
@@ -16702,9 +16702,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16749,7 +16749,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16759,7 +16759,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "account.months_rejected";
@@ -16769,9 +16769,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16816,7 +16816,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16826,7 +16826,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "account.months_reopened";
@@ -16836,9 +16836,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16883,7 +16883,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16893,7 +16893,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "ere.sold";
@@ -16903,9 +16903,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -16953,7 +16953,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -16963,7 +16963,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "ere.sale_reversed";
@@ -16973,9 +16973,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -17023,7 +17023,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -17033,7 +17033,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "payout.approved";
@@ -17043,9 +17043,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -17101,7 +17101,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -17111,7 +17111,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "payout.paid";
@@ -17121,9 +17121,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -17179,7 +17179,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -17189,7 +17189,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "payout.failed";
@@ -17199,9 +17199,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -17257,7 +17257,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -17267,7 +17267,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "payout.reversed";
@@ -17277,9 +17277,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -17335,7 +17335,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -17345,7 +17345,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "webhook_endpoint.disabled";
@@ -17355,9 +17355,9 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description Its place in the log, as GET /v1/events or /partner/events has it */
+                    /** @description Its place in the log, as in GET /v1/events or GET /partner/events */
                     sequence: number;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: {
                         /**
                          * Format: uuid
@@ -17395,7 +17395,7 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this attempt was signed, in seconds since 1970 */
                 "webhook-timestamp": string;
-                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation */
+                /** @description v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space */
                 "webhook-signature": string;
             };
             path?: never;
@@ -17405,7 +17405,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which event it is: it tells what `data` is
+                     * @description The type, which determines the fields of `data`
                      * @constant
                      */
                     type: "ping";
@@ -17415,7 +17415,7 @@ export interface operations {
                      * @example 2026-11-20T09:30:00Z
                      */
                     timestamp: string;
-                    /** @description What is new, by ids, your own references and statuses; nothing of a person */
+                    /** @description Ids, your own references and statuses; no personal data */
                     data: Record<string, never>;
                 };
             };

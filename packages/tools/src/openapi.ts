@@ -49,7 +49,11 @@ const SECURITY_SCHEMES = {
       },
     },
   },
-  personal_token: { type: "http" as const, scheme: "bearer", description: "A token a person made in the dashboard." },
+  personal_token: {
+    type: "http" as const,
+    scheme: "bearer",
+    description: "A token that a person made for their own scripts.",
+  },
   partner_key: {
     type: "http" as const,
     scheme: "bearer",
@@ -212,7 +216,7 @@ function limitOf(endpoint: Endpoint) {
   const bucket = bucketOf(endpoint);
   if (!bucket) return null;
   const { quota, window_seconds } = RATE_LIMITS[bucket];
-  const sentence = `Limit: ${quota} requests in ${window_seconds} seconds ${COUNTED_BY[endpoint.caller.kind]}, counted with all of \`${bucket}\`. Refilled continuously; then 429 with \`Retry-After\`.`;
+  const sentence = `Limit: ${quota} requests in ${window_seconds} seconds ${COUNTED_BY[endpoint.caller.kind]}, shared by all endpoints of \`${bucket}\`. The limit refills continuously. Above it: 429 with \`Retry-After\`.`;
   return { published: { bucket, quota, window_seconds }, sentence };
 }
 

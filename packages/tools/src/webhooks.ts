@@ -10,7 +10,8 @@ const HEADERS = z.object({
   "webhook-id": z.string().meta({ description: "The id of the event: the same on every attempt and replay" }),
   "webhook-timestamp": z.string().meta({ description: "When this attempt was signed, in seconds since 1970" }),
   "webhook-signature": z.string().meta({
-    description: "v1, and the HMAC-SHA256 of id.timestamp.body; several, apart by spaces, in the day after a rotation",
+    description:
+      "v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space",
   }),
 });
 
@@ -55,7 +56,7 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
     const logs = Object.entries({ client, partner }).flatMap(([log, shape]) => (shape ? [{ log, shape }] : []));
     const [first = {}, second] = new Set(logs.map(({ shape }) => shape));
     const envelope = {
-      type: z.literal(type).meta({ description: "Which event it is: it tells what `data` is" }),
+      type: z.literal(type).meta({ description: "The type, which determines the fields of `data`" }),
       timestamp: instant().meta({ description: "When it happened" }),
       // a ping is in no log
       ...(type === "ping"
@@ -63,13 +64,13 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
         : {
             sequence: z
               .int()
-              .meta({ description: "Its place in the log, as GET /v1/events or /partner/events has it" }),
+              .meta({ description: "Its place in the log, as in GET /v1/events or GET /partner/events" }),
           }),
     };
     const body = z.object({
       ...envelope,
       data: (second ? z.union([z.object(first), z.object(second)]) : z.object(first)).meta({
-        description: "What is new, by ids, your own references and statuses; nothing of a person",
+        description: "Ids, your own references and statuses; no personal data",
       }),
     });
     const example = (shape: NonNullable<Shape>) => ({ value: exampleOfAll({ ...envelope, data: z.object(shape) }) });
@@ -96,6 +97,6 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
   };
   return Object.fromEntries([
     ...EVENT_TYPES.map((type) => described(type, EVENTS[type].about, EVENTS[type].client, EVENTS[type].partner)),
-    described("ping", "Somebody tests the endpoint; it is not in the log", {}, null),
+    described("ping", "A test of the endpoint; it is in no log", {}, null),
   ]);
 }

@@ -68,9 +68,9 @@ export const updateCharger = endpoint(
     id: "updateCharger",
     summary: "Name a charger and its EVSEs, or correct its power",
     description:
-      "A field that you leave out stays; `null` and `[]` clear it. Without `charger_id`, `external_ref` says which " +
-      "charger it is, and stays. Parked charging sessions that use one of its names are stored: up to 1,000 now, " +
-      "others within minutes.",
+      "A field that you leave out stays; `null` and `[]` clear it. Name the charger by `charger_id` or `external_ref`; " +
+      "to change `external_ref`, send `charger_id`. Parked charging sessions that use one of its names are stored: up " +
+      "to 1,000 now, others within minutes.",
     caller: { kind: "cpo", scope: "cpo:chargers:write" },
     idempotent: true,
     limit: "cpo_write",

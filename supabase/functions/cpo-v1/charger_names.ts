@@ -34,5 +34,5 @@ export const chargerNames = {
     .array(Evse)
     .max(10)
     .nullish()
-    .meta({ description: "Its EVSEs, up to 10, of which each charges one car; the first is evse_no 1" }),
+    .meta({ description: "Its EVSEs, at most 10. Each charges one car; the first is evse_no 1" }),
 };

@@ -18,8 +18,8 @@ export const registerCharger = endpoint(
       "send both. `serial_number` is the idempotency key. It is optional for the first charger and required from " +
       "the second on. If the account has a charger with this serial number, the call returns that charger and " +
       "ignores the rest of the body. A model without MID meter registers with `mid_eligible: false`; `null` means " +
-      "that we have not judged the evidence of its meter yet. By `external_ref` and the names in `evses`, charging " +
-      "sessions mean this charger; sessions that named it before are stored now.",
+      "that we have not judged the evidence of its meter yet. Charging sessions may name the charger by `external_ref` " +
+      "or by a name in `evses`. Parked sessions with such a name are stored now.",
     caller: { kind: "cpo", scope: "cpo:chargers:write" },
     idempotent: "serial_number",
     limit: "cpo_write",

@@ -8,9 +8,10 @@ const DeliveredMonth = z
     period: calendarDate().meta({ description: "The first of the month" }),
     total_kwh: z.number().meta({ description: "kWh in the month" }),
     session_count: z.int().meta({ description: "Charging sessions in the month" }),
-    status: z
-      .enum(["staged", "submitted", "registered", "outside_mandate", "rejected"])
-      .meta({ description: "submitted and registered are locked; outside_mandate never counts" }),
+    status: z.enum(["staged", "submitted", "registered", "outside_mandate", "rejected"]).meta({
+      description:
+        "submitted and registered are locked; outside_mandate does not count unless a later mandate covers the month",
+    }),
     received_at: instant().meta({ description: "When the total was last delivered" }),
     connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
     accepted_kwh: z.number().nullable().meta({ description: "kWh that the register accepted; null unless registered" }),

@@ -18,10 +18,9 @@ export const issueMandateLink = endpoint(
     description:
       "A newer link voids the older one. The link expires after 14 days, can be opened any number of times, and can " +
       "be signed once. Issuing a link does not change `mandate_status`. Send the link to the signatory yourself, or " +
-      "let us mail it with `send_email: true`. A first mandate begins on 1 January of the year of signing. A " +
-      "mandate for 1 year that is signed in November or December lasts until the end of the next year. To renew a " +
-      "mandate, issue a link from 1 November of its last year on; the renewal begins on 1 January. Before 1 " +
-      "November, or if the next years are already signed for, the call returns 409 `mandate_already_signed`.",
+      "let us mail it with `send_email: true`. To renew a mandate, issue a link from 1 November of its last year on; " +
+      "the renewal begins on 1 January. Before 1 November, or if the next years are already signed for, the call " +
+      "returns 409 `mandate_already_signed`.",
     caller: { kind: "cpo", scope: "cpo:mandates:write" },
     limit: "cpo_write",
     sql: ["issue_mandate_link"],

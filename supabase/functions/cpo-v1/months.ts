@@ -39,7 +39,7 @@ const MonthResult = z
     period: z.string().nullable().meta({ description: "The period you sent" }),
     status: z.enum(["ingested", "outside_mandate", "locked", "invalid"]).meta({
       description:
-        "ingested: stored; outside_mandate: stored, but never counts; locked: booked, and not changed; invalid: not " +
+        "ingested: stored; outside_mandate: stored, not counted; locked: booked, and not changed; invalid: not " +
         "stored",
     }),
     reason: z
@@ -91,11 +91,10 @@ export const deliverMonths = endpoint(
     id: "deliverMonths",
     summary: "Deliver monthly kWh totals of one connection",
     description:
-      "A repeat for the same month replaces the stored total, unless the month is registered as ERE (`locked`). A " +
-      "malformed month is reported as `invalid` and does not fail the batch. A month that occurs twice in one batch " +
-      "is invalid both times. Without a signed mandate, months are stored and count once a mandate covers them. " +
-      "Months outside a signed mandate are stored and never count. A total stands above the charging sessions of its " +
-      "month; `from_sessions: true` hands the month back to them, and later sessions change it again.",
+      "A repeat for the same month replaces the stored total, unless the month is booked (`locked`). An invalid month " +
+      "does not fail the batch. A month that occurs twice in it is invalid both times. Months wait until a mandate is " +
+      "signed; those that it does not cover are `outside_mandate` and do not count. Your total replaces the sum of the " +
+      "month's charging sessions; `from_sessions: true` takes that sum again, also of later sessions.",
     caller: { kind: "cpo", scope: "cpo:sessions:write" },
     idempotent: true,
     limit: "cpo_sessions",
@@ -127,7 +126,7 @@ export const deliverMonths = endpoint(
         accepted: z.int().meta({ description: "Number of months stored that may count" }),
         outside_mandate: z
           .int()
-          .meta({ description: "Number of months stored that never count, because the mandate does not cover them" }),
+          .meta({ description: "Number of months stored that do not count, because no signed mandate covers them" }),
         locked: z.int().meta({ description: "Number of booked months, left unchanged" }),
         invalid: z.int().meta({ description: "Number of invalid months, not stored" }),
         results: z.array(MonthResult).meta({ description: "In the order of months" }),

@@ -6,7 +6,7 @@ import { instant } from "#shared/values/fields.ts";
 const Connection = z
   .object({
     versions_url: z.string().nullable().meta({
-      description: "Where your platform begins; null if this host has no OCPI",
+      description: "The versions URL to enter in your platform; null if this host has no OCPI",
       example: "https://api.example.nl/ocpi/versions",
     }),
     status: z.enum(["none", "invited", "registered", "unregistered", "disabled"]).meta({
@@ -17,7 +17,7 @@ const Connection = z
     pushed_at: instant().nullable().meta({ description: "When your platform last sent a CDR, to the minute" }),
     pulls: z.boolean().meta({ description: "Whether your platform also lets us read its CDRs" }),
     pulled_to: instant().nullable().meta({ description: "Up to where we read all of its CDRs" }),
-    cdrs_taken: z.int().meta({ description: "CDRs that we took, each once" }),
+    cdrs_taken: z.int().meta({ description: "CDRs that we accepted, each counted once" }),
     cdrs_refused: z.int().meta({ description: "CDRs answered with status code 2001" }),
     last_refusal: z.string().nullable().meta({
       description: "The last CDR that was refused, and why",

@@ -51,7 +51,7 @@ const Upload = z
       .nullable()
       .meta({ description: "The upload; null for a dry run of a file that is not stored yet" }),
     kind: z.enum(KINDS).meta({ description: "What the file has" }),
-    created_at: instant().nullable().meta({ description: "When it was stored; null as upload_id is" }),
+    created_at: instant().nullable().meta({ description: "When it was stored; null if upload_id is null" }),
     rows: z.int().meta({ description: "Rows below the header" }),
     columns: z
       .array(
@@ -87,10 +87,10 @@ export const deliverUpload = endpoint(
     id: "deliverUpload",
     summary: "Deliver a CSV or Excel file of months or sessions",
     description:
-      "The body is the file itself: CSV, or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings " +
-      "say whether it has months or sessions, in Dutch or English, in any order. Each row is judged by itself, as " +
-      "`POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Your newest file once more changes nothing, " +
-      "unless a row that was left out can be stored now; a dry run says so too. We keep its hash and results, not the file.",
+      "The body is the file itself: CSV or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The " +
+      "headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged alone, as " +
+      "`POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Sending your newest file again changes nothing, " +
+      "unless a row that was left out can be stored now. We keep its hash and results, not the file.",
     caller: CALLER,
     idempotent: true,
     limit: "cpo_sessions",
@@ -134,7 +134,7 @@ export const readStoredUpload = endpoint(
   {
     id: "readUpload",
     summary: "Read the results of an upload",
-    description: "As the upload answered them. Results are kept seven years.",
+    description: "The results that the upload answered. They are kept seven years.",
     caller: CALLER,
     limit: "cpo_sessions",
     sql: ["get_upload"],

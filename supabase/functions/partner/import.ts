@@ -407,7 +407,7 @@ export const uploadDrafts = endpoint(
     summary: "Create claimable drafts from an Excel or CSV file",
     description:
       "The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite " +
-      "and dry_run, or JSON {csv, consent}. A file is told by its first bytes, not by its name. Of a workbook we read " +
+      "and dry_run, or JSON {csv, consent}. The first bytes say what the file is, not its name. Of a workbook we read " +
       "the first visible sheet; formulas count by their stored value.",
     caller: { kind: "partner", scope: "partners:write", key: false },
     idempotent: true,

@@ -63,6 +63,6 @@ export const SyncResult = z
   .object({
     ok: z.boolean().meta({ description: "Whether sessions could be collected" }),
     sessions_created: z.int().meta({ description: "Number of new charging sessions" }),
-    error: z.string().nullable().meta({ description: "Why not; null if they could" }),
+    error: z.string().nullable().meta({ description: "Why the sessions could not be collected; null if they were" }),
   })
   .meta({ id: "SyncResult" });

@@ -113,7 +113,7 @@ const table = {
     partner: null,
   },
   "mandate.signed": mandate("The customer signed a mandate", "signed"),
-  "mandate.renewed": mandate("The customer signed for the years that follow the signed ones", "signed"),
+  "mandate.renewed": mandate("The customer signed for the next years", "signed"),
   "mandate.declined": { ...mandate("The customer declined to sign", "declined"), partner: null },
   "mandate.revoked": mandate("A signed mandate was ended", "revoked"),
   "mandate.expired": mandate("The last year of a mandate is over, and nobody signed for the next", "expired"),
@@ -129,7 +129,7 @@ const table = {
     partner: { ...customer, ...mid },
   },
   "charger.mid_confirmed": {
-    about: "It was determined whether a charger's meter is MID",
+    about: "We decided whether a charger's meter is MID",
     client: { ...account, ...charger },
     partner: { ...customer, ...mid },
   },
@@ -160,7 +160,7 @@ const table = {
     partner: null,
   },
   "ocpi.pull_failed": {
-    about: "For 24 hours we could not read the CDRs of your OCPI platform; told once until a pull succeeds",
+    about: "For 24 hours we could not read the CDRs of your OCPI platform; reported once until a pull succeeds",
     client: {
       since: instant().meta({ description: "When it began to fail" }),
       reason: z.string().meta({
@@ -174,7 +174,9 @@ const table = {
   "account.months_registered": months("The register credited months", "registered"),
   "account.months_rejected": months("The register rejected months, which can be delivered again", "rejected"),
   "account.months_reopened": months("A booking was withdrawn, and its months can be delivered again", "staged"),
-  "ere.sold": sale("ERE were sold: from an account that you settle with yourself, or with a share for you"),
+  "ere.sold": sale(
+    "ERE were sold. For a client: of an account that you settle with yourself. For a partner: with a share for you",
+  ),
   "ere.sale_reversed": sale("A sale of ERE was taken back"),
   "payout.approved": payment("Money is on its way to your bank", "approved"),
   "payout.paid": payment("Money was paid", "paid"),

@@ -4,9 +4,9 @@ import { fitsIn, type Rate } from "./rate.ts";
 /**
  * The error table: the one place that knows a status number or the text of an error on the wire.
  *
- * A key is the name used inside (TypeScript and SQL alike); `error` is what the client reads, where the specification's text
- * differs from the key. `detail` says what to do next, and `message` is the text of that field where the specification has one. `fields` names what else the body may carry (specification section 7): see
- * error_fields.ts.
+ * A key is the name used inside, in TypeScript and SQL alike. `error` is what the client reads, if the specification's
+ * text differs from the key. `detail` says what to do next. `message` is the text of that field, if the specification
+ * has one. `fields` names what else the body may carry (specification section 7): see error_fields.ts.
  */
 type ErrorRow = {
   status: number;
@@ -21,30 +21,33 @@ type ErrorRow = {
 const table = {
   // 400: cannot be read, or breaks a field rule
   invalid_json: { status: 400, detail: "Send one JSON object, encoded as UTF-8." },
-  invalid_request: { status: 400, detail: "A field breaks its rule; see issues.", fields: ["issues", "step"] },
-  invalid_iban: { status: 400, detail: "An IBAN is 15 to 34 letters and digits; nothing was changed." },
-  invalid_ean: { status: 400, detail: "An EAN is 18 digits." },
+  invalid_request: {
+    status: 400,
+    detail: "A field breaks its rule; see issues.",
+    fields: ["issues", "step"],
+  },
+  invalid_iban: { status: 400, detail: "Send an IBAN of 15 to 34 letters and digits. Nothing was changed." },
+  invalid_ean: { status: 400, detail: "Send an EAN of 18 digits." },
   vendor_and_model_required: {
     status: 400,
-    detail: "Send vendor and model, as the charger reports them in its BootNotification.",
+    detail: "Send vendor and model, as in the charger's BootNotification.",
   },
   connection_type_required: {
     status: 400,
     error: 'connection_type is required and must be "ocpp"',
-    detail: "Chargers of other makers' clouds are linked in the dashboard; here an OCPP charger is registered.",
+    detail: 'Send connection_type: "ocpp". Only chargers that connect by OCPP are registered here.',
   },
   serial_number_required: {
     status: 400,
-    detail: "From the second charger on, serial_number is required: it is the idempotency key.",
+    detail: "Send serial_number from the second charger on: it is the idempotency key.",
   },
   invalid_cursor: {
     status: 400,
-    detail: "after is no next_cursor of this list; leave it out to begin at its start.",
+    detail: "after is not a next_cursor of this list. Leave it out to begin at the start.",
   },
   return_url_not_allowed: {
     status: 400,
-    detail:
-      "return_url must start with the URL registered for this client, followed by /, ? or nothing, without a fragment.",
+    detail: "Send the return URL registered for this client, followed by /, ? or nothing, without a fragment.",
     message: "return_url must be the registered return URL, followed by /, ? or nothing, without a fragment.",
     fields: ["message"],
   },
@@ -61,19 +64,20 @@ const table = {
   },
   unknown_state: {
     status: 400,
-    detail: "states are eligible, rejected, no_mandate, ean_unverified, no_mid_charger and no_iban. Nothing was made.",
+    detail:
+      "Send eligible, rejected, no_mandate, ean_unverified, no_mid_charger or no_iban as states. Nothing was made.",
     fields: ["unknown"],
   },
   unsupported_grant_type: {
     status: 400,
     detail: "grant_type must be client_credentials, authorization_code or refresh_token.",
   },
-  unauthorized_client: { status: 400, detail: "This client is not provisioned for this grant; ask the operator." },
-  invalid_scope: { status: 400, detail: "The requested scope exceeds what this client was granted." },
+  unauthorized_client: { status: 400, detail: "This client may not use this grant; ask the operator." },
+  invalid_scope: { status: 400, detail: "Ask only for scopes that this client was granted." },
   invalid_grant: {
     status: 400,
     detail:
-      "This code or refresh token is unknown, expired, used, revoked, or was given for another client, redirect_uri or code_challenge. Send the user to the authorization page again.",
+      "This code or refresh token is unknown, expired, used, revoked, or of another client, redirect_uri or code_challenge. Send the user to the authorization page again.",
   },
   unsupported_response_type: { status: 400, detail: "response_type must be code." },
   invalid_redirect_uri: {
@@ -89,62 +93,86 @@ const table = {
   },
   invalid_client: {
     status: 401,
-    detail:
-      "Unknown client, wrong secret, or credentials outside the body. Send client_id and client_secret in the body.",
+    detail: "Unknown client or wrong secret. Send client_id and client_secret in the body.",
   },
 
   // 403: readable, but not for this
   cpo_token_required: {
     status: 403,
-    detail: "This route needs a client-credentials token of a CPO client.",
+    detail: "Use a client-credentials token of a CPO client.",
     fields: ["required_scope"],
   },
   client_not_linked: { status: 403, detail: "This client is not linked to an active partner yet; ask the operator." },
   no_partner_linked: {
     status: 403,
     error: "No partner is linked to this API key",
-    detail: "The credential is good, but no active partner stands behind it; ask the operator.",
+    detail: "The credential is valid, but no active partner belongs to it; ask the operator.",
   },
   recent_sign_in_required: {
     status: 403,
     detail:
-      "A token that lasts longer than a year is made within 15 minutes of signing in. Sign in again, or give an earlier expires_at.",
+      "A token of more than a year needs a sign-in of the last 15 minutes. Sign in again, or send an earlier expires_at.",
   },
-  partner_api_key_scope: { status: 403, detail: "A partner API key reaches the Partner API only." },
+  partner_api_key_scope: {
+    status: 403,
+    detail: "A partner API key opens the Partner API only.",
+  },
   insufficient_scope: {
     status: 403,
     error: "Insufficient scope",
-    detail: "The credential lacks the scope this route needs.",
+    detail: "Use a credential with the scope that required_scope names.",
     fields: ["required_scope"],
   },
 
   // 404: no such thing for this caller; a foreign tenant's object answers the same
   not_found: { status: 404, error: "Not found", detail: "No route answers this method and path; see GET /docs." },
-  account_not_found: { status: 404, detail: "No account of this client has that id or reference." },
+  account_not_found: {
+    status: 404,
+    detail: "This client has no account with that id or reference; see GET /v1/accounts.",
+  },
   connection_not_found: {
     status: 404,
-    detail: "No active connection of this client matches everything that was sent.",
+    detail: "No active connection of this client matches everything that was sent; see GET /v1/accounts.",
   },
   charger_not_found: {
     status: 404,
-    detail: "You have no such charger, by this id or external_ref; a new password is for one that connects by OCPP.",
+    detail: "You have no charger with this id or external_ref. A new password is only for an OCPP charger.",
   },
   statement_not_found: { status: 404, detail: "No payout to this customer has that id." },
-  upload_not_found: { status: 404, detail: "You have no upload with this id." },
-  charging_session_not_found: { status: 404, detail: "You have no charging session with this id." },
-  settlement_not_found: { status: 404, detail: "No payment that was made to you has a settlement with that id." },
-  invoice_not_found: { status: 404, detail: "You have no invoice with that number." },
-  mandate_not_found: { status: 404, detail: "Nobody has signed a mandate for this connection yet." },
+  upload_not_found: {
+    status: 404,
+    detail: "You have no upload with this id; POST /v1/uploads answers it.",
+  },
+  charging_session_not_found: {
+    status: 404,
+    detail: "You have no charging session with this id; see GET /v1/charging-sessions.",
+  },
+  settlement_not_found: {
+    status: 404,
+    detail: "You have no paid settlement with that id; see GET /v1/settlements.",
+  },
+  invoice_not_found: { status: 404, detail: "You have no invoice with that number; see GET /partner/invoices." },
+  mandate_not_found: {
+    status: 404,
+    detail: "Nobody has signed a mandate for this connection yet; see POST /v1/mandate-links.",
+  },
   customer_not_found: {
     status: 404,
-    detail: "You have brought no customer with that customer_ref or account id.",
+    detail: "You brought no customer with that customer_ref or account id; see GET /partner/customers.",
     fields: ["step"],
   },
-  draft_not_found: { status: 404, detail: "You have no draft with that id or address.", fields: ["code"] },
-  webhook_not_found: { status: 404, detail: "You have no webhook endpoint with that id." },
+  draft_not_found: {
+    status: 404,
+    detail: "You have no draft with that id or address; see GET /partner/drafts.",
+    fields: ["code"],
+  },
+  webhook_not_found: {
+    status: 404,
+    detail: "You have no webhook endpoint with that id; list yours first.",
+  },
   event_not_found: { status: 404, detail: "This log has no event with that id, or it is older than 90 days." },
 
-  token_not_found: { status: 404, detail: "You have no token with that id." },
+  token_not_found: { status: 404, detail: "You have no token with that id; see GET /tokens." },
 
   claim_not_open: {
     status: 404,
@@ -154,25 +182,25 @@ const table = {
     status: 404,
     detail: "The e-mail address or the EAN is registered with us in another way; the draft is in conflict.",
   },
-  link_not_open: { status: 404, detail: "This link was used, has expired or never was; ask for a new one." },
+  link_not_open: { status: 404, detail: "This link was used or has expired, or never existed; ask for a new one." },
 
   cdr_not_found: { status: 404, detail: "You sent no CDR with this party and id." },
 
   // 405: OCPI's credentials
   ocpi_method: {
     status: 405,
-    detail: "POST registers, once. PUT and DELETE are for a platform that is registered. Ask the operator for a token.",
+    detail: "Register by POST, once. PUT and DELETE are for a registered platform. Ask the operator for a token.",
   },
 
   // 408: it took too long
   request_timeout: { status: 408, detail: "The body did not arrive whole within 30 seconds. Send it again." },
 
   // 409: the right thing in the wrong state
-  mandate_changed: { status: 409, detail: "The facts are no longer those that were read. Read the mandate again." },
+  mandate_changed: { status: 409, detail: "What the mandate says has changed since you read it. Read it again." },
   ocpp_identity_taken: {
     status: 409,
     error: 'A charger with ocpp_identity "{ocpp_identity}" already exists',
-    detail: "Choose another ocpp_identity, or leave it out and take the one you are given.",
+    detail: "Choose another ocpp_identity, or leave it out to get one.",
     fields: ["ocpp_identity"],
   },
   connection_superseded: {
@@ -188,21 +216,28 @@ const table = {
   parked_limit: {
     status: 409,
     detail:
-      "200,000 of your sessions wait for their charger. Give their names to chargers first; see GET /v1/charging-sessions/parked. Nothing was stored.",
+      "200,000 of your sessions wait for their charger. Name those chargers first; see GET /v1/charging-sessions/parked. Nothing was stored.",
   },
-  ean_in_use: { status: 409, detail: "Another active connection holds this EAN.", fields: ["step"] },
+  ean_in_use: {
+    status: 409,
+    detail: "Another active connection has this EAN. If yours is right, ask the operator.",
+    fields: ["step"],
+  },
   no_connection: { status: 409, detail: "The account has no active connection.", fields: ["step"] },
   ambiguous_connection: { status: 409, detail: "The account has several active connections; send connection_id." },
   mandate_acknowledgement_required: {
     status: 409,
     detail:
-      "This change revokes the connection's mandate, and months that are not registered no longer count. Repeat with acknowledge_mandate_lapses: true. The connection stays as it was.",
+      "This change ends the mandate, and months that are not booked no longer count. To make it, repeat with acknowledge_mandate_lapses: true.",
   },
-  mandate_already_signed: { status: 409, detail: "The connection already has a signed mandate." },
+  mandate_already_signed: {
+    status: 409,
+    detail: "A mandate is signed already. Issue a link from 1 November of its last year on.",
+  },
   draft_active: {
     status: 409,
     detail:
-      "The customer has claimed this draft and it is an account now; they turn off sharing in their own account. Nothing was changed.",
+      "The customer has signed: this draft is an account now, and only the customer can stop sharing. Nothing was changed.",
     fields: ["code"],
   },
   draft_not_claimable: {
@@ -213,18 +248,17 @@ const table = {
   unsupported_type: {
     status: 409,
     detail:
-      "A virtual charger and submission are for particulier drafts; claim this one without submit. Nothing was done.",
+      "Only a particulier draft can be submitted with a virtual charger. Claim this one without submit. Nothing was done.",
   },
   nothing_to_review: {
     status: 409,
     detail:
-      "No registration of this customer waits for review. One is decided once. Of a CPO account it is submitted when the last of the four gates opens, and closed_gates says which are closed; of a draft when the customer submits.",
+      "No registration of this customer waits for review: it was decided, or it is not submitted yet. A CPO account's is submitted once closed_gates is empty.",
     fields: ["registration_status", "closed_gates"],
   },
   nothing_to_settle: {
     status: 409,
-    detail:
-      "No month of this quarter can be booked, and none is settled; left_out says why each is not. A month counts once it is over, of a connection whose four gates are open and whose registration is approved.",
+    detail: "No month of this quarter can be settled; left_out says why for each.",
     fields: ["left_out"],
   },
   api_key_exists: {
@@ -233,7 +267,7 @@ const table = {
   },
   charger_limit_reached: {
     status: 409,
-    detail: "An account, or a person, holds at most 10 active chargers.",
+    detail: "An account or a person has at most 10 active chargers. Remove one first.",
     fields: ["step"],
   },
   endpoint_limit: {
@@ -243,7 +277,8 @@ const table = {
   endpoint_disabled: { status: 409, detail: "Nothing is sent to a disabled endpoint; enable it first." },
   charger_claimed: {
     status: 409,
-    detail: "A charger of this brand with this serial number is active on another account.",
+    detail:
+      "An active charger of another account has this brand and serial number. If yours is right, ask the operator.",
     fields: ["step"],
   },
 
@@ -251,23 +286,26 @@ const table = {
   cursor_expired: {
     status: 410,
     detail:
-      "An event after this cursor is older than 90 days and is not kept. Read on from oldest_cursor, and look up by the other endpoints what you may have missed.",
+      "Events after this cursor are older than 90 days and were deleted. Read on from oldest_cursor, and read what you missed from the other endpoints.",
     fields: ["oldest_cursor"],
   },
 
   // 413, 415, 422: understood, but too much or impossible
-  payload_too_large: { status: 413, detail: "The body is larger than this route accepts." },
+  payload_too_large: { status: 413, detail: "The body is larger than this route accepts. Send less." },
   file_type: { status: 415, detail: 'Send an Excel workbook (.xlsx) or "CSV UTF-8".' },
-  unreadable_file: { status: 422, detail: "The file cannot be read." },
+  unreadable_file: {
+    status: 422,
+    detail: 'The file cannot be read. Save it again as .xlsx or "CSV UTF-8".',
+  },
   unknown_columns: {
     status: 422,
     detail:
-      "These headings (headers) name no months and no sessions, or both; see the guide on sessions, or send kind.",
+      "The headings (headers) fit neither months nor sessions, or both. Rename them by the guide on sessions, or send kind.",
     fields: ["headers"],
   },
   ambiguous_decimals: {
     status: 422,
-    detail: "Nothing in the column tells decimals from thousands (value). Send decimal=, or decimal=. with the file.",
+    detail: "The column's values (value) may have decimals or thousands. Send decimal=, or decimal=. with the file.",
     fields: ["column", "sheet_row", "value"],
   },
   ambiguous_session: {
@@ -281,10 +319,11 @@ const table = {
     detail: "The EAN register knows this address, but not with this EAN. Check the EAN, postal code and house number.",
     fields: ["step"],
   },
-  url_not_allowed: { status: 422, detail: "Events are sent to a public https address by its name." },
+  url_not_allowed: { status: 422, detail: "Send an https URL whose host is a public name." },
   catalog_unresolved: {
     status: 422,
-    detail: "No catalogue model could be resolved; choose one of suggestions, or GET /v1/catalog/chargers.",
+    detail:
+      "The catalogue cannot tell the model. Send a catalog_charger_id of suggestions or GET /v1/catalog/chargers.",
     fields: ["suggestions", "step"],
   },
   signatory_email_missing: {
@@ -292,8 +331,11 @@ const table = {
     detail: "The signatory has no e-mail address; send the link yourself, with send_email: false.",
   },
 
-  wrong_code: { status: 422, detail: "The code is not the one that was mailed; the guess was counted." },
-  code_expired: { status: 422, detail: "The code works no more, or none was mailed. Ask for a new one." },
+  wrong_code: {
+    status: 422,
+    detail: "This is not the code that was mailed, and the guess was counted. Type the newest.",
+  },
+  code_expired: { status: 422, detail: "The code has expired, or none was mailed. Ask for a new one." },
   too_many_attempts: { status: 422, detail: "The code was guessed wrong five times. Ask for a new one." },
   too_many_guesses: {
     status: 422,
@@ -303,7 +345,7 @@ const table = {
   // 429
   too_many_codes: {
     status: 429,
-    detail: "No more codes are mailed for now; one that was mailed before may still work.",
+    detail: "No more codes are mailed for now. The last one may still work; else wait retry_after_seconds.",
     fields: ["retry_after_seconds"],
   },
   too_many_requests: {
@@ -325,15 +367,21 @@ const table = {
   mandate_link_failed: { status: 500, detail: "The link could not be made; nothing was stored. It is safe to repeat." },
   catalog_lookup_failed: { status: 500, detail: "The catalogue could not be read. It is safe to repeat." },
   ingest_failed: { status: 500, detail: "The months could not be stored; nothing was. It is safe to repeat." },
-  charger_update_failed: { status: 500, detail: "The charger could not be changed; nothing was stored." },
-  charger_create_failed: { status: 500, detail: "The charger could not be registered; nothing was stored." },
+  charger_update_failed: {
+    status: 500,
+    detail: "The charger could not be changed; nothing was stored. It is safe to repeat.",
+  },
+  charger_create_failed: {
+    status: 500,
+    detail: "The charger could not be registered; nothing was stored. It is safe to repeat.",
+  },
   list_failed: { status: 500, detail: "The list could not be read. It is safe to repeat." },
   customers_failed: { status: 500, error: "Failed to fetch customers", detail: "It is safe to repeat." },
   drafts_list_failed: { status: 500, error: "Failed to fetch drafts", detail: "It is safe to repeat." },
   drafts_create_failed: {
     status: 500,
     error: "Failed to create drafts",
-    detail: "Nothing was stored. It is safe to repeat: a draft is made once.",
+    detail: "Nothing was stored. It is safe to repeat.",
   },
   draft_withdraw_failed: { status: 500, error: "Failed to withdraw draft", detail: "Nothing changed; safe to repeat." },
   auth_link_failed: { status: 500, error: "Failed to mint auth link", detail: "It is safe to repeat." },
@@ -345,7 +393,7 @@ const table = {
   },
   sandbox_step_failed: {
     status: 500,
-    detail: "The step could not be done; what came before it is. It is safe to repeat.",
+    detail: "The step could not be done; the steps before it are done. It is safe to repeat.",
     fields: ["step"],
   },
   token_failed: { status: 500, error: "server_error", detail: "The token could not be issued. It is safe to repeat." },
@@ -369,7 +417,7 @@ const table = {
   },
   gateway_not_configured: {
     status: 503,
-    detail: "Chargers cannot connect to this host by themselves yet; ask the operator. Nothing was stored.",
+    detail: "Chargers cannot connect to this host yet; ask the operator. Nothing was stored.",
     retry: false,
   },
   document_not_ready: {
@@ -405,8 +453,8 @@ export function isErrorCode(code: string): code is ErrorCode {
 const RETRY_AFTER_UNAVAILABLE = 5;
 
 /**
- * A rule refused. With a code of the error table it is an ApiError. Another code is for a caller inside the service
- * that expects it; to everybody else it is our failure.
+ * A rule refused. With a code of the error table it is an ApiError. Other codes are for callers inside the service that
+ * handle them. If nobody does, the client gets a 500.
  */
 export class Refusal extends Error {
   readonly code: string;
