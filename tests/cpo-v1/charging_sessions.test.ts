@@ -341,6 +341,118 @@ describe("§2 a session and its charger's names", () => {
     await register({ external_ref: reference });
   });
 
+  describe("of a name that goes to another charger", () => {
+    const update = async (body: object) => {
+      const answer = await world.post("/v1/chargers:update", body, token);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return answer.body;
+    };
+    const uploaded = async (...lines: string[]) => {
+      const answer = await world.send("/v1/uploads", { method: "POST", token, raw: lines.join("\n") });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return answer.body;
+    };
+    async function moveName(): Promise<string> {
+      await update({ charger_id, external_ref: null });
+      return register({ external_ref: reference });
+    }
+
+    test("what it told before stays with the former charger, by every door, corrected too; what is new is the other's", async () => {
+      await deliver([session(), session({ session_id: "open", ...at(20), ended_at: undefined, kwh: 1 })]);
+      const file = ["Laadpaal;Start;Eind;kWh", `${reference.toLowerCase()};11-03-2026 19:00;11-03-2026 20:00;2`];
+      await uploaded(...file);
+      expect(await months()).toEqual(["2026-03 7 2"]);
+      const other = await moveName();
+      const told = await deliver([session(), session({ session_id: "new", ...at(21) })]);
+      expect(told.results).toMatchObject([
+        { status: "unchanged", reason: "name_moved", counted: true },
+        { status: "created", counted: true },
+      ]);
+      expect(told.results[1]).not.toHaveProperty("reason");
+      expect(await get(`/v1/charging-sessions/${told.results[1].charging_session_id}`)).toMatchObject({
+        charger_id: other,
+      });
+      expect(await months()).toEqual(["2026-03 12 3"]);
+      // another file, with another energy; the end of a charge that was going on; another id of the same charge
+      expect(await uploaded(...file.map((line) => line.replace(/;2$/, ";3")))).toMatchObject({
+        results: [{ status: "updated", reason: "name_moved" }],
+      });
+      expect(
+        await deliver([
+          session({ kwh: 5.5, started_at: "2026-03-10T19:30:00+01:00" }),
+          session({ session_id: "open", ...at(20), kwh: 4 }),
+          session({ session_id: "again", ...at(11), kwh: 3 }),
+        ]),
+      ).toMatchObject({
+        updated: 2,
+        created: 1,
+        results: [{ reason: "name_moved" }, { reason: "name_moved" }, { reason: "name_moved", flags: ["duplicate"] }],
+      });
+      expect(await months()).toEqual(["2026-03 17.5 4"]);
+    });
+
+    test("taken back, it is the other's", async () => {
+      const session_id = `moved${count}`;
+      await deliver([session({ session_id })]);
+      const other = await moveName();
+      await world.post("/v1/charging-sessions:withdraw", { session_ids: [session_id] }, token);
+      const { results } = await deliver([session({ session_id })]);
+      expect(results).toMatchObject([{ status: "created", counted: true }]);
+      expect(results[0]).not.toHaveProperty("reason");
+      expect(await get(`/v1/charging-sessions/${results[0].charging_session_id}`)).toMatchObject({ charger_id: other });
+      expect(await months()).toEqual(["2026-03 5 1"]);
+    });
+
+    test("parked while nobody has the name, or sent by one that is the former charger's alone", async () => {
+      await deliver([session()]);
+      await update({ charger_id, external_ref: `${reference}-old` });
+      expect(await deliver([session()])).toMatchObject({ unchanged: 1, results: [{ reason: "name_moved" }] });
+      expect(await deliver([session({ session_id: "b", ...at(11) })])).toMatchObject({ parked: 1 });
+      expect(await deliver([session({ external_ref: `${reference}-OLD` })])).toMatchObject({ unchanged: 1 });
+      await register({ external_ref: reference });
+      expect(await months()).toEqual(["2026-03 10 2"]);
+      // the former charger may have it again
+      await update({ external_ref: reference, evses: [] });
+      const { chargers } = await get(`/v1/chargers?external_ref=${reference}`);
+      await update({ charger_id: chargers[0].charger_id, external_ref: null });
+      await update({ charger_id, external_ref: reference });
+      const { results } = await deliver([session()]);
+      expect(results).toMatchObject([{ status: "unchanged" }]);
+      expect(results[0]).not.toHaveProperty("reason");
+    });
+
+    test("two chargers that change names are told apart by their own sessions", async () => {
+      const second = await register({ external_ref: `${reference}-b` });
+      await update({ charger_id, external_ref: null });
+      await update({ charger_id: second, external_ref: reference });
+      await update({ charger_id, external_ref: `${reference}-b` });
+      // nothing was told before: each name is the charger's that has it now, though the sessions lie at the same time
+      const both = [session(), session({ external_ref: `${reference}-b` })];
+      const { results } = await deliver(both);
+      expect(results.map(({ reason, flags }: { reason?: string; flags: string[] }) => [reason, flags])).toEqual([
+        [undefined, []],
+        [undefined, []],
+      ]);
+      expect(await get(`/v1/charging-sessions/${results[0].charging_session_id}`)).toMatchObject({
+        charger_id: second,
+      });
+      expect(await deliver(both)).toMatchObject({ unchanged: 2 });
+      expect(await months()).toEqual(["2026-03 10 2"]);
+    });
+
+    test("ten equal requests at once while it goes make one session", async () => {
+      const other = await register();
+      const answers = await Promise.all([
+        ...Array.from({ length: 5 }, () => deliver([session()])),
+        update({ charger_id, external_ref: null }).then(() => update({ charger_id: other, external_ref: reference })),
+        ...Array.from({ length: 5 }, () => deliver([session()])),
+      ]);
+      expect(answers).toHaveLength(11);
+      expect(await deliver([session()])).toMatchObject({ unchanged: 1 });
+      expect(await months()).toEqual(["2026-03 5 1"]);
+    });
+  });
+
   test("names that mean two chargers are refused", async () => {
     await register({ external_ref: `${reference}-b`, evses: [{ evse_uid: `${reference}-uid` }] });
     const { results } = await deliver([session({ evse_uid: `${reference}-uid` })]);
@@ -582,6 +694,32 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     const [{ charging_session_id }] = undone.results;
     const back = await world.post("/v1/charging-sessions:withdraw", { session_ids: [charging_session_id] }, token);
     expect(back.body).toMatchObject({ withdrawn: 1 });
+  });
+
+  test("the newest file once more stores what was taken back, or parked, meanwhile", async () => {
+    const file = sessionFile(
+      `${reference};10-03-2026 19:00;10-03-2026 20:00;5`,
+      `${reference};11-03-2026 19:00;11-03-2026 20:00;2`,
+    );
+    const first = await uploaded(file);
+    const { charging_session_id } = first.results[0];
+    const withdraw = (id: string) => world.post("/v1/charging-sessions:withdraw", { session_ids: [id] }, token);
+    await withdraw(charging_session_id);
+    expect(await months()).toEqual(["2026-03 2 1"]);
+    expect((await uploaded(file, "?dry_run=true")).counts).toMatchObject({ updated: 1, unchanged: 1 });
+    const again = await uploaded(file);
+    expect(again.counts).toMatchObject({ updated: 1, unchanged: 1 });
+    expect(again.upload_id).not.toBe(first.upload_id);
+    expect(await months()).toEqual(["2026-03 7 2"]);
+    expect(await uploaded(file)).toEqual({ ...again, idempotent: true });
+    const waits = sessionFile(`${reference}-late;10-03-2026 19:00;10-03-2026 20:00;5`);
+    expect((await uploaded(waits)).counts).toMatchObject({ parked: 1 });
+    const { parked } = await get("/v1/charging-sessions/parked");
+    expect((await withdraw(parked[0].parked_id)).body).toMatchObject({ withdrawn: 1 });
+    expect((await uploaded(waits)).counts).toMatchObject({ parked: 1 });
+    await register({ external_ref: `${reference}-late` });
+    expect((await uploaded(waits)).counts).toMatchObject({ unchanged: 1 });
+    expect(await months()).toEqual(["2026-03 12 3"]);
   });
 
   test("ten equal files at once: one is stored, nine are told so", async () => {

@@ -191,6 +191,32 @@ describe("§1 two tellings of one charge", () => {
     ]);
   });
 
+  test("of two sources at two EVSEs too, because one that names none means the first; of one source these are two", async () => {
+    expect(await deliver(session({ evse_no: 2 }))).toMatchObject([{ flags: [] }]);
+    expect(await deliver(session({ source: "ocpi", external_id: "NL-TNM:5" }))).toMatchObject([
+      { flags: ["duplicate"] },
+    ]);
+    const later = { started_at: "2026-03-11T18:00:00Z", ended_at: "2026-03-11T19:00:00Z" };
+    expect(
+      await deliver(session({ external_id: "s2", ...later }), session({ external_id: "s3", ...later, evse_no: 2 })),
+    ).toMatchObject([{ flags: [] }, { flags: [] }]);
+    expect(await totals()).toEqual(["2026-03 15"]);
+  });
+
+  test("of a file without ids that names the EVSE later; two rows of one file are two", async () => {
+    const row = session({ source: "file", external_id: null });
+    expect(await deliver(row)).toMatchObject([{ flags: [] }]);
+    await world.row("update core.charging_sessions set received_at = received_at - interval '1 hour'");
+    expect(await deliver({ ...row, evse_no: 2 })).toMatchObject([{ status: "created", flags: ["duplicate"] }]);
+    expect(await totals()).toEqual(["2026-03 5"]);
+    const later = { started_at: "2026-03-11T18:00:00Z", ended_at: "2026-03-11T19:00:00Z" };
+    expect(await deliver({ ...row, ...later }, { ...row, ...later, evse_no: 2 })).toMatchObject([
+      { flags: [] },
+      { flags: [] },
+    ]);
+    expect(await totals()).toEqual(["2026-03 15"]);
+  });
+
   test("a credited CDR stays credited, however often it is read", async () => {
     const cdr = session({ source: "ocpi", external_id: "NL-TNM:2" });
     const [stored] = await deliver(cdr);
@@ -240,8 +266,14 @@ describe("§1 names of chargers", () => {
     expect(await rows("select from core.charger_names where charger_id = $1", other)).toEqual([]);
     // an empty list clears, what is left out stays
     await name(charger, { evses: [] });
-    expect(await rows("select kind, value from core.charger_names where charger_id = $1", charger)).toEqual([
-      { kind: "external_ref", value: "ONE" },
+    expect(
+      await rows(
+        "select kind, value, given_up from core.charger_names where charger_id = $1 order by kind desc",
+        charger,
+      ),
+    ).toEqual([
+      { kind: "external_ref", value: "ONE", given_up: false },
+      { kind: "evse_uid", value: "U1", given_up: true },
     ]);
     await name(other, { external_ref: "two", evses: [{ evse_uid: "u1" }] });
     await name(charger, { external_ref: null });
@@ -342,6 +374,18 @@ describe("§1 a session whose charger nobody knows", () => {
     await deliver(unknown());
     await deliver(session());
     expect(await parked()).toEqual([]);
+  });
+
+  test("what was told of it since by the charger's id stands", async () => {
+    await deliver(unknown());
+    await world.row("update core.parked_charging set received_at = received_at - interval '1 hour'");
+    const corrected = { started_at: "2026-03-10T18:30:00Z", wh: 2000 };
+    await deliver(session(corrected));
+    const [given] = await name(charger, { external_ref: "later" });
+    await acting("select private.free_parked($1, $2)", owner, given?.told);
+    expect(await parked()).toEqual([]);
+    expect(await totals()).toEqual(["2026-03 2"]);
+    await name(charger, { external_ref: null });
   });
 
   test("without an id it is known by its names, EVSE and start", async () => {

@@ -427,7 +427,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver a CSV or Excel file of months or sessions
-         * @description The body is the file itself: CSV or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged alone, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Sending your newest file again changes nothing, unless a row that was left out can be stored now. We keep its hash and results, not the file.
+         * @description The body is the file itself: CSV or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged alone, as `POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Sending your newest file again changes nothing, unless a row was left out, parked or withdrawn and can be stored now. We keep its hash and results, not the file.
          *
          *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `cpo_sessions`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
@@ -3746,7 +3746,7 @@ export interface components {
              * @enum {string}
              */
             status: "created" | "updated" | "unchanged" | "superseded" | "parked" | "invalid";
-            /** @description Why it is invalid: bad_ and the field, no_charger, unknown_charger (charger_id), ambiguous_charger (its names mean two chargers). Or why it is parked: unknown_charger, charger_removed */
+            /** @description Why it is invalid: bad_ and the field, no_charger, unknown_charger (charger_id), ambiguous_charger (its names mean two chargers). Or why it is parked: unknown_charger, charger_removed. name_moved: it is stored with the charger that had its name before */
             reason?: string;
             /**
              * Format: uuid

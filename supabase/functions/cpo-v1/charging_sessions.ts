@@ -22,7 +22,8 @@ const SessionResult = z
       .meta({
         description:
           "Why it is invalid: bad_ and the field, no_charger, unknown_charger (charger_id), ambiguous_charger (its " +
-          "names mean two chargers). Or why it is parked: unknown_charger, charger_removed",
+          "names mean two chargers). Or why it is parked: unknown_charger, charger_removed. name_moved: it is stored with " +
+          "the charger that had its name before",
       }),
     charging_session_id: z.guid().optional().meta({ description: "Our id of the stored session" }),
     flags: flags().optional(),

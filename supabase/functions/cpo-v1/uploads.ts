@@ -90,7 +90,7 @@ export const deliverUpload = endpoint(
       "The body is the file itself: CSV or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The " +
       "headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged alone, as " +
       "`POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Sending your newest file again changes nothing, " +
-      "unless a row that was left out can be stored now. We keep its hash and results, not the file.",
+      "unless a row was left out, parked or withdrawn and can be stored now. We keep its hash and results, not the file.",
     caller: CALLER,
     idempotent: true,
     limit: "cpo_sessions",

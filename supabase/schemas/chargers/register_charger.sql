@@ -70,6 +70,7 @@ declare
   active     int;
 begin
   perform private.act_as(caller, 'cpo');
+  perform private.hold_names(private.client_id());
   account := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
   -- of parallel registrations of one charger the later ones wait here, and then find it
   perform private.lock_chargers(account, null);

@@ -91,7 +91,7 @@ end $$;
 
 -- Flags changed sessions, and those they overlap or used to, notes both for the client's cursor, and returns the months that may differ
 -- now. Of two overlapping sessions of an EVSE the first to come stands, even if it overlaps another itself. duplicate: begin and end are
--- within five minutes, and the energy within 1 % or 0.1 kWh.
+-- within five minutes, and the energy within 1 % or 0.1 kWh; of two sources, beside EVSE 1 too.
 create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql
 as $$
@@ -148,9 +148,12 @@ begin
                   -- short sessions of one source may follow each other so closely
                   and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at) as same) e
          where s.ended_at is not null
-           and o.connector = s.connector and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
+           and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
            and o.started_at <= s.ended_at + interval '5 minutes' and o.ended_at >= s.started_at - interval '5 minutes'
-           and (e.same or o.started_at < s.ended_at and o.ended_at > s.started_at)) o on true
+           and case when o.connector = s.connector then e.same or o.started_at < s.ended_at and o.ended_at > s.started_at
+                    -- A source that names no EVSE means the first. A file without ids knows a session by its EVSE, and may name it later.
+                    else e.same and (o.source <> s.source and least(o.connector, s.connector) = 1 or s.source = 'file' and o.received_at <> s.received_at
+                                     and (o.started_at, o.ended_at, o.wh) = (s.started_at, s.ended_at, s.wh)) end) o on true
   ), verdict as materialized (
     select l.*, l.judged || case when l.booked and ('after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}'))
                                  then '{after_lock}'::text[] else '{}' end as new_flags

@@ -41,7 +41,7 @@ begin
            unnest(meant)) with ordinality
          as i (place, charger_id, source, external_id, connector, started_at, ended_at, wh, status, meter_wh, meter_id, meter_start_wh, meter_end_wh,
                power_type, flags, end_from, document, sent_sha256, signed, client_id, upload_id, request_id, sheet_row, evse_no,
-               found_place, found_id, found_evse_no, found_reason, n)
+               found_place, found_id, found_evse_no, found_reason, found_moved, n)
    -- read once, though judged by several columns
    cross join lateral (
      select case when meant is null then private.as_uuid(i.charger_id) else i.found_id end as charger_id,

@@ -43,7 +43,8 @@ begin
          and (account is null or h.account_id = account)
          and (reference is null or exists (
                 select from core.charger_names n
-                 where n.partner_id = h.partner_id and n.owner_id = h.owner_id and n.kind = 'external_ref' and n.value = reference and n.charger_id = h.id))
+                 where n.partner_id = h.partner_id and n.owner_id = h.owner_id and n.kind = 'external_ref' and n.value = reference and n.charger_id = h.id
+                  and not n.given_up))
        order by h.created_at desc, h.id desc
        limit page_limit + 1 offset page_offset
     ), shown as (
@@ -85,6 +86,7 @@ declare
   told    text[];
 begin
   perform private.act_as(caller, 'cpo');
+  perform private.hold_names(private.client_id(), true) where input ?| '{external_ref,evses}';
   charger := private.standing_charger(input);
   if charger.status = 'removed' then
     perform private.refuse('charger_not_found');

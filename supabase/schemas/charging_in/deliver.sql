@@ -68,12 +68,14 @@ declare
   waiting core.parked_charging[];
   results private.charging_session_result[];
 begin
+  perform private.hold_names(owner);
   -- by their order, so that what was found lies beside what was sent
   wanted := array(
-    select row(i.n, i.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id)::private.named_charger
+    select row(i.n, i.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id, i.ended_at)::private.named_charger
       from rows from (jsonb_to_recordset(sessions) as (
-             party text, started_at timestamptz, charger_id uuid, external_ref text, serial_number text, evse_uid text, evse_id text, meter_id text))
-           with ordinality as i (party, started_at, charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id, n));
+             party text, started_at timestamptz, charger_id uuid, external_ref text, serial_number text, evse_uid text, evse_id text, meter_id text,
+             ended_at timestamptz))
+           with ordinality as i (party, started_at, charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id, ended_at, n));
   found := array(select f from private.find_chargers(owner, wanted) f);
   sent := array(select r from private.read_charging_sessions(sessions, shared, found) r);
   results := private.store_charging_sessions(sent);
@@ -82,10 +84,10 @@ begin
       select s.item, s.reason, coalesce(s.party, '') as party, n.names,
              s.reason in ('unknown_charger', 'charger_removed') and n.names is distinct from array['charger_id:' || upper(s.charger_id::text)] as waits
         from rows from (jsonb_array_elements(sessions), unnest(found), unnest(wanted))
-             as s (item, place, found_id, evse_no, reason, n, party, started_at, charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id)
+             as s (item, place, found_id, evse_no, reason, moved, n, party, started_at, charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id, ended_at)
        cross join lateral (
          select array_agg(t.kind || ':' || t.value order by t.rank) as names
-           from private.names_told(row(s.n, s.party, null, s.charger_id, s.external_ref, s.serial_number, s.evse_uid, s.evse_id, s.meter_id)::private.named_charger) t) n
+           from private.names_told(row(s.n, s.party, null, s.charger_id, s.external_ref, s.serial_number, s.evse_uid, s.evse_id, s.meter_id, null)::private.named_charger) t) n
        where s.reason is not null
     ), told as (
       select m.*, m.item ->> 'source' as source, m.item ->> 'external_id' as external_id, (m.item ->> 'place')::int as place,
@@ -108,6 +110,14 @@ begin
                from told t)
       into waiting, results;
     perform private.park_charging(owner, waiting);
+  end if;
+  if exists (select from unnest(found) f where f.moved) then
+    results := array(
+      select row(r.place, r.sheet_row, r.told_id, r.status, coalesce(r.reason, m.reason), r.session)::private.charging_session_result
+        from unnest(results) r
+        left join (select (s.item ->> 'place')::int as place, 'name_moved' as reason
+                     from rows from (jsonb_array_elements(sessions), unnest(found)) as s (item, place, charger_id, evse_no, reason, moved)
+                    where s.moved and s.reason is null) m on m.place = r.place);
   end if;
   -- the same id and start, parked by other names: it is told by these now
   if exists (select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner) then
@@ -138,15 +148,16 @@ declare
   ready  jsonb;
   gone   int[];
 begin
+  perform private.hold_names(owner);
   parked := array(
     select p from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner and p.id = any (chosen)
      order by p.received_at, p.id for update skip locked);
   found := array(
     select f from private.find_chargers(owner, array(
-      select row(p.place, p.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id)::private.named_charger
+      select row(p.place, p.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id, i.ended_at)::private.named_charger
         from (select g.place, (parked[g.place]).* from generate_subscripts(parked, 1) g (place)) p
        cross join lateral jsonb_to_record(p.item) as i (started_at timestamptz, charger_id uuid, external_ref text, serial_number text, evse_uid text,
-                                                        evse_id text, meter_id text))) f);
+                                                        evse_id text, meter_id text, ended_at timestamptz))) f);
   select coalesce(jsonb_agg(p.item || jsonb_build_object(
            'place', f.place, 'charger_id', f.charger_id, 'connector', c.evse_no,
            'external_id', coalesce(p.external_id, c.evse_no || '@' || (p.item ->> 'started_at')))), '[]') into ready
@@ -154,7 +165,16 @@ begin
    cross join lateral (select (parked[f.place]).*) p
    cross join lateral (select coalesce(f.evse_no, (p.item ->> 'evse_no')::int, 1) as evse_no) c
    where f.charger_id is not null and p.reason <> 'no_times';
-  gone := array(select (r ->> 'place')::int from jsonb_array_elements(private.ingest_charging_sessions(ready)) r where r ->> 'status' <> 'rejected');
+  -- what was told of a session since stands
+  gone := array(
+    select (i.item ->> 'place')::int
+      from jsonb_array_elements(ready) i (item)
+      join core.charging_sessions s
+        on s.partner_id = private.partner_id() and s.charger_id = (i.item ->> 'charger_id')::uuid and s.source = i.item ->> 'source'
+       and s.external_id = i.item ->> 'external_id' and s.received_at > (parked[(i.item ->> 'place')::int]).received_at);
+  ready := coalesce((select jsonb_agg(i.item) from jsonb_array_elements(ready) i (item) where (i.item ->> 'place')::int <> all (gone)), '[]');
+  gone := gone || array(
+    select (r ->> 'place')::int from jsonb_array_elements(private.ingest_charging_sessions(ready)) r where r ->> 'status' <> 'rejected');
   delete from core.parked_charging p where p.partner_id = private.partner_id() and p.id = any (array(select (parked[g]).id from unnest(gone) g));
   update core.parked_charging p set judge_at = null, reason = case p.reason when 'no_times' then p.reason else coalesce(f.reason, p.reason) end
     from unnest(found) f

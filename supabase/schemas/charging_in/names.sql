@@ -15,8 +15,25 @@ begin atomic
    where n.value is not null;
 end;
 
+-- Whether a charger has a session, not withdrawn, that its source told by this name, and that overlaps a charge or begins within five minutes
+-- of it.
+create function private.has_under_name(charger uuid, kind text, value text, started_at timestamptz, ended_at timestamptz) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from core.charging_sessions s
+      join core.charging_evidence e on e.partner_id = s.partner_id and e.charger_id = s.charger_id and e.session_id = s.id
+     where s.partner_id = private.partner_id() and s.charger_id = charger and not 'withdrawn' = any (s.flags)
+       and s.started_at > has_under_name.started_at - interval '31 days'
+       and s.started_at <= greatest(has_under_name.started_at + interval '5 minutes', has_under_name.ended_at)
+       and (s.started_at >= has_under_name.started_at - interval '5 minutes' or s.ended_at > has_under_name.started_at)
+       and exists (select from jsonb_path_query(e.document, 'strict $.** ? (@.type() == "string")') word
+                    where private.charger_name_value(has_under_name.kind, word #>> '{}') = has_under_name.value))
+$$;
+
 -- The chargers of a client that sessions name, with the EVSE, by place. Unknown names do not matter as long as one is known; a removed
--- charger is meant by what began before.
+-- charger is meant by what began before. A charge that a charger has under a name stays with it if the name goes to another: it would count
+-- at both.
 create function private.find_chargers(owner uuid, wanted private.named_charger[]) returns setof private.found_charger
 language plpgsql stable
 set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
@@ -25,42 +42,60 @@ begin
   return query
   with named as materialized (
     -- each name is looked up once
-    select n.kind, n.value, coalesce(w.party, '') as party, array_agg(row(w.place, w.started_at, n.rank)::private.told_name) as told
+    select n.kind, n.value, coalesce(w.party, '') as party, array_agg(row(w.place, w.started_at, n.rank, w.ended_at)::private.told_name) as told
       from unnest(wanted) w left join lateral private.names_told(w) n on true
      group by n.kind, n.value, coalesce(w.party, '')
   ), meant as materialized (
-    select n.told, l.*
+    select n.told, n.kind, n.value, l.*
       from named n
       left join lateral (
-        select c.party, c.charger_id, c.evse_no, c.ended_at
+        select c.party, c.charger_id, c.evse_no, c.ended_at, c.given_up
           from core.charger_names c
          where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = n.kind and c.value = n.value and c.party in (n.party, '')
         union all
-        select '', h.id, null, h.removed_at from core.chargers h
+        select '', h.id, null, h.removed_at, false from core.chargers h
          where n.kind = 'serial_number' and h.partner_id = private.partner_id() and h.serial_number = n.value and h.owner_id = owner and h.user_id is null
         union all
-        select '', h.id, null, h.removed_at from core.chargers h
+        select '', h.id, null, h.removed_at, false from core.chargers h
          where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid and h.owner_id = owner
            and h.user_id is null) l on true
   ), hit as (
-    select t.place, t.rank, m.charger_id, m.evse_no, s.stood,
+    select t.place, t.rank, m.charger_id, m.evse_no, s.stood, m.given_up,
            -- a name of the party before one for all; of those who had the name then, the first to lose it
-           m.charger_id is not null and rank() over (
+           s.stood is not null and rank() over (
              partition by t.place, t.rank order by s.stood desc nulls last, m.party desc nulls last, coalesce(m.ended_at, 'infinity')) = 1 as nearest
       from meant m
      cross join lateral unnest(m.told) t
-     cross join lateral (select case when m.charger_id is not null then m.ended_at is null or t.started_at < m.ended_at end as stood) s
+     cross join lateral (
+       select case when m.charger_id is null then null
+                   when m.ended_at is null then true
+                   when not m.given_up then t.started_at < m.ended_at
+                   when t.started_at < m.ended_at and private.has_under_name(m.charger_id, m.kind, m.value, t.started_at, t.ended_at) then true end as stood) s
   ), verdict as (
     select h.place, array_agg(distinct h.charger_id) filter (where h.stood and h.nearest) as chargers,
            (array_agg(h.evse_no order by h.rank) filter (where h.stood and h.nearest and h.evse_no is not null))[1] as evse_no,
-           bool_or(h.nearest) as named
+           bool_or(h.nearest) as named, bool_or(h.nearest and h.given_up) as moved
       from hit h group by h.place
   )
   select v.place, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no,
          case when v.named is not true then 'unknown_charger'
               when v.chargers is null then 'charger_removed'
-              when cardinality(v.chargers) > 1 then 'ambiguous_charger' end
+              when cardinality(v.chargers) > 1 then 'ambiguous_charger' end,
+         v.moved
     from verdict v order by v.place;
+end $$;
+
+-- Keeps the names of a client while its sessions are stored by them. taken: waits for these, and then takes a name away. Otherwise a session
+-- that is sent again would not see what is being stored under the former name.
+create function private.hold_names(owner uuid, taken boolean default false) returns void
+language plpgsql
+as $$
+begin
+  if taken then
+    perform pg_advisory_xact_lock(hashtextextended('names of ' || owner, 0));
+  else
+    perform pg_advisory_xact_lock_shared(hashtextextended('names of ' || owner, 0));
+  end if;
 end $$;
 
 -- Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.
@@ -82,7 +117,7 @@ declare
 begin
   given := array(
     select distinct on (n.kind, n.value, n.party)
-           row(charger.partner_id, charger.owner_id, n.party, n.kind, private.charger_name_value(n.kind, n.value), charger.id, n.evse_no, null)::core.charger_names
+           row(charger.partner_id, charger.owner_id, n.party, n.kind, private.charger_name_value(n.kind, n.value), charger.id, n.evse_no, null, false)::core.charger_names
       from (select '' as party, 'external_ref' as kind, input ->> 'external_ref' as value, null::int as evse_no
             union all
             select coalesce(upper(e.evse ->> 'party'), ''), k.kind, e.evse ->> k.kind, e.place::int
@@ -91,9 +126,12 @@ begin
      where n.value is not null and private.charger_name_value(n.kind, n.value) <> ''
      order by n.kind, n.value, n.party, n.evse_no);
   -- what is given replaces what was there; what is left out stays
-  delete from core.charger_names n
+  update core.charger_names n set ended_at = private.now(), given_up = true
    where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.ended_at is null
      and (n.kind = 'external_ref' and input ? 'external_ref' or n.kind <> 'external_ref' and jsonb_typeof(input -> 'evses') = 'array');
+  delete from core.charger_names n using unnest(given) g
+   where n.partner_id = g.partner_id and n.owner_id = g.owner_id and n.kind = g.kind and n.value = g.value and n.party = g.party
+     and n.charger_id = charger.id;
   insert into core.charger_names (partner_id, owner_id, party, kind, value, charger_id, evse_no)
   select g.partner_id, g.owner_id, g.party, g.kind, g.value, g.charger_id, g.evse_no from unnest(given) g
    order by g.kind, g.value, g.party

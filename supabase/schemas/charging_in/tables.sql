@@ -9,6 +9,7 @@ create table core.charger_names (
   charger_id uuid        not null,
   evse_no    int,
   ended_at   timestamptz,
+  given_up   boolean     not null default false,
   constraint charger_names_pkey primary key (partner_id, owner_id, kind, value, party, charger_id),
   constraint charger_names_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
   constraint charger_names_kind_known check (kind in ('external_ref', 'evse_uid', 'evse_id', 'meter_id')),
@@ -20,7 +21,9 @@ comment on table core.charger_names is
   'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1). value is as private.charger_name_value writes it. Kept as long as the charger.';
 comment on column core.charger_names.party is 'The party of a hub that uses the name, NL-TNM; empty for all.';
 comment on column core.charger_names.ended_at is
-  'When the charger was removed: the name still means it for sessions that began earlier. Null while it stands.';
+  'When the charger lost the name: it still means the charger for sessions that began earlier. Null while it stands.';
+comment on column core.charger_names.given_up is
+  'It was taken from a charger that stayed: it means this charger only for sessions that the charger has under the name.';
 -- serves: name_taken
 create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party) where ended_at is null;
 -- serves: the names of a charger
@@ -169,11 +172,13 @@ create type private.named_charger as (
   serial_number text,
   evse_uid      text,
   evse_id       text,
-  meter_id      text);
+  meter_id      text,
+  ended_at      timestamptz);
 comment on type private.named_charger is 'The names by which a source means the charger of the item at this place.';
 
-create type private.found_charger as (place int, charger_id uuid, evse_no int, reason text);
-comment on type private.found_charger is 'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed.';
+create type private.found_charger as (place int, charger_id uuid, evse_no int, reason text, moved boolean);
+comment on type private.found_charger is
+  'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed. moved: by a name that it gave up.';
 
-create type private.told_name as (place int, started_at timestamptz, rank int);
-comment on type private.told_name is 'An item that gives a name: its place, when its session began, and which of its names it is.';
+create type private.told_name as (place int, started_at timestamptz, rank int, ended_at timestamptz);
+comment on type private.told_name is 'An item that gives a name: its place, when its session began and ended, and which of its names it is.';

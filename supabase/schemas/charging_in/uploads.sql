@@ -151,9 +151,19 @@ as $$
   select (counts ->> 'invalid')::int + coalesce((counts ->> 'locked')::int, 0)
 $$;
 
+-- Whether sessions of an upload are parked, or were since, or are withdrawn: the same file once more stores them again.
+create function private.can_store_again(upload core.uploads) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from jsonb_array_elements(upload.results) r (result)
+      left join core.charging_sessions s on s.partner_id = upload.partner_id and s.id = (r.result ->> 'charging_session_id')::uuid
+     where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
+$$;
+
 -- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses, dry_run} to its answer. As a
--- client. The client's newest file once more is answered as it was stored, by a dry run too, unless a row that was refused or locked can be
--- stored now.
+-- client. The client's newest file once more is answered as it was stored, by a dry run too, unless a row that was refused, locked, parked or
+-- withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 set plan_cache_mode = 'force_custom_plan'
@@ -167,7 +177,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('uploads of ' || private.client_id(), 0));
   select * into newest from core.uploads u
    where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
-  if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind' and newest.decimal is not distinct from input ->> 'decimal' then
+  if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind' and newest.decimal is not distinct from input ->> 'decimal'
+     and not private.can_store_again(newest) then
     if private.rows_left_out(newest.counts) = 0 then
       return private.upload_answer(newest) || '{"idempotent": true}';
     end if;

@@ -33,7 +33,7 @@ begin
       from jsonb_array_elements(sessions) s (item)
      cross join lateral (
        select array_agg(t.kind || ':' || t.value order by t.rank) as names
-         from private.names_told(row(0, s.item ->> 'party', null, null, null, null, s.item ->> 'evse_uid', s.item ->> 'evse_id', s.item ->> 'meter_id')::private.named_charger) t) n));
+         from private.names_told(row(0, s.item ->> 'party', null, null, null, null, s.item ->> 'evse_uid', s.item ->> 'evse_id', s.item ->> 'meter_id', null)::private.named_charger) t) n));
 end $$;
 
 -- Takes what credit CDRs name back: {party, credit_of, document, sent_sha256} each.

@@ -101,6 +101,7 @@ export const en: UploadWords = {
       "No charger of yours has this name. Give a charger this name (POST /v1/chargers:update), or mail us. The session then counts by itself.",
     charger_removed: "The charger with this name was removed.",
     ambiguous_charger: "The names belong to two chargers.",
+    name_moved: "The name belonged to another charger when you sent this session. The session stays with that charger.",
     no_charger: "The charger is missing.",
     no_account: "The customer is missing.",
     account_not_found: "We do not know this customer.",

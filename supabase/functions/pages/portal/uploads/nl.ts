@@ -101,6 +101,8 @@ export const nl = {
       "Geen laadpaal van u heeft deze naam. Geef een laadpaal deze naam (POST /v1/chargers:update), of mail ons. Dan tellen wij de sessie vanzelf mee.",
     charger_removed: "De laadpaal met deze naam is verwijderd.",
     ambiguous_charger: "De namen horen bij twee laadpalen.",
+    name_moved:
+      "De naam hoorde bij een andere laadpaal toen u deze sessie aanleverde. De sessie blijft bij die laadpaal.",
     no_charger: "De laadpaal ontbreekt.",
     no_account: "De klant ontbreekt.",
     account_not_found: "Wij kennen deze klant niet.",

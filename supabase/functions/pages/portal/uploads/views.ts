@@ -31,7 +31,9 @@ export const isToMend = (result: RowResult): boolean => isBad(result) || result.
 const kindOf = (result: RowResult): KindOf =>
   isBad(result)
     ? "bad"
-    : ["parked", "superseded", "locked", "outside_mandate"].includes(result.status) || result.counted === false
+    : ["parked", "superseded", "locked", "outside_mandate"].includes(result.status) ||
+        result.counted === false ||
+        result.reason
       ? "check"
       : "good";
 
