@@ -21,7 +21,7 @@ const MOST_QUEUED = 16;
 /** What is held back of a connection: so many messages, of so many characters each. Others are passed on at once. */
 const MOST_HELD = 20;
 const LONGEST_HELD = 8_192;
-/** Bytes that wait for a charger to read them. Our answers have a hundred bytes; with more it does not read. */
+/** Bytes that may wait for a charger to read them. Our answers have about a hundred, so with more the charger is not reading. */
 const MOST_UNREAD = 64 * 1_024;
 const CALL_MS = 30_000;
 /** A charger sends the next of its queued messages at once. So a silence of this part of `liveMs` ends the queue. */
@@ -78,7 +78,7 @@ const EVIDENCE = /Transaction\.(?:Begin|End)|SignedData|signedMeterValue|OCMF\|/
 type Fields = Record<string, unknown>;
 const objectOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
 
-/** By what values of one kind replace each other, or null for a message that is passed on at once. */
+/** Newer values with the same key replace older ones. Null: the message is passed on at once. */
 function holdKey(action: string, payload: unknown): string | null {
   const fields = objectOf(payload);
   const isUpdate =
@@ -96,11 +96,11 @@ function holdKey(action: string, payload: unknown): string | null {
     : `values ${fields.connectorId ?? fields.evseId} ${fields.transactionId}`;
 }
 
-/** The main meter of the station is no car's. */
+/** The station's main meter does not measure a car. */
 const isMainMeter = (protocol: Protocol, payload: unknown) =>
   objectOf(payload)[protocol === "ocpp1.6" ? "connectorId" : "evseId"] === 0;
 
-/** So many at once, and so many a second, whatever is done to the clock of this machine. */
+/** A rate limit: BURST at once, then so many a second. Setting the machine's clock does not change it. */
 class Bucket {
   #tokens = BURST;
   #at = performance.now();
@@ -181,7 +181,7 @@ export class Connection {
   }
 
   #onPing(): void {
-    // what it sends is not read now, its pong neither
+    // while reading pauses, its pongs are not read either
     if (this.#socket.isPaused) return;
     if (this.#unanswered >= 2) {
       this.#socket.terminate();
@@ -396,7 +396,7 @@ export class Connection {
     clearInterval(this.#ping);
     clearTimeout(this.#asked?.late);
     this.#owner.metrics.add("ocpp_closed_total", { code: String(code) });
-    // a charger that is connected again by now has told more than this
+    // if the charger is connected again, that connection has newer values
     const last = this.#pass().then(
       () => {},
       () => {},

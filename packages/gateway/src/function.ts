@@ -77,7 +77,7 @@ export class EdgeFunction {
         try {
           return JSON.parse(text);
         } catch {
-          // an answer that was cut off is none
+          // a cut-off answer does not count
         }
       }
       if (status === 409) throw new Superseded();
@@ -117,7 +117,7 @@ export class EdgeFunction {
         },
       );
       request.on("error", none);
-      // from when it has a connection: of 5,000 chargers at once, most wait for one
+      // counted from when it has a connection: of 5,000 chargers at once, most wait for one
       request.setTimeout(callMs, () => request.destroy());
       request.end(body);
     });

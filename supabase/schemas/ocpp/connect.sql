@@ -1,4 +1,4 @@
--- The OCPP gateway asks whether a charger may connect, and tells who was heard of.
+-- The OCPP gateway asks whether a charger may connect, and reports the chargers that it heard of.
 
 create function api.admit_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer

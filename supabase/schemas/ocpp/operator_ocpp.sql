@@ -1,4 +1,4 @@
--- The operator on chargers that speak OCPP: what one told, and serial numbers that two chargers report.
+-- For the operator: what a charger sent by OCPP, and serial numbers that two chargers report.
 
 create function ops.charger_story(input jsonb) returns json
 language plpgsql stable security definer

@@ -1,4 +1,4 @@
--- The tables of the OCPP gateway: who is connected, and what chargers told of each transaction.
+-- The tables of the OCPP gateway: who is connected, and what chargers sent about each transaction.
 
 create table core.ocpp_links (
   partner_id   uuid        not null,

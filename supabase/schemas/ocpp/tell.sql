@@ -1,6 +1,6 @@
--- What chargers told by OCPP becomes charging sessions.
+-- Makes charging sessions of OCPP messages.
 
--- The earlier of two times. One before 2010 is of a clock that was not set, and the other stands.
+-- The earlier of two times. A time before 2010 comes from a clock that was not set, and does not count.
 create function private.earlier_ocpp(one timestamptz, other timestamptz) returns timestamptz
 language sql immutable
 return case when other is null or (one < '2010-01-01Z', one) <= (other < '2010-01-01Z', other) then one else other end;
@@ -10,8 +10,8 @@ create function private.is_after_ocpp(told core.ocpp_transactions, at timestampt
 language sql immutable
 return told.clock <> 'wrong' and at > told.ended_at + interval '1 minute';
 
--- Adds readings {begin, first, last: {at, wh}} to a transaction: the earliest and the largest stand, in whatever order they come. One of
--- after its end does not, unless that was a guess: it is of the next charge.
+-- Adds readings {begin, first, last: {at, wh}} to a transaction. The earliest and the largest count, in whatever order they come. A reading
+-- from after the end belongs to the next charge, unless we guessed the end.
 create function private.merge_ocpp_readings(told core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -89,13 +89,13 @@ begin
    where t.partner_id = told.partner_id and t.charger_id = told.charger_id and t.id = told.id;
 end $$;
 
--- Whether a transaction began after another of its connector. If a time is of a wrong clock, the order of arrival counts.
+-- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
 create function private.ocpp_began_later(later core.ocpp_transactions, told core.ocpp_transactions) returns boolean
 language sql immutable
 return case when 'wrong' in (later.clock, told.clock) then later.id > told.id else later.first_at > told.first_at end;
 
--- The one transaction of a charger, or of a connector of it, that was open at a time and began with no higher reading; null if there is
--- none, or several.
+-- The transaction of a charger, or of one connector, that was open at a time and began with no higher reading. Null if there is none, or
+-- more than one.
 create function private.open_ocpp_transaction(charger core.chargers, on_connector int, at timestamptz, meter_wh bigint) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -130,8 +130,8 @@ begin
   return told;
 end $$;
 
--- The transaction that a StopTransaction means whose id is not this charger's, or null: the one that this stop ended before, or the one that
--- is open. Readings of its begin must be those of the start. Without them nobody knows the connector, so the charger may have used only one.
+-- For a StopTransaction whose id is not this charger's: the transaction that it ends, or null. If this stop came before, it is the same one;
+-- else the open one. A Transaction.Begin must equal the start. Without it we do not know the connector, so the charger may have used only one.
 create function private.guess_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -181,8 +181,7 @@ begin
   return told;
 end $$;
 
--- The session that a StopTransaction ends. Its id counts more than a guess. If it means no transaction, the message's own values are a
--- session. Null if they are missing.
+-- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if they are missing.
 create function private.stop_ocpp(charger core.chargers, said jsonb) returns jsonb
 language plpgsql
 as $$
@@ -226,7 +225,7 @@ begin
    where h.partner_id = charger.partner_id and h.id = charger.id and wh is not null and at > coalesce(h.meter_updated_at, '-infinity');
 end $$;
 
--- The transaction that a TransactionEvent names. Some stations begin their ids again: one that starts after its namesake ended is another.
+-- The transaction that a TransactionEvent names. Some stations use ids again: a start after the end of that transaction begins another.
 create function private.named_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -255,7 +254,7 @@ begin
   return case when next.id is null then told else next end;
 end $$;
 
--- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended stands.
+-- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended counts.
 create function private.event_ocpp(charger core.chargers, said jsonb) returns jsonb
 language plpgsql
 as $$
@@ -281,7 +280,7 @@ begin
   return private.ocpp_session(told);
 end $$;
 
--- The session that values move. Outside a transaction they move the charger's meter only; then null.
+-- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
 create function private.values_ocpp(charger core.chargers, said jsonb) returns jsonb
 language plpgsql
 as $$
@@ -314,7 +313,8 @@ create function private.boot_serial(boot jsonb) returns text
 language sql immutable
 return upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
 
--- Keeps a BootNotification, the first with an event. Resolves the model once, and takes the serial number if none is known and it is free.
+-- Stores a BootNotification; the first one also writes an event. Resolves the model once. Takes the serial number if the charger has none
+-- and no other charger has it.
 create function private.boot_ocpp(charger core.chargers, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
@@ -337,7 +337,7 @@ begin
   end if;
 end $$;
 
--- Keeps words of a charger that belong to no session, such as a stop of an unknown transaction without values.
+-- Stores a message that belongs to no session, such as a stop of an unknown transaction without values.
 create function private.keep_ocpp_words(charger core.chargers, said jsonb) returns void
 language sql
 as $$

@@ -118,7 +118,8 @@ export const settings: SettingsWords = {
     mint: "Create a key",
     new_title: "Your new key",
     new_once: "Copy the key now: we will not show it again.",
-    exists: "There is already a key, or this form was used before. Nothing was changed.",
+    exists:
+      "There is already a key, or this form was used before. Nothing was changed. Replace the key to get another one.",
     revoked: "The key was revoked and does not work any more.",
     yours: "Your key",
     looks: "Begins and ends",

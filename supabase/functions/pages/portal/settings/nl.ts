@@ -117,7 +117,8 @@ export const settings = {
     mint: "Maak een sleutel",
     new_title: "Uw nieuwe sleutel",
     new_once: "Kopieer de sleutel nu: wij laten hem niet nog eens zien.",
-    exists: "Er is al een sleutel, of dit formulier is al eens gebruikt. Er is niets gewijzigd.",
+    exists:
+      "Er is al een sleutel, of dit formulier is al eens gebruikt. Er is niets gewijzigd. Vervang de sleutel als u een andere wilt.",
     revoked: "De sleutel is ingetrokken en werkt niet meer.",
     yours: "Uw sleutel",
     looks: "Begin en einde",
