@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sealIban } from "#shared/values/iban.ts";
+import { creditTransfers, type Transfer } from "../../packages/operator/src/sepa_file.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { Customer } from "./ere_world.ts";
 import { createPayoutWorld, type PayoutWorld, type Run } from "./payout_world.ts";
@@ -635,5 +636,126 @@ describe("contract §3 payout settle, release", () => {
       expect([code, err]).toEqual(code ? [1, expect.stringMatching(/paid out/)] : [0, ""]);
     expect(Object.values(await world.balances("customer"))).toEqual([]);
     await world.agrees();
+  });
+});
+
+describe("contract §3 payouts after a restore", () => {
+  /** What a restore leaves: another server, and a file that only the bank has. */
+  const restore = () => world.row("update core.deployment set pays_from = 'the server before'");
+  const sent = (payments: Partial<Transfer>[]) => {
+    const transfers = payments.map((payment) => ({
+      ...{ line_id: randomUUID(), reference: "K7QM34ACDE", name: "Sanne de Vries", iban: "NL91ABNA0417164300" },
+      ...{ amount_eur: 80, ...payment },
+    }));
+    const batch_id = randomUUID();
+    const debtor = { name: "ERE Service B.V.", iban: "NL20INGB0001234567" };
+    const xml = creditTransfers(batch_id, "2026-08-14T14:00:00", debtor, transfers);
+    const file = join(world.folder, `${batch_id}.xml`);
+    writeFileSync(file, xml);
+    return { batch_id, file, xml, lines: transfers.map(({ line_id }) => line_id) };
+  };
+  const WAITS = "was restored or moved to another server";
+
+  test("contract §3 nobody is paid anew before an operator has said what the bank has", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch } = await prepare();
+    await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);
+    await world.sell(customer as Customer, 50, "2026-05");
+    await restore();
+    await refused(world.anna, "payout prepare", WAITS);
+    await refused(world.anna, ["payout", "export", batch.batch_id, "--out", join(world.folder, "x.xml")], WAITS);
+    await refused(world.anna, ["payout", "cancel", batch.batch_id, "--reason", "x", "--yes"], WAITS);
+    await refused(world.run, ["payout", "resume", "--reason", "x", "--yes"], "operator is shared");
+    const resume = ["payout", "resume", "--reason", "the bank has none", "--yes"];
+    expect(await done(world.anna, resume)).toEqual({ changed: true });
+    expect(await done(world.anna, resume)).toEqual({ changed: false });
+    expect(await world.row("select details from core.audit_log where action = 'payout.resumed'")).toEqual({
+      details: { reason: "the bank has none" },
+    });
+    await done(world.anna, ["payout", "export", batch.batch_id, "--out", join(world.folder, "y.xml")]);
+    expect((await prepare()).batch.amount_eur).toBe(40);
+    await world.agrees();
+  });
+
+  test("contract §3 a batch that only the bank has is taken in from its file, once, under its ids, by two people", async () => {
+    const [one, other, unpaid] = await world.sold([100, 50, 25]);
+    // since the payment, or before it: the restored database has another IBAN, of an hour ago
+    await world.setIban(one as Customer, "DE89370400440532013000", 1);
+    await rename(other, "Sanne Jansen");
+    await restore();
+    const { batch_id, file, xml, lines } = sent([{ amount_eur: 80 }, { amount_eur: 40 }]);
+    expect(await done(world.anna, ["payout", "adopt", file])).toMatchObject({
+      changed: true,
+      batch: { batch_id, status: "prepared", lines: 2, amount_eur: 120, prepared_by: "operator_anna" },
+    });
+    expect(await done(world.bram, ["payout", "adopt", file])).toMatchObject({ changed: false });
+    await refused(world.anna, ["payout", "approve", batch_id, "--yes"], "somebody else has to approve it");
+    await done(world.bram, ["payout", "approve", batch_id, "--yes"]);
+    await refused(world.anna, ["payout", "resume", "--reason", "x", "--yes"], "is not exported yet");
+    expect(await done(world.anna, ["payout", "adopt", file])).toMatchObject({
+      changed: true,
+      batch: { status: "exported", file_sha256: createHash("sha256").update(xml).digest("hex") },
+    });
+    expect(await done(world.anna, ["payout", "adopt", file])).toMatchObject({ changed: false });
+    const again = join(world.folder, "again.xml");
+    await done(world.bram, ["payout", "export", batch_id, "--out", again, "--again", "--reason", "x"]);
+    expect(readFileSync(again, "utf8")).toBe(xml);
+    const kept = (await world.linesOf(batch_id)).map(({ line_id, payee, name, iban, amount_eur }) =>
+      [line_id, payee, name, iban, amount_eur].join(),
+    );
+    expect(kept.sort()).toEqual(
+      [
+        [lines[0], id(one), "Sanne de Vries", "**** 4300", 80].join(),
+        [lines[1], id(other), "Sanne de Vries", "**** 4300", 40].join(),
+      ].sort(),
+    );
+
+    await done(world.anna, ["payout", "resume", "--reason", "all taken in", "--yes"]);
+    // the bank names a payment by its EndToEndId
+    await done(world.anna, ["payout", "settle", batch_id, "--failed", String(lines[1]).replaceAll("-", "")]);
+    const { batch, reasons } = await prepare();
+    expect((await world.linesOf(batch.batch_id)).map(({ payee, amount_eur }) => [payee, amount_eur])).toEqual([
+      [id(unpaid), 20],
+    ]);
+    expect(reasons).toMatchObject({ [id(other)]: "iban_failed" });
+    await world.agrees();
+  });
+
+  test("contract §3 a batch that was approved before is exported by the file that the bank has, and by no other", async () => {
+    await world.sold([100]);
+    const { batch } = await prepare();
+    const [line] = await world.linesOf(batch.batch_id);
+    await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);
+    await restore();
+    const debtor = { name: "ERE Service B.V.", iban: "NL20INGB0001234567" };
+    const payment = { line_id: line?.line_id ?? "", reference: "K7QM34ACDE", name: "Sanne de Vries", amount_eur: 80 };
+    const file = join(world.folder, "bank.xml");
+    const write = (iban: string) =>
+      writeFileSync(file, creditTransfers(batch.batch_id, "2026-08-14T14:00:00", debtor, [{ ...payment, iban }]));
+    write("DE89370400440532013000");
+    await refused(world.anna, ["payout", "adopt", file], "The file pays something else than the batch");
+    write("NL91ABNA0417164300");
+    expect(await done(world.anna, ["payout", "adopt", file])).toMatchObject({ batch: { status: "exported" } });
+    await world.agrees();
+  });
+
+  test("contract §3 a file that pays what nobody is owed, that is cut off, or of a cancelled batch, takes nothing in", async () => {
+    await world.sold([100]);
+    const { batch } = await prepare();
+    await done(world.anna, ["payout", "cancel", batch.batch_id, "--reason", "x", "--yes"]);
+    await restore();
+    const more = sent([{}, { amount_eur: 12.5, name: "Noor Bakker" }]);
+    await refused(
+      world.anna,
+      ["payout", "adopt", more.file],
+      "Of 2 payments of the file, 1 are not what anybody is owed here: 12.50 to Noor Bakker",
+    );
+    writeFileSync(more.file, more.xml.replace(/<CdtTrfTxInf>.*?<\/CdtTrfTxInf>/s, ""));
+    await refused(world.anna, ["payout", "adopt", more.file], "This is not a whole file of payout export");
+    await refused(world.anna, ["payout", "adopt", join(world.folder, "none.xml")], "cannot be read");
+    const { file, xml, batch_id } = sent([{}]);
+    writeFileSync(file, xml.replaceAll(batch_id.replaceAll("-", ""), batch.batch_id.replaceAll("-", "")));
+    await refused(world.anna, ["payout", "adopt", file], "was cancelled");
+    await refused(world.run, ["payout", "adopt", file], "encrypted: set IBAN_KEYS");
   });
 });

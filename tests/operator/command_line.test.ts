@@ -228,6 +228,7 @@ describe("contract §8 exit codes and errors", () => {
         "partner move",
         "payout approve",
         "payout cancel",
+        "payout resume",
         "registration review",
         "retention run",
         "sale reverse",

@@ -3,7 +3,7 @@
 import { Argument, Option } from "commander";
 import { about, type Command, changed, count, limit, list, type Row, whole } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
-import { exportBatch, prepare } from "./payouts.ts";
+import { adopt, exportBatch, prepare } from "./payouts.ts";
 import { euro, fields, table } from "./text.ts";
 
 const batch = () => new Argument("<batch>", "id of the batch");
@@ -168,6 +168,38 @@ export const PAYOUT_COMMANDS: Command[] = [
     ],
     ops: "payout_settle",
     view: settled,
+  },
+  {
+    name: "payout adopt",
+    summary: "After a restore, take in a batch that the bank has and this database does not",
+    details:
+      "Needs IBAN_KEYS, and a login of your own. Reads the file that the bank got, prepares that batch under the same " +
+      "ids, and after another operator approved it stores that file as exported. Each payment must be exactly what " +
+      "its payee is owed here.",
+    example: "payout adopt 2026-Q2.xml",
+    takes: [new Argument("<file>", "the file that the bank got")],
+    ops: "payout_adopt",
+    perform: { also: ["payout_export", "payout_keep_file"], run: adopt },
+    view: ({ changed: isNew, batch }) => {
+      const { status, batch_id } = batch as Row;
+      const next =
+        status === "prepared"
+          ? `Prepared as the bank has it. Another operator runs payout approve ${batch_id}; then repeat this.`
+          : isNew
+            ? "It is stored as exported, with the file that the bank has. Do not send it again."
+            : `Nothing to change: it is ${status} here.`;
+      return `${next}\n${fields(batch as Row)}`;
+    },
+  },
+  {
+    name: "payout resume",
+    summary: "After a restore, let this database pay out again",
+    details: "Needs a login of your own. Run payout adopt first for each batch that the bank has.",
+    example: 'payout resume --reason "the bank has no batch that is missing here"',
+    takes: [reason().makeOptionMandatory()],
+    ends: () => "If the bank has a batch that is not exported here, its payments will be made twice.",
+    ops: "payout_resume",
+    view: ({ changed: isNew }) => (isNew ? "Payouts go on." : "Nothing to change: it was so already."),
   },
   {
     name: "payout release",

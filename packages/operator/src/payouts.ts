@@ -2,18 +2,20 @@
 // the bank file. A decrypted IBAN exists only in the memory of this process and in that file.
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { isSEPACountry, isValidIBAN } from "ibantools";
 import * as z from "zod";
 import { ConfigurationError, readKeyRing } from "#shared/foundation/configuration.ts";
-import { openIban } from "#shared/values/iban.ts";
+import { openIban, sealIban } from "#shared/values/iban.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
 import type { Input, Machine } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
-import { creditTransfers } from "./sepa_file.ts";
+import { creditTransfers, readTransfers, type Transfer } from "./sepa_file.ts";
 
 type Keys = Parameters<typeof openIban>[0];
 type Payee = { partner_id: string; account_id: string | null; iban: Sealed; failed: Sealed[] };
+type Owed = { partner_id: string; account_id: string | null; name: string; amount_eur: number; iban: Sealed };
 type Line = { line_id: string; reference: string; partner_id: string; name: string; amount_eur: number; iban: Sealed };
 
 /** Countries that joined SEPA after the library's list was written (EPC409-09). */
@@ -56,9 +58,10 @@ export async function exportBatch({ out, ...input }: Input, { call, env }: Machi
   const debtor = readDebtor(env);
   const answer = await call("payout_export", input);
   const { batch_id } = answer.batch as { batch_id: string };
-  const belongsTo = `payout file ${batch_id}`;
   if (answer.file) {
-    const xml = gunzipSync(Buffer.from(open(keys, belongsTo, answer.file as Sealed), "base64")).toString();
+    const xml = gunzipSync(
+      Buffer.from(open(keys, belongsToBatch(batch_id), answer.file as Sealed), "base64"),
+    ).toString();
     return { batch: answer.batch, xml };
   }
   const transfers = (answer.lines as Line[]).map(({ line_id, reference, partner_id, name, amount_eur, iban }) => ({
@@ -69,12 +72,90 @@ export async function exportBatch({ out, ...input }: Input, { call, env }: Machi
     iban: openFor(line_id, keys, partner_id, iban),
   }));
   const xml = creditTransfers(batch_id, String(answer.created_at), debtor, transfers);
-  const kept = await call("payout_keep_file", {
-    batch: batch_id,
-    file: seal(keys, belongsTo, gzipSync(xml).toString("base64")),
-    sha256: createHash("sha256").update(xml).digest("hex"),
-  });
-  return { ...kept, xml };
+  return { ...(await call("payout_keep_file", sealFile(keys, batch_id, xml))), xml };
+}
+
+const belongsToBatch = (batch_id: string) => `payout file ${batch_id}`;
+
+const sealFile = (keys: Keys, batch: string, xml: string) => ({
+  batch,
+  file: seal(keys, belongsToBatch(batch), gzipSync(xml).toString("base64")),
+  sha256: createHash("sha256").update(xml).digest("hex"),
+});
+
+/**
+ * Takes in a batch that the bank has and a restore took away, from its file. It is prepared under the same ids. Once
+ * somebody else has approved it, this very file is stored as exported, so no other file is made of it.
+ */
+export async function adopt({ file, ...input }: Input, { call, env }: Machine): Promise<OpsAnswer> {
+  const keys = readKeys(env);
+  const xml = readFile(String(file));
+  const { batch_id, transfers } = readTransfers(xml);
+  const named = { ...input, batch: batch_id };
+  const known = await call("payout_adopt", named);
+  if (known.payees) {
+    return call("payout_adopt", { ...named, lines: matchPayees(keys, known.payees as Owed[], transfers) });
+  }
+  if ((known.batch as { status: string }).status !== "approved") return known;
+  const adopted = { ...named, adopted: true };
+  const { lines } = await call("payout_export", adopted);
+  const here = (lines as Line[]).map((line) => ({
+    ...line,
+    iban: openFor(line.line_id, keys, line.partner_id, line.iban),
+  }));
+  const say = (all: Omit<Transfer, "reference">[]) =>
+    all.map(({ line_id, amount_eur, iban }) => `${line_id} ${amount_eur} ${iban}`).sort();
+  if (say(here).join() !== say(transfers).join())
+    throw new OperatorError(`The file pays something else than the batch ${batch_id} here; nothing was stored.`);
+  return { changed: true, ...(await call("payout_keep_file", { ...adopted, ...sealFile(keys, batch_id, xml) })) };
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new OperatorError(`The file ${path} cannot be read.`);
+  }
+}
+
+/**
+ * Whom each payment of the bank paid: somebody who is owed exactly that, by IBAN and name, else by IBAN, else by name.
+ * Either may have changed since.
+ */
+function matchPayees(keys: Keys, owed: Owed[], transfers: Omit<Transfer, "reference">[]) {
+  const byAmount = Map.groupBy(
+    owed.map((payee) => ({ ...payee, clear: clearIban(keys, payee) })),
+    ({ amount_eur }) => amount_eur,
+  );
+  const lines: object[] = [];
+  let unknown = transfers;
+  for (const likeness of [3, 2, 1]) {
+    unknown = unknown.filter(({ line_id, name, iban, amount_eur }) => {
+      const payees = byAmount.get(amount_eur) ?? [];
+      const at = payees.findIndex((payee) => 2 * +(payee.clear === iban) + +(payee.name === name) === likeness);
+      const [payee] = at < 0 ? [] : payees.splice(at, 1);
+      if (!payee) return true;
+      const { ciphertext, key_id, last4 } = sealIban(keys, payee.partner_id, iban);
+      const sealed = { iban_ciphertext: ciphertext, iban_key_id: key_id, iban_last4: last4 };
+      const { partner_id, account_id } = payee;
+      lines.push({ line_id, payee: account_id ?? partner_id, partner_id, name, amount: amount_eur, ...sealed });
+      return false;
+    });
+  }
+  if (unknown.length === 0) return lines;
+  const named = unknown.slice(0, 10).map(({ name, amount_eur }) => `${amount_eur.toFixed(2)} to ${name}`);
+  throw new OperatorError(
+    `Of ${transfers.length} payments of the file, ${unknown.length} are not what anybody is owed here: ` +
+      `${named.join(", ")}. Record what happened before that payment again, then repeat this.`,
+  );
+}
+
+function clearIban(keys: Keys, { partner_id, iban }: Owed): string {
+  try {
+    return openIban(keys, partner_id, iban);
+  } catch {
+    return ""; // none, or of another key
+  }
 }
 
 function openFor(line_id: string, keys: Keys, partner_id: string, iban: Sealed): string {

@@ -170,6 +170,12 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
 
   invalid_minimum: () => "A minimum is a number of euro without a sign. Decimals, two at most, have a point: 2.50.",
   payout_batch_not_found: ({ batch }) => `No batch has the id "${batch}"; see payout list.`,
+  payouts_wait: () =>
+    "This database was restored or moved to another server, so the bank may have payments that are missing here; take " +
+    "them in with payout adopt, then run payout resume (docs/operations.md).",
+  payout_differs: ({ batch }) => `What is owed changed while the batch ${batch} was taken in; repeat it.`,
+  payout_half_adopted: () =>
+    "A batch that was taken in is not exported yet; approve it, then run payout adopt with its file again.",
   payout_cancelled: ({ batch }) => `The batch ${batch} was cancelled; prepare another.`,
   second_person_needed: ({ batch, login }) =>
     `${login} prepared the batch ${batch}, so somebody else has to approve it.`,

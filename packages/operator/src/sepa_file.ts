@@ -1,6 +1,7 @@
 // The file for the bank: SEPA credit transfers, ISO 20022 pain.001.001.09.
 
 import { Document } from "sepa";
+import { OperatorError } from "./database.ts";
 
 /** Whose money it is. */
 type Debtor = { name: string; iban: string; bic?: string | undefined };
@@ -46,4 +47,26 @@ export function creditTransfers(batch_id: string, created_at: string, debtor: De
     transfer.id = String(index + 1);
   });
   return file.toString();
+}
+
+/**
+ * The payments of a file that `creditTransfers` wrote.
+ * @throws {OperatorError} if it is not whole
+ */
+export function readTransfers(xml: string): { batch_id: string; transfers: Omit<Transfer, "reference">[] } {
+  const text = (within: string, element: string) =>
+    (new RegExp(`<${element}(?: [^>]*)?>([^<]*)</${element}>`).exec(within)?.[1] ?? "").replaceAll("&apos;", "'");
+  const id = (within: string, element: string) =>
+    text(within, element).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const transfers = [...xml.matchAll(/<CdtTrfTxInf>(.*?)<\/CdtTrfTxInf>/gs)].map(([, payment = ""]) => ({
+    line_id: id(payment, "EndToEndId"),
+    name: text(payment, "Nm"),
+    iban: text(payment, "IBAN"),
+    amount_eur: Number(text(payment, "InstdAmt")),
+  }));
+  const sum = transfers.reduce((cents, { amount_eur }) => cents + Math.round(amount_eur * 100), 0);
+  const isWhole = transfers.length > 0 && transfers.length === Number(text(xml, "NbOfTxs"));
+  if (!isWhole || sum !== Math.round(Number(text(xml, "CtrlSum")) * 100))
+    throw new OperatorError("This is not a whole file of payout export.");
+  return { batch_id: id(xml, "MsgId"), transfers };
 }

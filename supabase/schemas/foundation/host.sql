@@ -1,10 +1,19 @@
 -- Which host this database belongs to: sandbox or production.
 
+-- Which server this is. A restore, a failover, a copy and a new major version each make it another one.
+create function private.server() returns text
+language plpgsql
+as $$
+begin
+  return (select concat_ws(' ', c.system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), 'core.deployment'::regclass::oid) from pg_control_system() c);
+end $$;
+
 create table core.deployment (
   only_row   boolean     not null default true,
   host       text        not null,
   key_prefix text        not null default 'ere',
   set_at     timestamptz not null default private.now(),
+  pays_from  text        not null default private.server(),
   constraint deployment_pkey primary key (only_row),
   constraint deployment_has_one_row check (only_row),
   constraint deployment_host_known check (host in ('sandbox', 'production')),
@@ -14,6 +23,8 @@ comment on table core.deployment is
   'One row: the host of this database, which the operator set before the first partner. Customers of the two hosts never share a database.';
 comment on column core.deployment.key_prefix is
   'The prefix of this deployment''s keys, as KEY_PREFIX of its functions, for keys that the operator makes.';
+comment on column core.deployment.pays_from is
+  'The server that may pay out, as private.server says it. On another one payments to the bank may be missing, so an operator must say that none is.';
 alter table core.deployment enable row level security;
 create policy "every function may know the host" on core.deployment for select to api_owner using (true);
 grant select on core.deployment to api_owner;

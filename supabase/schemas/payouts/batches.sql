@@ -71,18 +71,20 @@ begin
 end $$;
 
 -- Makes a batch with a line for each of these payees, for all they are owed now. owners limits the balances. From here on the sales that
--- each line pays are fixed, and the money is on its way. Payouts are locked.
-create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null) returns uuid
+-- each line pays are fixed, and the money is on its way. Payouts are locked. The ids are new, unless they are those of a batch that was lost:
+-- {batch, lines: {payee: line}}.
+create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null, ids jsonb default '{}') returns uuid
 language plpgsql
 as $$
 declare
   made   uuid;
   ledger record;
 begin
-  insert into core.payout_batches (minimum, prepared_by) values (from_euro, by_login) returning id into made;
+  insert into core.payout_batches (id, minimum, prepared_by) values (coalesce((ids ->> 'batch')::uuid, gen_random_uuid()), from_euro, by_login)
+  returning id into made;
   for ledger in
     with part as materialized (
-      select gen_random_uuid() as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.* from unnest(payees) y
+      select coalesce((ids -> 'lines' ->> coalesce(y.account_id, y.partner_id)::text)::uuid, gen_random_uuid()) as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.* from unnest(payees) y
     ), balance as materialized (
       select l.line_id, b.* from part l
         join private.payable_balances(owners) b on b.partner_id = l.partner_id and coalesce(b.account_id, b.partner_id) = l.payee_id

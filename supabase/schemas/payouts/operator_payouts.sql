@@ -56,6 +56,14 @@ begin
   return minimum;
 end $$;
 
+-- After a restore a payment may be at the bank and not here. Until an operator has said that none is, nobody is paid anew.
+create function private.refuse_unknown_payments() returns void
+language plpgsql
+as $$
+begin
+  perform private.refuse_if('payouts_wait', private.server() is distinct from (select d.pays_from from core.deployment d));
+end $$;
+
 create function ops.payout_due(input jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -80,7 +88,7 @@ declare
   made    uuid;
   batch   core.payout_batches;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true), private.refuse_unknown_payments();
   -- judged is what was said of the very IBAN that is there now, by what had failed till now
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
            coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
@@ -142,6 +150,7 @@ declare
   batch constant core.payout_batches := private.payout_batch_named(input);
 begin
   if batch.status = 'approved' then
+    perform private.refuse_unknown_payments() where not coalesce((input ->> 'adopted')::boolean, false);
     return json_build_object(
       'batch', private.payout_batch_row(batch),
       'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
@@ -158,7 +167,7 @@ begin
   return json_build_object('batch', private.payout_batch_row(batch), 'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
 end $$;
 comment on function ops.payout_export(jsonb) is
-  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. For an exported batch, with again and a reason: {batch, file}, as payout_keep_file got it.';
+  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. A server that may not pay out gives it with adopted only. For an exported batch, with again and a reason: {batch, file}, as payout_keep_file got it.';
 
 create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
@@ -173,11 +182,12 @@ begin
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
    where b.id = batch.id returning * into batch;
-  perform private.notify_payments(batch.id, 'payout_sent'), private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
+  perform private.notify_payments(batch.id, 'payout_sent') where not coalesce((input ->> 'adopted')::boolean, false);
+  perform private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
   return json_build_object('batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
-  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256} to {batch}. Of two at once one is kept.';
+  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256, adopted?} to {batch}. Of an adopted batch they were told before. Of two at once one is kept.';
 
 -- The id of a line, as itself or as the bank's EndToEndId, without dashes.
 create function private.line_id_of(named text) returns uuid
@@ -246,7 +256,7 @@ begin
   if batch.status in ('exported', 'settled') then
     perform private.refuse('payout_gone', json_build_object('batch', batch.id));
   elsif changed then
-    perform private.return_lines(array(select l from core.payout_lines l where l.batch_id = batch.id));
+    perform private.refuse_unknown_payments(), private.return_lines(array(select l from core.payout_lines l where l.batch_id = batch.id));
     update core.payout_lines l set status = 'cancelled' where l.batch_id = batch.id;
     update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(), cancelled_reason = reason
      where b.id = batch.id returning * into batch;
@@ -256,6 +266,63 @@ begin
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_cancel(jsonb) is 'Returns what a batch took, before it was exported: {batch, reason} to {changed, batch}.';
+
+create function ops.payout_adopt(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  login constant text := private.operator_login();
+  named constant uuid := private.as_uuid(input ->> 'batch');
+  taken private.payee[];
+  batch core.payout_batches;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  select * into batch from core.payout_batches b where b.id = named;
+  perform private.refuse_if('payout_cancelled', batch.status = 'cancelled', json_build_object('batch', named));
+  if batch.id is null and input -> 'lines' is null then
+    return json_build_object('payees', (
+      select coalesce(json_agg(json_build_object(
+               'partner_id', y.partner_id, 'account_id', y.account_id, 'name', y.name, 'amount_eur', y.amount,
+               'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id))), '[]')
+        from private.payees(0) y where y.amount > 0));
+  elsif batch.id is null then
+    -- to whom the bank paid, also where another name or IBAN is here
+    taken := array(
+      select jsonb_populate_record(y, l.line)
+        from private.payees(0) y
+        join jsonb_array_elements(input -> 'lines') l (line)
+          on l.line ->> 'payee' = coalesce(y.account_id, y.partner_id)::text and l.line ->> 'partner_id' = y.partner_id::text
+             and (l.line ->> 'amount')::numeric = y.amount);
+    perform private.refuse_if('payout_differs', cardinality(taken) <> jsonb_array_length(input -> 'lines'), json_build_object('batch', named));
+    perform private.make_batch(taken, 0, login, ids => jsonb_build_object('batch', named, 'lines',
+      (select jsonb_object_agg(l.line ->> 'payee', l.line ->> 'line_id') from jsonb_array_elements(input -> 'lines') l (line))));
+    perform private.audit('payout.adopted', named, jsonb_build_object('lines', cardinality(taken)));
+    select * into batch from core.payout_batches b where b.id = named;
+  end if;
+  return json_build_object('changed', input -> 'lines' is not null, 'batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_adopt(jsonb) is
+  'Prepares a batch again that the bank has and a restore took away, under the ids in its file: {batch, lines: [{line_id, payee, partner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4}]} to {changed, batch}. Without lines {batch} if it is here, else {payees}: who is owed what. Each line must be all that its payee is owed.';
+
+create function ops.payout_resume(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  login   constant text := private.operator_login();
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  changed boolean;
+begin
+  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  -- its file would be sent a second time
+  perform private.refuse_if('payout_half_adopted', exists (
+    select from core.payout_batches b join core.audit_log a on a.subject_id = b.id and a.action = 'payout.adopted' where b.status in ('prepared', 'approved')));
+  update core.deployment d set pays_from = private.server() where d.pays_from <> private.server();
+  changed := found;
+  perform private.audit('payout.resumed', null, jsonb_build_object('reason', reason)) where changed;
+  return json_build_object('changed', changed);
+end $$;
+comment on function ops.payout_resume(jsonb) is
+  'Lets this server pay out, after a restore: {reason} to {changed}. The operator says that the bank has no batch that is missing or not exported here.';
 
 create function ops.payout_release(input jsonb) returns json
 language plpgsql security definer
