@@ -1,17 +1,21 @@
 // npm run rehearse: does what docs/operations.md tells an operator to do, on a stack of its own.
 
 import { parseArgs } from "node:util";
+import { booking } from "./booking.ts";
 import { restore } from "./restore.ts";
 import { rotate } from "./rotate.ts";
+import { upload } from "./upload.ts";
 
-const REHEARSALS = { restore, rotate };
+const REHEARSALS = { booking, restore, rotate, upload };
 
 const HELP = `Rehearses docs/operations.md on a stack of its own. Exit code 1 if something does not hold.
 
-  npm run rehearse -- restore|rotate [--seed <number>]
+  npm run rehearse -- booking|restore|rotate|upload [--seed <number>]
 
+  booking   wrong kWh booked, and corrected at each moment that it may be noticed
   restore   a wrong deed, and the restore to the moment before it, from a base copy and the log
   rotate    every key and secret replaced: what still works, with the old key kept and without it
+  upload    the same sessions delivered twice, in each way that is known
 `;
 
 async function main(): Promise<number> {
