@@ -109,6 +109,18 @@ describe("SQL", () => {
       await world.database.admin.query("rollback");
     }
   });
+
+  test("of the page for psql runs, in order; what it copies is read", async () => {
+    const lines = blocks("psql").flatMap((text) => text.trim().split(/\n\s*/));
+    expect(lines.length).toBeGreaterThan(4);
+    await world.database.admin.query("begin");
+    for (const line of lines) {
+      const [, from] = /^\\copy (\(.*\)|\S+) (?:to|from) '[\w.]+'/.exec(line) ?? [];
+      const statement = from ? `select * from ${from} t` : line;
+      await world.database.admin.query(statement.replace("<moment>", "2026-01-01"));
+    }
+    await world.database.admin.query("rollback");
+  });
 });
 
 describe("metrics and alerts", () => {

@@ -17,6 +17,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { operate } from "#local/customer.ts";
+import { partnerApi } from "#local/demo_api.ts";
 import { baseCopy, freePort, startPostgres } from "#local/postgres.ts";
 import { loadSecrets } from "#local/secrets.ts";
 import type { Stack } from "#local/stack.ts";
@@ -29,17 +31,16 @@ import { openJournal } from "../load/journal.ts";
 import { keepWriting, liftLimits, toSeconds } from "../load/load.ts";
 import { type Bookable, imports, signatures } from "../load/people.ts";
 import { accountOf, months, sessions, type Writer, type Writing } from "../load/writers.ts";
+import { type Check, type Checking, checking, type Rehearsal } from "./office.ts";
 
 /** How long is written before the base copy, between it and the moment, and from the moment to the wrong deed. */
 const SPELL_MS = 8_000;
 const PATIENCE_MS = 30_000;
 
-type Options = { seed: number; say?: (line: string) => void };
 /** A request across the moment, with when it was sent and acknowledged by the clock of Date. */
 type Told = { reference: string; sent: number; acknowledged?: number };
-type Check = { what: string; found: string; holds: boolean };
 
-export async function restore({ seed, say = () => {} }: Options) {
+export async function restore({ seed, say = () => {} }: Rehearsal) {
   const kept = mkdtempSync(join(tmpdir(), "ere-restore-"));
   chmodSync(kept, 0o711);
   const archive = join(kept, "archive");
@@ -49,11 +50,7 @@ export async function restore({ seed, say = () => {} }: Options) {
       port,
       prepare: (data_dir) => keepLog(data_dir, archive),
     });
-    const checks: Check[] = [];
-    const check = (what: string, found: unknown, holds: boolean) => {
-      checks.push({ what, found: String(found), holds });
-      say(`${holds ? "  holds " : "  BROKEN"}  ${what}: ${found}`);
-    };
+    const { checks, check }: { checks: Check[]; check: Checking } = checking(say);
     const begun = performance.now();
     let restored_s = 0;
     await withStack((trial) => judgeServing(trial, before, check), {
@@ -143,7 +140,11 @@ async function damage(trial: Trial, { seed, kept, say }: { seed: number; kept: s
 
   isOver = true;
   await Promise.all(written);
-  await leaveUnpaid(writers.at(-1) as Writer, db);
+  const booking = writers.at(-1) as Writer;
+  const unsubscribe_url = await invited(stack);
+  await leaveUnpaid(booking, db);
+  const approved = await approvedBatch(stack);
+  await leaveUnpaid(booking, db);
   const before = (await eventsAfter(stack, credentials.cpo ?? "", "")).cursor;
   await sleep(500);
   const { rows } = await db.query("select clock_timestamp()::text as moment");
@@ -156,7 +157,12 @@ async function damage(trial: Trial, { seed, kept, say }: { seed: number; kept: s
   const deeds = await db.query(
     "with gone as (delete from core.delivered_months returning 1) select count(*)::int as months from gone",
   );
-  const paid = await exportBatch(stack, join(kept, "before.xml"));
+  // the bank gets a batch that was approved before the moment, and one that was prepared after it
+  const files = { approved: join(kept, "approved.xml"), lost: join(kept, "lost.xml") };
+  await exportBatch(stack, approved, files.approved);
+  const lost_batch = await approvedBatch(stack);
+  await exportBatch(stack, lost_batch, files.lost);
+  const ended = await endThings(stack, db, unsubscribe_url);
   const rotated = await operatorCommand(stack, ["client", "rotate-secret", stack.demo.cpo.client_id, "--yes"]);
   const secret: string = JSON.parse(rotated.out).client_secret;
   const { token: late_token } = await tokenWith(stack, secret);
@@ -164,6 +170,7 @@ async function damage(trial: Trial, { seed, kept, say }: { seed: number; kept: s
   isEnded = true;
   await across;
   const after = (await eventsAfter(stack, credentials.cpo ?? "", "")).cursor;
+  const saved = await saveSince(db, moment);
   const { rows: lost } = await db.query("select count(*)::int as events from core.events where created_at > $1", [
     moment,
   ]);
@@ -180,8 +187,8 @@ async function damage(trial: Trial, { seed, kept, say }: { seed: number; kept: s
       moment,
       secret,
       late_token,
-      paid,
-      again_file: join(kept, "again.xml"),
+      ...{ files, batches: { approved, lost: lost_batch }, ended, saved },
+      credentials,
     },
     cursors: { before, after },
   };
@@ -197,20 +204,63 @@ async function leaveUnpaid(booking: Writer, db: pg.Pool): Promise<void> {
   await db.query("update core.accounts set iban_changed_at = private.now() - interval '3 days'");
 }
 
-/** Prepares, approves and exports a batch: its id, and each IBAN with its amount in the file for the bank. */
-async function exportBatch(stack: Stack, file: string) {
-  const command = async (argv: string[], login: "anna" | "bram") => {
-    const { code, out, err } = await operatorCommand(stack, argv, login);
-    if (code !== 0) throw new Error(`${argv.join(" ")}: ${err}`);
-    return JSON.parse(out);
-  };
-  const id: string = (await command(["payout", "prepare"], "anna")).batch.batch_id;
-  await command(["payout", "approve", id, "--yes"], "bram");
-  await command(["payout", "export", id, "--out", file], "anna");
-  const text = readFileSync(file, "utf8");
-  const payments = [...text.matchAll(/<InstdAmt[^>]*>([^<]*)<.*?<CdtrAcct>.*?<IBAN>([^<]*)</gs)];
-  return { id, payments: payments.map(([, amount, iban]) => `${iban} ${amount}`).sort() };
+/** Runs a command of the runbook, which has to succeed. */
+// biome-ignore lint/suspicious/noExplicitAny: a caller names the fields it reads
+async function command(stack: Stack, argv: string[], login?: "anna" | "bram"): Promise<any> {
+  const { code, out, err } = await operatorCommand(stack, argv, login);
+  if (code !== 0) throw new Error(`${argv.join(" ")}: ${err}`);
+  return JSON.parse(out);
 }
+
+/** A batch of everybody who can be paid, approved: its id. */
+async function approvedBatch(stack: Stack): Promise<string> {
+  const id: string = (await command(stack, ["payout", "prepare"], "anna")).batch.batch_id;
+  await command(stack, ["payout", "approve", id], "bram");
+  return id;
+}
+
+const exportBatch = (stack: Stack, id: string, file: string) =>
+  command(stack, ["payout", "export", id, "--out", file], "anna");
+
+/** Somebody whom the partner invited: the link in the mail to get no more of it. */
+async function invited(stack: Stack): Promise<string> {
+  const email = "restore@voorbeeld.nl";
+  await partnerApi(stack)("/partner/customers", { consent: true, send_invite: true, naam: "Noor Bakker", email });
+  const mail = await operate(stack.operator_database_url, "mail_show", { to: email });
+  return (mail as { content: { unsubscribe_url: string } }).content.unsubscribe_url;
+}
+
+/** What protects somebody, and is done after the moment. */
+async function endThings(stack: Stack, db: pg.Pool, unsubscribe_url: string) {
+  await fetch(unsubscribe_url, { method: "POST", body: new URLSearchParams({ "List-Unsubscribe": "One-Click" }) });
+  const { tokens } = await command(stack, ["token", "list", "--user", stack.demo.user.email]);
+  const token: string = tokens.find((each: { kind: string }) => each.kind.startsWith("personal"))?.id;
+  const { rows } = await db.query(
+    "select connection_id from core.connection_mandates where mandate_status = 'signed' limit 1",
+  );
+  const connection: string = rows[0].connection_id;
+  await command(stack, ["token", "revoke", token]);
+  await command(stack, ["mandate", "revoke", connection, "--asked-by-customer"]);
+  await command(stack, ["partner", "mint-key", "demo", "--rotate"]);
+  return { token, connection };
+}
+
+/** Step 2: what the database that will be replaced knows since the moment. */
+async function saveSince(db: pg.Pool, moment: string) {
+  const { rows: deeds } = await db.query<{ action: string; subject_id: string }>(
+    "select action, subject_id from core.audit_log where at > $1 order by id",
+    [moment],
+  );
+  const { rows } = await db.query("select jsonb_agg(s) as all from core.suppressions s");
+  return { deeds, suppressions: rows[0].all };
+}
+
+/** How the operator does again what ended something. */
+const AGAIN: Record<string, (subject: string) => string[]> = {
+  "mandate.revoked": (connection) => ["mandate", "revoke", connection, "--asked-by-customer"],
+  "token.revoked": (token) => ["token", "revoke", token],
+  "partner.key_minted": () => ["partner", "mint-key", "demo", "--rotate"],
+};
 
 /** An event that had no number in the log yet gets another number on the restored host. */
 function isSameButNumber(one: string, other: string): boolean {
@@ -219,11 +269,18 @@ function isSameButNumber(one: string, other: string): boolean {
 }
 
 async function tokenWith({ auth_url, demo }: Stack, client_secret: string): Promise<{ status: number; token: string }> {
-  const answer = await fetch(`${auth_url}/oauth-token`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ grant_type: "client_credentials", client_id: demo.cpo.client_id, client_secret }),
-  });
+  const ask = () =>
+    fetch(`${auth_url}/oauth-token`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ grant_type: "client_credentials", client_id: demo.cpo.client_id, client_secret }),
+    });
+  let answer = await ask();
+  // a busy machine answers 503, and clients retry
+  for (let tries = 0; answer.status === 503 && tries < 20; tries += 1) {
+    await sleep(500);
+    answer = await ask();
+  }
   return { status: answer.status, token: (await answer.json()).access_token ?? "" };
 }
 
@@ -248,8 +305,6 @@ async function eventsAfter({ base_url }: Stack, token: string, cursor: string) {
     if (!page.has_more) return { events, cursor: after };
   }
 }
-
-type Checking = (what: string, found: unknown, holds: boolean) => void;
 
 /** Restores into a new folder, does what a host must before it serves, and compares. */
 async function recover(data_dir: string, kept: string, before: Before, check: Checking): Promise<void> {
@@ -324,15 +379,76 @@ async function recover(data_dir: string, kept: string, before: Before, check: Ch
     const restored: Stack = {
       ...before.stack,
       operator_database_url: server.url("postgres", "operator", passwords.operator),
+      operator_logins: {
+        anna: server.url("postgres", "operator_anna", passwords.operator_anna),
+        bram: server.url("postgres", "operator_bram", passwords.operator_bram),
+      },
     };
-    for (const command of ["ledger check", "audit verify"]) {
-      const { code, out, err } = await operatorCommand(restored, command.split(" "));
-      check(command, code === 0 ? "ok" : out + err, code === 0);
+    for (const words of ["ledger check", "audit verify"]) {
+      const { code, out, err } = await operatorCommand(restored, words.split(" "));
+      check(words, code === 0 ? "ok" : out + err, code === 0);
     }
+    await repeatEnds(restored, db, before, check);
+    await takeIn(restored, before, check);
   } finally {
     await db.end();
     await server.stop();
   }
+}
+
+/** Step 7: what ended after the moment is live again, until it is ended again. */
+async function repeatEnds(stack: Stack, db: pg.Pool, { saved, ended }: Before, check: Checking): Promise<void> {
+  const state = async () => {
+    const { rows } = await db.query<{ opted_out: number; token: boolean; mandate: string }>(
+      `select (select count(*) from core.suppressions)::int as opted_out,
+              (select revoked_at is null from core.personal_tokens where id = $1) as token,
+              (select mandate_status from core.connection_mandates where connection_id = $2) as mandate`,
+      [ended.token, ended.connection],
+    );
+    return JSON.stringify(rows[0]);
+  };
+  const opted_out = saved.suppressions.length;
+  const live = JSON.stringify({ opted_out: opted_out - 1, token: true, mandate: "signed" });
+  const again = await state();
+  check("an opt-out, a token and a mandate that ended after the moment", again, again === live);
+  await db.query(
+    "insert into core.suppressions select * from jsonb_populate_recordset(null::core.suppressions, $1) on conflict do nothing",
+    [JSON.stringify(saved.suppressions)],
+  );
+  for (const { action, subject_id } of saved.deeds) {
+    const argv = AGAIN[action]?.(subject_id);
+    if (argv) await command(stack, argv);
+  }
+  const wanted = JSON.stringify({ opted_out, token: false, mandate: "revoked" });
+  const now = await state();
+  check("once they are ended again", now, now === wanted);
+}
+
+/** Step 6: nobody is paid twice. */
+async function takeIn(stack: Stack, { batches, files }: Before, check: Checking): Promise<void> {
+  const refused = async (argv: string[]) =>
+    /was restored or moved/.test((await operatorCommand(stack, argv, "anna")).err);
+  const waits = [
+    await refused(["payout", "prepare"]),
+    await refused(["payout", "export", batches.approved, "--out", `${files.approved}.2`]),
+    await refused(["payout", "cancel", batches.approved, "--reason", "x"]),
+  ];
+  check("payouts wait: prepare, export, cancel", waits, waits.every(Boolean));
+  await command(stack, ["payout", "adopt", files.approved], "anna");
+  await command(stack, ["payout", "adopt", files.lost], "anna");
+  await command(stack, ["payout", "approve", batches.lost], "bram");
+  await command(stack, ["payout", "adopt", files.lost], "anna");
+  for (const [name, id] of Object.entries(batches)) {
+    const file = files[name as keyof typeof files];
+    const out = `${file}.again`;
+    await command(stack, ["payout", "export", id, "--again", "--reason", "compared", "--out", out], "anna");
+    const isSame = readFileSync(out, "utf8") === readFileSync(file, "utf8");
+    check(`the batch that was ${name}: its file is the bank's`, isSame, isSame);
+  }
+  await command(stack, ["payout", "resume", "--reason", "rehearsed"], "anna");
+  for (const id of Object.values(batches)) await command(stack, ["payout", "settle", id], "anna");
+  const rest = (await command(stack, ["payout", "prepare"], "anna")).batch;
+  check("settled, who is paid again", JSON.stringify(rest), !rest);
 }
 
 /** What integrators meet on the restored host. */
@@ -365,23 +481,14 @@ async function judgeServing({ stack, db }: Trial, before: Before, check: Checkin
   const ended = await probe(before.late_token);
   check("once it is replaced again, a token got after the moment", ended, ended === 401);
 
-  const batches = await operatorCommand(stack, ["payout", "list"]);
-  check(
-    "the batch that the bank has, in payout list",
-    batches.out.includes(before.paid.id),
-    !batches.out.includes(before.paid.id),
-  );
-  const again = await exportBatch(stack, before.again_file);
-  const isSame = again.payments.length > 0 && again.payments.join() === before.paid.payments.join();
-  check("prepared again, its payments", `${again.payments.length}, ${isSame ? "the same" : "others"}`, isSame);
-  const settled = await operatorCommand(stack, ["payout", "settle", again.id], "anna");
-  const rest = await operatorCommand(stack, ["payout", "prepare"], "anna");
-  const owed = JSON.parse(rest.out || "{}").batch ?? null;
-  check(
-    "settled without sending it, what is owed",
-    settled.code === 0 ? JSON.stringify(owed) : settled.err,
-    settled.code === 0 && !owed,
-  );
+  const held = [
+    ["a personal token that was ended after the moment", before.credentials.personal_token ?? "", "/chargers"],
+    ["the partner's key that was replaced after the moment", stack.demo.partner.api_key, "/partner/me"],
+  ] as const;
+  for (const [name, bearer, path] of held) {
+    const { status } = await fetch(stack.base_url + path, { headers: { authorization: `Bearer ${bearer}` } });
+    check(`once it is ended again, ${name}`, status, status === 401);
+  }
 
   const known = before.receiver.received().events;
   const journal = await openJournal(stack.base_url);
