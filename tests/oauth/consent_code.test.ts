@@ -146,10 +146,14 @@ describe("§4.5 signing in by a mailed code", () => {
 
   test("without having asked for a code there is nothing to enter: back to signing in", async () => {
     const visit = consentVisit(world, app);
-    for (const page of [await visit.send("/code"), await visit.enterCode("123456")]) {
-      expect(page.status).toBe(303);
-      expect(page.headers.get("location")).toMatch(/^\/pages\/consent\?client_id=/);
-    }
+    const page = await visit.send("/code");
+    expect([page.status, page.headers.get("location")]).toEqual([
+      303,
+      expect.stringMatching(/^\/pages\/consent\?client_id=/),
+    ]);
+    const entered = await visit.enterCode("123456");
+    expect([entered.status, entered.heading]).toEqual([422, "Sign in"]);
+    expect(entered.html).toContain('<a href="#email">This code no longer works. Ask for a new code</a>');
     for (const cookie of ["x", "%20", "x%20", "%20a%40example.nl"]) {
       visit.cookie(cookie, "consent-code");
       expect((await visit.enterCode("123456")).status, cookie).not.toBe(200);

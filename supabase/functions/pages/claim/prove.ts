@@ -63,6 +63,9 @@ export const prove: Handler<Name> = async (request) => {
     case "claim_conflict":
     case "claim_not_open":
       return visit.go("");
+    case "code_expired":
+      // Back, in a browser that it let in
+      return visit.session ? visit.go("") : refuse(visit, refused.code);
     default:
       return refuse(visit, refused.code);
   }

@@ -130,15 +130,17 @@ export class ClaimVisit extends Visit<Name> {
   }
 
   /**
-   * A form of a session that has ended: asked for a code, and told what became of the form. A step waits on its page, in this browser
-   * and for a while, where this browser was shown it.
+   * A form of a session that has ended: asked for a code, and told what became of the form. A step and a signature wait on their page,
+   * in this browser and for a while, where this browser was shown it.
    */
   lost(): Response {
     const { c, environment, claim, flow, form } = this;
-    const step = c.req.param("step");
-    const keeps = step && claim.state === "open" && isLateForm(c, environment, flow.draft_id, form.get("form_token"));
+    const page = c.req.param("step") ?? (c.req.path.endsWith("/sign") ? "sign" : null);
+    const keeps = page && claim.state === "open" && isLateForm(c, environment, flow.draft_id, form.get("form_token"));
     const typed = fieldsToKeep(form, {}, Number.POSITIVE_INFINITY);
-    const waits = keeps && this.putFlash(this.frame.to(`/${step}`), { typed, errors: {} }, LOST_SECONDS);
+    // it proves nothing any more
+    typed.delete("code");
+    const waits = keeps && this.putFlash(this.frame.to(`/${page}`), { typed, errors: {} }, LOST_SECONDS);
     this.logOutcome("signed_out");
     return this.go("", { out: waits ? "kept" : "lost" });
   }

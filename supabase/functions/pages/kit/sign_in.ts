@@ -274,12 +274,18 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
 
   showCode(): PageAnswer {
     const waiting = this.waiting();
-    return waiting ? this.askCode(waiting.email) : this.go(this.signInPath);
+    if (waiting) return this.askCode(waiting.email);
+    return this.#signedIn() ?? this.go(this.signInPath);
+  }
+
+  /** Back, in a browser that a code let in. */
+  #signedIn(): Response | null {
+    return this.cookie("session") ? this.landing() : null;
   }
 
   async byCode(): Promise<Response> {
     const waiting = this.waiting();
-    if (!waiting) return this.go(this.signInPath);
+    if (!waiting) return this.#signedIn() ?? this.refuseSignIn({ email: this.frame.words.code.errors.code_expired });
     const code = readCode(this.form);
     if (code === null) return this.refuseCode(waiting.email, "code_missing");
 
