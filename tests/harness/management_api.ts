@@ -1,4 +1,4 @@
-// The part of Supabase's Management API that `supabase functions deploy --use-api`, `secrets set` and `npm run deploy:new` talk to. It
+// The part of Supabase's Management API that `supabase functions deploy --use-api`, `secrets` and `npm run deploy:new` talk to. It
 // keeps what was uploaded, so that a test can look at it and run it. What the CLI sends was recorded from CLI 3.1.0.
 
 import { createHash } from "node:crypto";
@@ -106,6 +106,10 @@ export async function startManagementApi(database?: ComingDatabase): Promise<Man
           { name: "anon", type: "legacy", api_key: "eyJ" },
           { name: "default", type: "publishable", api_key: "sb_publishable_test" },
         ]);
+      case `GET /v1/projects/${project}/secrets`:
+        return Response.json(
+          [...secrets].map(([name, value]) => ({ name, value, updated_at: "2026-01-01T00:00:00Z" })),
+        );
       case `POST /v1/projects/${project}/secrets`:
         for (const { name, value } of (await request.json()) as { name: string; value: string }[])
           secrets.set(name, value);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ROOT } from "#local/checkout.ts";
+import { requiredFor } from "#shared/foundation/configuration.ts";
 
 type Step = {
   name?: string;
@@ -51,12 +52,12 @@ describe("a push to main", () => {
 });
 
 describe("a host", () => {
-  test("is deployed by the same steps: migrations, then functions, then a look whether every function answers", () => {
+  test("is deployed by the same steps: a look at its variables, migrations, functions, then whether every function answers", () => {
     const [sandbox, production] = HOSTS.map((host) => deploy.jobs[host]?.steps);
     expect(sandbox).toEqual(production);
     expect(sandbox?.at(-1)?.uses).toBe("./.github/actions/deploy_host");
     const named = hostSteps.flatMap(({ name }) => (name ? [name] : []));
-    expect(named).toEqual(["Migrate", "Deploy", "See that every function answers"]);
+    expect(named).toEqual(["See that every variable is set", "Migrate", "Deploy", "See that every function answers"]);
     // a push that changes no function still migrates, and still asks every function
     expect(hostSteps.filter((step) => step.if).map(({ name }) => name)).toEqual(["Deploy"]);
     expect(JSON.stringify(hostSteps)).not.toContain("continue-on-error");
@@ -74,10 +75,31 @@ describe("a host", () => {
     }
     const given = (input: string) =>
       hostSteps.filter((step) => JSON.stringify(step).includes(`inputs.${input}`)).map(({ name }) => name);
-    expect(given("access_token")).toEqual(["Migrate", "Deploy"]);
+    expect(given("access_token")).toEqual(["See that every variable is set", "Migrate", "Deploy"]);
     expect(given("db_password")).toEqual(["Migrate"]);
     // in a command an expression is replaced before the shell reads it: a value could be a command
     for (const { run = "" } of hostSteps) expect(run).not.toContain("${{");
+  });
+
+  /** The step that looks at the variables, in a job of this name, with a CLI that lists these. */
+  function look(job: string, names: readonly string[]) {
+    const folder = mkdtempSync(join(tmpdir(), "ere-workflow-"));
+    const listed = JSON.stringify(names.map((name) => ({ name, value: "digest" })));
+    writeFileSync(join(folder, "npx"), `#!/bin/bash\necho '${listed}'\n`, { mode: 0o755 });
+    const env = { PATH: `${folder}:${process.env.PATH}`, PROJECT: "abc", GITHUB_JOB: job };
+    const { run = "" } = hostSteps.find(({ name }) => name === "See that every variable is set") ?? {};
+    const script = ["--noprofile", "--norc", "-eo", "pipefail", "-c", run];
+    const { status, stderr } = spawnSync("bash", script, { cwd: ROOT, env, encoding: "utf8" });
+    return { status, missing: stderr.match(/\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? [] };
+  }
+
+  test("is not migrated while it lacks a variable, which is named; production must say who the service is", () => {
+    const set = HOSTS.map((host) => requiredFor(host).filter((name) => name !== "SUPABASE_URL"));
+    const [sandbox = [], production = []] = set;
+    expect(look("sandbox", sandbox)).toEqual({ status: 0, missing: [] });
+    expect(look("sandbox", sandbox.slice(1))).toEqual({ status: 1, missing: sandbox.slice(0, 1) });
+    expect(look("production", sandbox)).toEqual({ status: 1, missing: expect.arrayContaining(["SERVICE_NAME"]) });
+    expect(look("production", production)).toEqual({ status: 0, missing: [] });
   });
 
   /** The last step, with a curl that answers for every function but these. */

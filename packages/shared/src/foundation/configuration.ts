@@ -182,12 +182,18 @@ export type Configuration = { [Name in keyof typeof REQUIRED]: ReturnType<(typeo
   [Name in keyof typeof OPTIONAL]?: ReturnType<(typeof OPTIONAL)[Name]> | undefined;
 };
 
+const defaultsFor = (host: string | undefined): Record<string, string> => ({
+  ...DEFAULTS,
+  ...(host === "production" ? {} : TEST_SERVICE),
+});
+
+/** The variables without which no function of a host starts. */
+export const requiredFor = (host: string): string[] =>
+  Object.keys(REQUIRED).filter((name) => !(name in defaultsFor(host)));
+
 /** @throws {ConfigurationError} naming every variable that is missing or malformed. */
 export function readConfiguration(variables: Record<string, string | undefined>): Configuration {
-  const defaults: Record<string, string> = {
-    ...DEFAULTS,
-    ...(variables.API_HOST === "production" ? {} : TEST_SERVICE),
-  };
+  const defaults = defaultsFor(variables.API_HOST);
   const faults: string[] = [];
   const config: Fields = {};
   const rules: Record<string, Rule> = { ...REQUIRED, ...OPTIONAL };
