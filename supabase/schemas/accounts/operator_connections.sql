@@ -101,8 +101,7 @@ $$;
 comment on function ops.connection_list(jsonb) is
   'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to {connections}.';
 
--- private.act_as_operator, and the account that {account} names by id or cpo_external_ref. Its partner becomes the tenant of the
--- transaction.
+-- private.act_as_operator, and the account that {account} names by id or cpo_external_ref, whose partner becomes the tenant.
 create function private.account_named(input jsonb) returns core.accounts
 language plpgsql
 as $$

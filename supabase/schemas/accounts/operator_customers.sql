@@ -1,8 +1,7 @@
 -- The operator on customers: find, show. Each look-up leaves an audit row.
 
--- At most size accounts. Matches words of the signatory or account, telephone number, id, EAN, reference, payment reference, or postal code
--- with house number. exact: matched by a whole e-mail address, an id, EAN, reference or payment reference. Exact matches come first, the
--- others in no order.
+-- At most size accounts, in no order but exact matches first: by a whole e-mail address, id, EAN, reference or payment reference. The others
+-- match words of the signatory or account, a telephone number, or postal code with house number.
 create function private.found_accounts(typed text, size int) returns table (partner_id uuid, account_id uuid, exact boolean)
 language plpgsql stable rows 20
 as $$

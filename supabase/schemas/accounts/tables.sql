@@ -62,8 +62,7 @@ comment on column core.accounts.eligibility_told is
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
--- serves: the operator's search. New entries wait in a list, and the writer who fills it merges it. The list is short, so that no writer
--- waits long.
+-- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
 create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
   with (gin_pending_list_limit = 256);
 select private.isolate('core.accounts', 'select, insert, update');

@@ -1,8 +1,8 @@
 -- Admission checks the credential, what it may do, and its rate limit, in the statement that does the work. charge() debits the limit last,
--- so that its row is locked only briefly. A ticket that lacks a field admits nobody: every condition must be true, and null is not.
+-- so that its row is locked only briefly. A ticket that lacks a field admits nobody: every condition must be true, and null is not. Only
+-- definers call these functions: there is no tenant yet.
 
--- Refuses to admit, before anything is done; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no
--- request of its quota.
+-- Refuses to admit; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request of its quota.
 create function private.refuse_admission(code text, detail json default '{}') returns void
 language plpgsql
 as $$
@@ -10,8 +10,7 @@ begin
   raise exception using errcode = 'RULE0', message = code, detail = detail::text;
 end $$;
 
--- Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it. Only definers
--- call it, as all of admission: there is no tenant yet.
+-- Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it.
 create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -40,7 +39,6 @@ begin
 end $$;
 
 -- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and client both have it.
--- Only definers call it, as all of admission.
 create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
 language plpgsql stable
 as $$
@@ -62,8 +60,7 @@ begin
   end if;
 end $$;
 
--- Admits a personal token, or the access token of an application acting for a person. With partners:* it acts for the partner that the
--- person manages. Only definers call it, as all of admission.
+-- Admits a personal token, or an application's access token. With partners:* it acts for the partner that the person manages.
 create function private.admit_user(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -96,8 +93,7 @@ begin
     'token_hash', credential -> 'token_hash');
 end $$;
 
--- Admits a person by a session of Supabase Auth, however it was shown. Session and login must still be valid. Called by definers of
--- admission that verified the session.
+-- Admits a person by a session of Supabase Auth, which the caller verified. Session and login must still be valid.
 create function private.admit_signed_in(person uuid, session_id uuid, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -114,8 +110,7 @@ begin
     'subject', 'user:' || person);
 end $$;
 
--- Admits a partner API key: {key_hash, key_host, host}, key_host by the key's prefix. Routes that need a managing person refuse it. Only definers call it, as all of
--- admission.
+-- Admits a partner API key: {key_hash, key_host, host}, key_host by the key's prefix. Routes that need a managing person refuse it.
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$

@@ -16,8 +16,7 @@ create function private.rate_json(bucket text, quota int, window_seconds int, fu
 language sql stable parallel safe
 return jsonb_build_object('allowed', allowed, 'bucket', bucket, 'quota', quota, 'window', window_seconds, 'full_in', full_in);
 
--- Looks at a subject's bucket: quota, window, microseconds until it is full, and whether one more request fits. Only definers call it,
--- because limits belong to no tenant.
+-- A subject's bucket: quota, window, microseconds until it is full, and whether one more request fits. Definers call it: it has no tenant.
 create function private.limit_state(subject text, bucket text, out quota int, out window_seconds int, out full_in bigint, out fits boolean)
 language plpgsql stable
 as $$

@@ -1,7 +1,6 @@
 -- Reading on a replica: packages/shared/src/foundation/replica.ts.
 
--- Waits up to a quarter of a second until this replica has replayed the primary's log that far. False too on a replica that was promoted,
--- which goes its own way. What is read afterwards needs a snapshot of its own.
+-- Waits up to a quarter of a second until this replica has replayed so much. False on one that was promoted, which goes its own way.
 create function private.has_replayed(flushed pg_lsn) returns boolean
 language plpgsql
 as $$

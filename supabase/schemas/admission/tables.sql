@@ -74,6 +74,5 @@ create unlogged table core.rate_limit_state (
 ) with (fillfactor = 50);
 comment on table core.rate_limit_state is
   'When a subject''s bucket is full again (the generic cell rate algorithm). Addresses are hashed. A job deletes rows in the past.';
--- No index has full_at: an update then stays on its page and leaves the primary key alone (HOT). The sweep reads the table, which holds only
--- subjects that called within their window.
+-- No index has full_at: an update then stays on its page (HOT). The sweep reads the table, which holds only who called within their window.
 alter table core.rate_limit_state enable row level security;

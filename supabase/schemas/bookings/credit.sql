@@ -53,8 +53,7 @@ begin
   return credited;
 end $$;
 
--- If the register granted another total than the rows add up to, the difference has its own ledger account. So the ledger has what the
--- register granted.
+-- A total that differs from the sum of the rows has a ledger account for the difference, so that the ledger has what the register granted.
 create function private.settle_difference(booking core.bookings) returns void
 language plpgsql
 as $$
@@ -74,8 +73,8 @@ begin
   end if;
 end $$;
 
--- Credits the rows of a locked booking that wait, leaves credited rows alone, and stores the total that the register granted, if given.
--- Returns how many rows. No accepted kWh is a rejection. If fewer than submitted are accepted, the rest is written off.
+-- Credits the waiting rows of a locked booking, and stores the total that the register granted, if given. Returns how many rows. No accepted
+-- kWh is a rejection. If fewer than submitted are accepted, the rest is written off.
 create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
 language plpgsql
 as $$

@@ -9,8 +9,7 @@ begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live and r.ean_exclusive);
 end $$;
 
--- Whether another connection with this EAN, of any tenant, has a delivered total of the month. Only definers call it, because it looks
--- across tenants.
+-- Whether another connection with this EAN, of any tenant, has a delivered total of the month. Only definers call it.
 create function private.ean_delivered(ean text, month date, except_connection uuid) returns boolean
 language plpgsql stable
 set enable_seqscan = off

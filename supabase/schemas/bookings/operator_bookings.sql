@@ -25,8 +25,7 @@ as $$
      and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named) or private.quarter_name(b.quarter) = named)
 $$;
 
--- private.act_as_operator, and the one booking that {booking, partner?} names: by its id, or by a run or quarter that has one. It is
--- locked, and its partner becomes the tenant of the transaction.
+-- The one booking that {booking, partner?} names by its id, or by a run or quarter that has one; locked. Its partner becomes the tenant.
 create function private.booking_named(input jsonb) returns core.bookings
 language plpgsql
 as $$

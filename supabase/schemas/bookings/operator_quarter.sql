@@ -1,7 +1,6 @@
 -- The operator on one quarter: where each partner stands, and which step comes next.
 
--- Where a partner stands in a quarter, and the first step that waits for somebody. kWh are delivered, or submitted and not yet judged by
--- the register. due_eur is what customers and partners get of the sales, without VAT; paid_eur what the bank paid of it.
+-- Where a partner stands in a quarter, and the first step that waits. submitted_kwh wait for the register; due_eur is without VAT.
 create function private.quarter_state(tenant core.partners, quarter date, spent uuid[]) returns json
 language sql stable
 as $$

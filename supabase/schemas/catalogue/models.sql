@@ -17,8 +17,7 @@ as $$
     'se|(co\.?,? ?)?ltd\.?|limited|inc\.?|corp\.?|llc|plc)$', '')
 $$;
 
--- Normalizes both sides of the catalogue search. Characters that the specification blanks in the search are blanked in names too, so that a
--- whole name is found.
+-- Both sides of the catalogue search. Signs that the specification blanks in the search are blanked in names too, so that both match.
 create function private.catalog_search_key(words text) returns text
 language sql immutable
 as $$ select private.charger_key(translate(words, '%_,()', '     ')) $$;

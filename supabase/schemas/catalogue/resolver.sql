@@ -1,7 +1,6 @@
 -- The resolver finds the model for a charger's BootNotification. The API and every gateway use it.
 
--- Which model a charger is, by its BootNotification (chargePointVendor, chargePointModel, meterType). The only resolver: API and gateways
--- use it. Never raises; reads 120 characters of each.
+-- Which model a charger is, by its BootNotification. Never raises; reads 120 characters of each.
 create function private.resolve_charger(vendor text, model text, meter_type text default null)
 returns private.charger_resolution
 language plpgsql stable

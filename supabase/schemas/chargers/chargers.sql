@@ -46,8 +46,7 @@ end $$;
 comment on function private.reserve_ocpp_identity(text) is
   'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
 
--- Until the transaction ends nobody else adds a charger for this person, or without person, to this CPO client's account. Called before any
--- lock on a connection.
+-- Until the transaction ends nobody else adds a charger for this person, or this account. Called before any lock on a connection.
 create function private.lock_chargers(account uuid, person uuid) returns void
 language plpgsql
 as $$
@@ -94,8 +93,7 @@ end $$;
 comment on function private.emit_charger(text, core.chargers) is
   'Writes an event of a charger, also of a person without an account. Definer, because a person''s partner is another tenant.';
 
--- Adds a charger to the account of the acting person: {catalog_charger_id, serial_number, power_kw?}; null if they chose no model. Refuses
--- a serial number that is taken.
+-- Adds a charger to the acting person's account: {catalog_charger_id, serial_number, power_kw?}; null without a model.
 create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
 language plpgsql
 as $$

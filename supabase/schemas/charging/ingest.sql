@@ -175,8 +175,7 @@ begin
   return touched;
 end $$;
 
--- Writes the delivered months of connections from the counted sessions of their MID chargers. As in a client's delivery, locked months
--- stay.
+-- Writes the delivered months of connections from the counted sessions of their MID chargers. Locked months stay.
 create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
 as $$
@@ -251,8 +250,7 @@ begin
      and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
 end $$;
 
--- Stores all charging sessions that were read, within a tenant. Idempotent by charger, source and external_id. A telling with a document
--- that changes something is kept in core.charging_evidence.
+-- Stores sessions that were read. Idempotent by charger, source and external_id. A telling that changes something is kept as evidence.
 create function private.store_charging_sessions(sent private.charging_session_item[]) returns private.charging_session_result[]
 language plpgsql
 -- compiling a statement takes longer than running it

@@ -69,8 +69,7 @@ as $$
      and (s.source, s.external_id) <> (item.source, item.external_id)
 $$;
 
--- Why a session is implausible, judged by its own fields alone. meter_disagrees: its readings and its energy differ by more than 1 % and
--- 0.1 kWh.
+-- Why a session is implausible, by its own fields alone. meter_disagrees: readings and energy differ by over 1 % and 0.1 kWh.
 create function private.charging_session_flags(item private.charging_session_item, power_kw numeric) returns text[]
 language sql stable
 return array_remove(array[

@@ -1,8 +1,7 @@
 -- The tables and views of charging.
 
--- Charging sessions, and the totals of each charger and month. A session belongs whole to the Dutch month in which it started. A split over
--- midnight would be an estimate. The whole session is what the meter said, can be recomputed from the list, and stays in its month while the
--- car charges.
+-- Charging sessions, and the totals of each charger and month. A session belongs whole to the Dutch month in which it started: it is what
+-- the meter said, and stays in its month while the car charges. A split over midnight would be an estimate.
 
 -- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. Until the table is
 -- analyzed, the planner expects as few rows for two columns of a key as for all of it, and picks the smaller index. So only one index begins
@@ -135,8 +134,7 @@ create type private.charging_session_item as (
 -- What happened to a stored session: before is null if it is new.
 create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
 
--- An item beside what is stored: status is created, updated, unchanged, superseded or rejected. session_id, connection_id, owner_id and
--- flags are what is written; before is null if the session is new.
+-- An item beside what is stored: status, what is written, and before, null if the session is new.
 create type private.compared_charging_session as (
   item          private.charging_session_item,
   session_id    uuid,

@@ -32,9 +32,8 @@ begin
   perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash') where refused is null;
 end $$;
 
--- Stores the IBAN, also after the mandate ended: registered months are still paid. Mails the customer. To replace an IBAN takes a code
--- mailed for this, which the browser that repeat_hash names may send twice. Its refusal is an answer. With missing, an IBAN that is there
--- stays.
+-- Stores the IBAN, also after the mandate ended: registered months are still paid. To replace one takes a code mailed for this, which the
+-- browser of repeat_hash may send twice; its refusal is an answer. With missing, an IBAN that is there stays.
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$
@@ -67,8 +66,7 @@ begin
   return null;
 end $$;
 
--- Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. The same one again changes nothing. Refused once the
--- mandate has ended.
+-- Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. Refused once the mandate has ended.
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
 language plpgsql
 as $$

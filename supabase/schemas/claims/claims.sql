@@ -51,8 +51,7 @@ as $$
     else private.draft_status(draft) end
 $$;
 
--- The status of a claim. If the login was deleted since, the address must be proven again. A claim begun by a sign-in link may have no
--- login until it is signed.
+-- The status of a claim. If the login was deleted since, the address must be proven again; one begun by a link may have no login yet.
 create function private.claim_stage(draft core.drafts) returns text
 language plpgsql immutable
 as $$
@@ -81,8 +80,7 @@ as $$
     'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
 $$;
 
--- The steps that a customer confirms before the mandate, in this order. STEP_NAMES in packages/shared/src/domain/claim/flow.ts is the same
--- list; a test compares the two.
+-- The steps before the mandate, in order. A test compares them with STEP_NAMES in packages/shared/src/domain/claim/model.ts.
 create function private.claim_steps() returns text[]
 language sql immutable
 as $$ select array['details', 'company', 'address', 'ean', 'payout', 'charger'] $$;
@@ -103,8 +101,7 @@ create function private.partner_full_name(partner core.partners) returns text
 language plpgsql stable
 as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')'); end $$;
 
--- The facts of the mandate's text, as private.connection_facts, for a draft without a connection. besides is the hash of everything given,
--- so that nothing changes between reading and signing.
+-- As private.connection_facts, for a draft. besides is the hash of all that was given: nothing changes between reading and signing.
 create function private.claim_facts(draft core.drafts) returns jsonb
 language sql stable
 as $$
@@ -136,8 +133,7 @@ as $$
                             'offer', private.offer(private.house(), 'service_pays_customer'))
 $$;
 
--- What a withdrawal today would leave and lose: {covered_until, month, lost_kwh}. Whole months before it stay covered; the kWh of this
--- month are lost.
+-- What a withdrawal today leaves and loses: {covered_until, month, lost_kwh}. Whole months before it stay covered.
 create function private.withdrawal_means(connection uuid) returns jsonb
 language sql stable
 as $$
@@ -214,8 +210,7 @@ as $$
                  from models m where m.brand = charger_choice.brand))
 $$;
 
--- Whether sign-in links no longer open a claim: the customer proved the address by a code, or signed. A link came through the partner,
--- which may have opened it.
+-- Whether sign-in links no longer open a claim: a code proved the address, or it was signed. The partner may have opened a link.
 create function private.ends_links(draft core.drafts) returns boolean
 language plpgsql stable
 as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty; end $$;
@@ -230,8 +225,7 @@ begin
     when 'link' then session ->> 'stage' = draft.status and not private.ends_links(draft) end, false);
 end $$;
 
--- The draft for a session proved by code or link. An IBAN entered behind a sign-in link may be the partner's, which could have opened the
--- link. A customer who proved the address by a code enters it again.
+-- The draft for a session proved by code or link. An IBAN typed behind a link may be the partner's, so a proved customer types it again.
 create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
 language plpgsql immutable
 as $$

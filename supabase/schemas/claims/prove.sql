@@ -19,8 +19,7 @@ end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
   'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has its own limit.';
 
--- private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. Guesses of a browser that proved the address by a code are counted
--- apart.
+-- private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. A browser that proved the address has guesses of its own.
 create function private.judge_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
 as $$

@@ -1,7 +1,6 @@
 -- Signing: the draft becomes an account in the service's own tenant.
 
--- What a signed claim becomes, in the house: account, signatory, connection, mandate, and a charger if one was chosen. The caller has
--- reserved the EAN. A serial number that is taken is refused.
+-- Opens the account of a signed claim in the house, with a charger if one was chosen. The caller has reserved the EAN.
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 as $$

@@ -1,7 +1,6 @@
 -- A customer's year: sales and payments. For the operator, and as a document for the customer.
 
--- The sales and payments of a customer in a calendar year: {account_id, year, ere_sold, gross_eur, fee_eur, net_eur, paid_eur, sales,
--- payments}. The fee includes its VAT. Only definers call it, because payments are in the service's own batch.
+-- The sales and payments of a customer in a calendar year; the fee includes its VAT. Only definers call it: the batch is the service's.
 create function private.yearly_overview(account core.accounts, year int) returns json
 language plpgsql stable
 as $$
@@ -74,8 +73,7 @@ $$;
 comment on function private.overview_years(core.accounts) is
   'The past years in which a customer had a sale, a reversal or a payment. Definer, as private.yearly_overview.';
 
--- private.kept_document of a customer's year, written at the first request, and again if it would say something else. Refused with
--- statement_not_found if that year is not over, or had nothing.
+-- private.kept_document of a past year, written at the first request, and again if it would say something else.
 create function private.overview_document(account core.accounts, year int) returns json
 language plpgsql
 as $$

@@ -28,8 +28,7 @@ end $$;
 comment on function api.read_claim_mandate(jsonb, jsonb) is
   'The document of a claim''s mandate: {draft_id, session, mandate_id} to private.mandate_document.';
 
--- private.kept_document of a payout, of one account or of any that the transaction may read. Refused with statement_not_found if it is no
--- such payout.
+-- private.kept_document of a payout, of one account or of any that the transaction may read.
 create function private.statement_document(line_id uuid, account uuid default null) returns json
 language plpgsql stable
 as $$

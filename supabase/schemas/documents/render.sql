@@ -1,5 +1,4 @@
--- Documents that people keep. The transaction of the change requests one. The function `documents` leases, composes and keeps it, once, and
--- after that it is only read.
+-- Documents that people keep: requested by the transaction of the change, composed once by the function `documents`, then only read.
 
 create function private.lease_documents(size int) returns json
 language sql security definer

@@ -56,9 +56,9 @@ begin
      where l.partner_id = partner and l.replaced_at is null);
 end $$;
 
--- What the statement of a payout line says, or of a customer's part of a payment to a CPO. It has who was paid, when, and where to (the end
--- of an IBAN, or the name of the CPO). Each month and price of an ERE has kWh, ERE, gross, fee and net, as core.payout_entries has them
--- since the line was prepared. Exact decimals, as text. other is the amount that no month explains: a reversed sale that was paid before.
+-- What the statement of a payout line says, or of a customer's part of a payment to a CPO. Months and prices are those of
+-- core.payout_entries, fixed when the line was prepared. Exact decimals, as text. other is what no month explains: a reversed sale that was
+-- paid before.
 create function private.statement_content(document core.documents) returns json
 language sql stable
 as $$

@@ -1,7 +1,6 @@
 -- POST /partner/drafts/import, POST /partner/customers.
 
--- The content of a mail to a draft's customer: {full_name, brand, claim_url, unsubscribe_url}, brand as private.partner_brand of its
--- partner.
+-- The content of a mail to a draft's customer; brand is private.partner_brand of its partner.
 create function private.letter_content(draft core.drafts, brand jsonb, links jsonb) returns jsonb
 language sql stable
 return jsonb_build_object(
@@ -104,8 +103,7 @@ end $$;
 comment on function private.reserve_addresses(text[], uuid) is
   'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after private.lock_imports.';
 
--- Decides each row of an import: outcome is null if this draft is to be made, else the reason. A row may already have a reason; remaining
--- is what the cap leaves. Without others nothing depends on people of other tenants.
+-- Decides each row of an import: outcome is null for a draft to be made, else the reason. remaining is what the cap leaves.
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
 language plpgsql
 as $$
@@ -129,10 +127,9 @@ begin
     from judged j left join fitting f on j.verdict is null and f.email = j.email;
 end $$;
 
--- Makes drafts of this transaction's partner: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, message |
--- null}, to the import's answer. Each row comes read and judged on its own; one set-based statement judges the rest. A dry run uses the
--- same statement, and stores no draft. With consent it also judges by people of other tenants, and leaves an audit row. An import that
--- makes no draft leaves one too.
+-- Makes drafts of the tenant: {source, send_invite, dry_run, consent, rows, over_request_limit, counters, links, message | null}, to the
+-- import's answer. Each row comes read and judged on its own; one set-based statement judges the rest. A dry run stores no draft. With
+-- consent it also judges by people of other tenants. That leaves an audit row, and so does an import that makes no draft.
 create function private.import_drafts(input jsonb) returns json
 language plpgsql
 as $$

@@ -1,7 +1,6 @@
 -- The scheduled work on drafts: reminders, expiry, purge.
 
--- Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail, as a withdrawal does. Only definers call it:
--- every tenant at once.
+-- Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail. Only definers call it: every tenant at once.
 create function private.forget_claimed_drafts(size int) returns int
 language plpgsql
 as $$

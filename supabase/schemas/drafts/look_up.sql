@@ -1,7 +1,6 @@
 -- The EAN of a draft, looked up by its address.
 
--- Stores what the EAN register knows at a draft's address: {source, outcome, points}, or {source: "table"} to look it up here. No answer is
--- failed, and tried again for a day.
+-- Stores what the EAN register knows at a draft's address, as private.check_ean reads it. No answer is tried again for a day.
 create function private.record_draft_lookup(draft uuid, ean_register jsonb) returns json
 language plpgsql
 as $$

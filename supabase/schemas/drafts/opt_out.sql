@@ -5,8 +5,7 @@ language sql security definer
 as $$ insert into core.suppressions (email_hash) values (suppress.email_hash) on conflict do nothing $$;
 comment on function private.suppress(bytea) is 'Puts an address on the opt-out list. Definer, because no tenant owns the list or may read it.';
 
--- The hashes of an address on the opt-out list: one for each key that opt-outs were ever stored with. With a tenant also those of a
--- customer of that partner who ended the account.
+-- The hashes of an address on the opt-out list, by each key. With a tenant also those of its customers who ended the account.
 create function private.email_hashes(email text, key text, tenant uuid default null) returns bytea[]
 language plpgsql immutable
 as $$

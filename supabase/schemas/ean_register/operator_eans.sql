@@ -1,7 +1,6 @@
 -- The operator on EANs that the EAN register has not confirmed: list.
 
--- Active connections whose EAN the register denied or has not confirmed, checked longest ago first. With failed, unconfirmed ones only if
--- the register did not answer the last check.
+-- Active connections that the EAN register denied or has not confirmed. failed: of the latter only those it did not answer for.
 create function private.unconfirmed_connections(failed boolean, size int) returns json
 language sql stable
 as $$
@@ -27,8 +26,7 @@ as $$
       select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
 $$;
 
--- Open drafts whose EAN was not found or not looked up, oldest first. Without failed also those waiting for the look-up or their customer's
--- choice.
+-- Open drafts without an EAN, oldest first. failed: only those that were not found, or could not be looked up.
 create function private.unconfirmed_drafts(failed boolean, size int) returns json
 language sql stable
 as $$

@@ -17,8 +17,7 @@ begin
   end if;
 end $$;
 
--- Writes events of parts of a sale, for each partner with a share and each account its CPO pays. Only definers call it, because a person's
--- ERE are sold in the house.
+-- Writes events of parts of a sale, for each partner with a share and each account its CPO pays. Only definers call it.
 create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
 language plpgsql
 as $$
@@ -81,8 +80,7 @@ create function private.lines_of(batch uuid) returns core.payout_lines[]
 language sql stable
 as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
 
--- Writes the events of payout lines that took a step, for accounts paid through their CPO and for the partners. Only definers call it:
--- every tenant at once.
+-- Writes the events of payout lines, for accounts paid through their CPO and for the partners. Only definers call it: every tenant at once.
 create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
 language plpgsql
 as $$

@@ -132,8 +132,7 @@ as $$
          * (0.9 + random() * 0.2)
 $$;
 
--- Applies the result of one attempt, {event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}, and returns the
--- changed endpoint.
+-- Applies the result of one attempt, as api.settle_webhook has them, and returns the changed endpoint.
 create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -197,8 +196,7 @@ begin
   return endpoint;
 end $$;
 
--- Mails the partner's managers and the operator that an endpoint fails, or (disabled) is sent nothing any more. On production ten times a
--- day for one log.
+-- Mails managers and operator that an endpoint fails, or (disabled) is sent nothing any more. On production ten times a day for a log.
 create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, operator text) returns void
 language plpgsql
 as $$

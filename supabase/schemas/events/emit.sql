@@ -1,7 +1,6 @@
 -- Writing an event: beside private.audit, in the transaction of the change. The owner of what changed decides who is told.
 
--- Tells the function that runs this statement that mail or events wait. After the commit it has the worker send them
--- (packages/shared/src/foundation/db.ts).
+-- Tells packages/shared/src/foundation/db.ts that mail or events wait. After the commit it has the worker send them.
 create function private.kick() returns void
 language plpgsql
 as $$ begin raise notice 'outbox'; end $$;
@@ -90,8 +89,7 @@ end $$;
 comment on function private.emit_of(uuid, text, uuid, uuid, jsonb) is
   'private.emit_all for one occurrence, with plans that are kept. Definer, as private.emit_all.';
 
--- Writes an event of an account of this tenant, in the transaction of the change. Not for what a client itself asked for: it has the
--- answer.
+-- Writes an event of an account of this tenant. Not for what a client itself asked for: it has the answer.
 create function private.emit(type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql
 as $$

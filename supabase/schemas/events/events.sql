@@ -46,8 +46,7 @@ begin
   return exists (select from core.events e where e.partner_id = head.partner_id and e.owner_id = head.owner_id and e.sequence is null);
 end $$;
 
--- private.sequence_events to the end of a log, for callers that need the end. private.sweep_events numbers what nobody read for an hour, so
--- there is little left.
+-- private.sequence_events to the end of a log. private.sweep_events numbers what nobody read for an hour, so there is little left.
 create function private.sequence_all(partner uuid, owner uuid) returns core.event_heads
 language plpgsql
 as $$

@@ -38,8 +38,7 @@ begin
      order by e.sequence limit 1), head.sequence);
 end $$;
 
--- The number behind which a reader with this cursor, or null, goes on. Refused with invalid_cursor, and with cursor_expired if an event
--- after it is not kept any more.
+-- The number behind which a reader with this cursor, or null, goes on. cursor_expired: an event after it is not kept any more.
 create function private.start_of(head core.event_heads, after text, field text default 'after') returns bigint
 language plpgsql stable
 as $$
@@ -60,8 +59,7 @@ begin
   return place;
 end $$;
 
--- What an event tells a reader of its log: its data, and the reader's own reference. A person's application (not disclosing) reads no
--- reference of a customer, which may name them.
+-- An event's data, and the reader's own reference, which may name somebody: a person's application (not disclosing) reads none.
 create function private.event_data(event core.events, disclosing boolean, key text) returns jsonb
 language plpgsql stable
 as $$

@@ -10,8 +10,8 @@ begin
     'delivered_to', endpoint.delivered_to, 'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error);
 end $$;
 
--- The number behind which something in a log begins (field from), or at which it ends (to). named is a cursor, the id of the first or last
--- event, or a moment, included; null is the end. Refused with invalid_cursor, cursor_expired, event_not_found.
+-- The number behind which something in a log begins (field from), or at which it ends (to). named is a cursor, the id of an event, or a
+-- moment, included; null is the end.
 create function private.place_in_log(owner uuid, field text, named text) returns bigint
 language plpgsql
 as $$
@@ -97,8 +97,7 @@ begin
   return endpoint;
 end $$;
 
--- Stops sending to an endpoint; nothing is lost. reason: manager, client, operator, gone (it answered 410) or failing (five days without a
--- success).
+-- Stops sending to an endpoint; nothing is lost. reason: manager, client, operator, gone (it answered 410), failing (five days).
 create function private.disable_webhook(endpoint core.webhook_endpoints, reason text) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -178,8 +177,7 @@ begin
      where a.partner_id = private.partner_id() and a.endpoint_id = endpoint and a.event_id = ping order by a.id desc limit 1);
 end $$;
 
--- Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given up. Returns the
--- range and how many.
+-- Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given up.
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
 language plpgsql
 as $$

@@ -1,7 +1,6 @@
 -- Figures: what a delivery year yields, once the operator publishes it.
 
--- The average price of an ERE of a delivery year: euro, six decimals, gross by ERE of its unreversed sales. Null before the first. Only
--- definers call it, because it is of all the tenant's customers.
+-- The average price of an ERE of a year: gross by ERE of its unreversed sales. Only definers call it: it is of all the tenant's customers.
 create function private.average_price(tenant uuid, year int) returns numeric
 language plpgsql stable
 as $$

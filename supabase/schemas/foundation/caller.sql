@@ -1,7 +1,6 @@
 -- The caller of this transaction, and the tenant that row-level security reads.
 
--- First line of every api function: sets the caller, and the tenant for row-level security, for this transaction. Admits a ticket
--- (admission/admit.sql). A second check behind the scope check.
+-- First line of every api function: admits a ticket, and sets caller and tenant for this transaction. A second check behind the scopes.
 create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 as $$
@@ -63,8 +62,7 @@ as $$
          set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.breadth', '', true)
 $$;
 
--- The policies of every table read these. The bodies are parsed here, and the planner writes them into each query (0.2 us, a function call
--- took 1.1).
+-- The policies of every table read these. The planner writes the bodies into each query (0.2 us, a function call took 1.1).
 
 -- The tenant of this transaction; null matches no row.
 create function private.partner_id() returns uuid
@@ -81,14 +79,12 @@ create function private.user_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.user_id', true), '')::uuid;
 
--- The person or CPO client that this transaction acts for, who owns what it writes. Null if a partner, the worker or the bearer of a link
--- acts.
+-- The person or CPO client that owns what this transaction writes. Null if a partner, the worker or the bearer of a link acts.
 create function private.owner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.owner_id', true), '')::uuid;
 
--- The owner whose rows this transaction sees within its tenant. Without an owner: null, for all rows, if the breadth is tenant, else the id
--- that no owner has.
+-- The owner whose rows this transaction sees in its tenant. Null: all rows, by the breadth. Else the id that no owner has.
 create function private.reach() returns uuid
 language sql stable parallel safe
 return coalesce(private.owner_id(), case when current_setting('app.breadth', true) = 'tenant' then null
@@ -99,8 +95,7 @@ create function private.manager_id() returns uuid
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
 
--- Whether a partner asks by its key or in its portal, and so sees whom it brought. An application that a person let in sees pseudonyms
--- (specification section 5).
+-- Whether a partner asks by its key or in its portal. An application sees pseudonyms of whom it brought (specification section 5).
 create function private.is_partner_itself() returns boolean
 language plpgsql stable
 as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
@@ -110,8 +105,7 @@ create function private.signatory() returns text
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.signatory', true), ''); end $$;
 
--- Whether the person of a session signed in within the last 15 minutes. Somebody who finds an open browser cannot redirect money or take a
--- key. Always true for a token, which its scopes limit.
+-- Whether the person signed in within 15 minutes: who finds an open browser redirects no money. Always true for a token.
 create function private.signed_in_recently() returns boolean
 language plpgsql stable
 as $$ begin return coalesce(nullif(current_setting('app.signed_in_at', true), '')::timestamptz >= private.now() - interval '15 minutes', true); end $$;

@@ -34,8 +34,7 @@ $$;
 comment on function private.keep_code(text, text, text) is
   'Stores a code that is mailed now to an address, in place of an older one. Definer: no caller may read codes.';
 
--- Mails and keeps a one-time code: {code_hash, mail}, with what private.enqueue_mail takes. The answer is ok, or the refusal
--- too_many_codes.
+-- Mails and keeps a one-time code: {code_hash, mail}, with what private.enqueue_mail takes. Answers ok, or refuses too_many_codes.
 create function private.mail_code(
   subject text, address text, cause text, request jsonb, content jsonb default '{}', connection uuid default null, counted boolean default null) returns json
 language plpgsql

@@ -12,16 +12,14 @@ comment on function private.claim_mac(text, text) is
   'HMAC-SHA-256 under a key in hex. Definer, because api_owner may not use the schema of the extensions.';
 
 -- The keys of one purpose (claim, mail, opt_out, customer), in hex, from sqlKeys in packages/shared/src/auth/keys.ts. The first makes, all
--- of them verify. A text that is no object is the one key of its caller. The database stores none of them.
+-- verify. A text that is no object is the one key of its caller.
 create function private.keys_for(purpose text, keys text) returns text[]
 language sql immutable
 return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');
 
--- Links and hashes made with keys: claim links, opting out, a partner's sign-in links. `links` is {key, pages_url}: the keys, as
--- private.keys_for reads them, and the root of the pages.
+-- Links and hashes made with keys. `links` is {key, pages_url}: keys, as private.keys_for reads them, and the root of the pages.
 
--- The planner writes these into the calling queries, five hundred times in an import. The casts to text are needed: joining a text to a uuid
--- is not immutable, and would prevent that.
+-- The planner writes these into calling queries, 500 times in an import. The casts to text are needed: text || uuid is not immutable.
 
 -- The token of a claim link, derived whenever it is shown. claimToken in packages/shared/src/domain/claim/links.ts makes the same.
 create function private.claim_token(draft uuid, key text) returns text

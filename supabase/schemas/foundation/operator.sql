@@ -2,8 +2,7 @@
 -- tables, so they cross tenants. They still set the tenant they touch, for the audit row and shared helpers. A call that changes nothing
 -- answers changed: false and leaves no audit row.
 
--- Before anything else in every ops function that makes a change or shows something personal, or in the look-up of what its input names.
--- The audit row names the database login, and {operator} beside it.
+-- First in every ops function that changes something or shows something personal. The audit row names the login, and {operator} beside it.
 create function private.act_as_operator(input jsonb) returns void
 language sql
 as $$

@@ -7,8 +7,7 @@ as $$
     from pg_catalog.pg_roles r where r.rolname = role
 $$;
 
--- Makes the login of one operator: {name, verifier} to {login}. verifier is the SCRAM-SHA-256 verifier of its password. Runs with the
--- rights of the caller: only the owner of the database may make roles.
+-- Makes the login of one operator: {name, verifier} to {login}, by its SCRAM-SHA-256 verifier. Not a definer: only the owner makes roles.
 create function private.login_create(input jsonb) returns json
 language plpgsql
 as $$
@@ -32,8 +31,7 @@ begin
   return json_build_object('login', private.login_row(role));
 end $$;
 
--- Ends a login of an operator: {name} to {changed, login}. The role stays, so that no other person gets its name. Runs with the rights of
--- the caller, as login_create.
+-- Ends a login of an operator: {name} to {changed, login}. The role stays, so that no other person gets its name.
 create function private.login_disable(input jsonb) returns json
 language plpgsql
 as $$

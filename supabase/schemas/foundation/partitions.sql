@@ -1,8 +1,7 @@
 -- Tables that only grow have a partition for each year, so that an old year can be put away whole. Years begin at Dutch midnight. A row of a
 -- year without a partition goes to the default one, and moves when the year gets its own.
 
--- Makes a year's partition of a table that uses private.partition_by_year. Moves that year's rows from the default partition; returns
--- whether it made one. Fails with lock_not_available if it would have to wait.
+-- Makes a year's partition and moves that year's rows into it; returns whether it made one. Fails with lock_not_available, waits for none.
 create function private.make_year_partition(parent regclass, year int) returns boolean
 language plpgsql
 as $$
@@ -63,9 +62,8 @@ end $$;
 comment on function private.make_due_partitions() is
   'Makes the partitions of this year and the next in every table that has one for each year. Definer, because tables belong to their owner.';
 
--- Stands beside each table that only grows and is made `partition by range` of the moment of its rows. Makes a default partition, which
--- loses nothing, and those of private.make_due_partitions. Policies and grants are the table's; partitions have none, so nobody reaches
--- them but through it.
+-- Stands beside each table that is made `partition by range` of the moment of its rows. Makes a default partition, which loses nothing. Its
+-- partitions have no policies and grants, so that nobody reaches them but through the table.
 create function private.partition_by_year(parent regclass) returns void
 language plpgsql
 as $$

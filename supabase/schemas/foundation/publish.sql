@@ -1,7 +1,6 @@
 -- Publishing: what stands beside each table that a login role may reach. Functions: every_function.sql.
 
--- For a table whose rows belong to a person or a CPO client: either reaches only their own. Stands beside it if the column is not owner_id.
--- Other callers reach nothing, unless their breadth is the tenant.
+-- An owner reaches only their own rows, other callers none, unless their breadth is the tenant. Stands beside a column not named owner_id.
 create function private.keep_to_owner(tenant_table regclass, owner_column name) returns void
 language plpgsql
 as $$
@@ -15,8 +14,7 @@ begin
                  tenant_table, owner_column);
 end $$;
 
--- Stands beside each tenant table: row-level security by partner_id, and what the api functions may do with the rows. With
--- private.keep_to_owner, if the table has owner_id.
+-- Stands beside each tenant table: row-level security by partner_id and owner_id, and what the api functions may do with the rows.
 create function private.isolate(tenant_table regclass, privileges text) returns void
 language plpgsql
 as $$

@@ -1,5 +1,4 @@
--- What an api function answers in place of its JSON: a refusal, or a request for something first. packages/shared/src/foundation/db.ts reads
--- both.
+-- What an api function answers in place of its JSON: a refusal, or a question. packages/shared/src/foundation/db.ts reads both.
 
 -- The usual refusal: it undoes what was written. code is a key of the error table; detail holds the extra fields of the error.
 create function private.refuse(code text, detail json default '{}') returns void
@@ -16,14 +15,12 @@ create function private.refuse_if(code text, condition boolean, detail json defa
 language sql
 return case when condition then private.refuse(code, detail) end;
 
--- A refusal as an answer, which commits. For writes that must stay (a counted guess, a debit, a recorded check), or before anything is
--- written.
+-- A refusal as an answer, which commits: for writes that must stay (a counted guess, a debit), or before anything is written.
 create function private.refusal(code text, detail json default '{}') returns json
 language sql immutable
 as $$ select json_build_object('refused', code, 'with', detail) $$;
 
--- Asks for something from outside the database, as an answer. The function is called again with the same input, and the result under the
--- name of its kind.
+-- Asks for something from outside the database. The function is called again with the result under the name of its kind.
 create function private.ask(next text, about json) returns json
 language sql immutable
 as $$ select json_build_object('next', next, 'about', about) $$;

@@ -79,8 +79,7 @@ create function private.search_query(typed text) returns tsquery
 language sql immutable
 return (select string_agg(quote_literal(left(w.word, 255)) || ':*', ' & ')::tsquery from unnest(private.words_of(typed)) as w (word));
 
--- The ten characters by which a customer names a payment, made of the id of its line. Of a million payments two share one with a chance of
--- 1 in 80.
+-- The ten characters by which a customer names a payment. Of a million payments two share one with a chance of 1 in 80.
 create function private.payment_reference(line uuid) returns text
 language sql immutable
 as $$

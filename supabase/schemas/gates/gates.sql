@@ -13,8 +13,7 @@ begin
       from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
 end $$;
 
--- The closed gates that prevent approval of a registration: one may have closed since it was submitted. A missing IBAN prevents nothing.
--- Nor do an ended mandate or a removed charger, while covered months wait.
+-- The closed gates that prevent approval. A missing IBAN prevents nothing, nor an ended mandate or a removed charger while months wait.
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable
 as $$

@@ -1,7 +1,6 @@
 -- The registration of a connection: concept, submitted, reviewed.
 
--- Writes an event for each of these CPO accounts that became ERE-eligible, or is not any more. Called after anything that can close a gate;
--- private.advance_registration calls it after what can open one.
+-- Writes an event for each of these CPO accounts that became ERE-eligible, or is not any more. Called after what can close a gate.
 create function private.note_eligibility(tenant uuid, accounts uuid[]) returns void
 language plpgsql
 as $$

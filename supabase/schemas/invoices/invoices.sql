@@ -90,8 +90,7 @@ begin
   return invoice;
 end $$;
 
--- Writes what a partner's share in a quarter still needs. That is a credit note for each invoice with reversals, at its rate, and an
--- invoice of the rest.
+-- Writes what a partner's share in a quarter still needs: a credit note for each invoice with reversals, and an invoice of the rest.
 create function private.issue_invoices(partner core.partners, wanted date, by_login text) returns setof core.invoices
 language plpgsql
 as $$

@@ -1,5 +1,4 @@
--- Figures for monitoring: of the service as a whole, never of a partner or a person. Each uses an index and counts no further than ten
--- thousand, so that a scrape of a million rows costs no more.
+-- Figures for monitoring, never of a partner or a person. Each uses an index and counts to ten thousand, so that a scrape stays cheap.
 
 -- How long ago a moment was; 0 for null.
 create function private.seconds_since(moment timestamptz) returns numeric

@@ -1,5 +1,5 @@
--- Whether the ledger, the months, the bookings, the sales and the payouts agree. Each function answers what should be, what is, how many
--- things disagree, and the first of them. They read everything of a tenant: hash joins, whatever the planner believes.
+-- Whether ledger, months, bookings, sales and payouts agree: what should be, what is, how many things disagree, and the first of them.
+-- These read everything of a tenant: hash joins, whatever the planner believes.
 
 create function private.check_kwh(tenant uuid) returns setof private.check_result
 language sql stable
@@ -184,8 +184,7 @@ as $$
   union all select * from private.check_invoices(tenant)
 $$;
 
--- Checks a tenant's ledger, months, bookings, sales, payouts and kept sums. Answers what should be, what is, how many things are wrong, and
--- the first of them.
+-- The whole check of a tenant: its books, and the sums that dashboards show.
 create function private.check_ledger(tenant uuid) returns setof private.check_result
 language sql stable
 as $$

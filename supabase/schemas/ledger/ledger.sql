@@ -12,8 +12,7 @@ begin
      where a.partner_id = balance.partner and a.owner = balance.owner and a.kind = balance.kind and a.unit = balance.unit), 0);
 end $$;
 
--- Writes entries, opens the accounts they name, and returns how many were new. An amount of 0 moves nothing and is left out. The same cause
--- again must be the same entry, and writes nothing.
+-- Writes entries, opens the accounts they name, and returns how many were new. The same cause again must be the same entry.
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
 set enable_seqscan = off set work_mem = '64MB'
@@ -56,8 +55,7 @@ begin
   return written;
 end $$;
 
--- Moves back what the entries of these causes moved, once each, and returns how many were new. A cause without an entry had nothing to
--- move.
+-- Moves back what the entries of these causes moved, once each, and returns how many were new.
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
 set enable_seqscan = off

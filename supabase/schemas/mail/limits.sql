@@ -1,8 +1,6 @@
--- How many mails an address gets in a day. A caller decides where a mail goes: a stranger on a page, a partner, a CPO. Production only: the
--- sandbox writes to nobody, and tests use one address all day.
+-- How many mails an address gets in a day: strangers, partners and CPOs decide where they go. Production only, the sandbox mails nobody.
 
--- The kind that counts a mail, by its cause: what anybody can have mailed to an address of their choice. Null for service mail, which tells
--- what happened and is never dropped.
+-- The kind that counts a mail, by its cause: what anybody can have mailed to any address. Null for service mail, which is never dropped.
 create function private.counted_kind(cause text) returns text
 language plpgsql immutable
 as $$
@@ -125,8 +123,7 @@ end $$;
 comment on function private.sign_in_mail(jsonb) is
   'Counts a requested sign-in code, {email, address_hash, device_hash, mail}: fits, refused, or dropped without a word. A browser that signed in to this account before counts itself; others count by network and address, known or not. Definer, because limits belong to no tenant.';
 
--- Counts a code of a kind for a browser that proved the address, apart from its other mail. So no stranger or partner keeps anybody from
--- withdrawing a mandate or changing an account number.
+-- Counts a code for a browser that proved the address apart from its other mail, so that no stranger keeps anybody from withdrawing.
 create function private.own_code_fits(kind text, address text, key text) returns boolean
 language plpgsql
 as $$

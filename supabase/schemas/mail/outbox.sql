@@ -29,9 +29,8 @@ begin
   return (select count(*) from rows from (jsonb_to_recordset(letters) as (counted boolean)) with ordinality as l (counted, place) where not coalesce(l.counted, l.place = any (fits), true));
 end $$;
 
--- Puts a mail {template, locale, content, key} in the outbox, with what the caller adds to its content. The worker writes the text when it
--- sends. key hashes the recipient for limits. to_nobody does the same work for a mail that is never sent. connection counts the mail too.
--- False if a limit dropped it.
+-- Puts a mail {template, locale, content, key} in the outbox. key hashes the recipient for limits. to_nobody does the same work for a mail
+-- that is never sent. connection counts the mail too. False if a limit dropped it.
 create function private.enqueue_mail(
   mail jsonb, recipient text, cause text, content jsonb default '{}', to_nobody boolean default false, connection uuid default null, counted boolean default null
 ) returns boolean

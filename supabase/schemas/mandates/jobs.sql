@@ -1,5 +1,5 @@
--- The scheduled work on mandates: warnings before they end, their end, and what is missing after a signature. Each first locks the accounts
--- it tells something, because a reset locks accounts first. It leaves accounts that are locked to the next run.
+-- The scheduled work on mandates. Each job first locks the accounts it tells something, because a reset locks accounts first, and leaves
+-- locked accounts to the next run.
 
 create function private.expire_mandates() returns bigint
 language plpgsql security definer

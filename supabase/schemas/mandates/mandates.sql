@@ -28,8 +28,7 @@ begin
 end $$;
 
 -- What can be signed for today: [{validity_years, valid_from, valid_until}], for the fixed years or each choice. A first mandate begins on
--- 1 January of this year. Signed in November or December, it lasts the next year too. A renewal begins after what is signed. For a null
--- connection nothing is signed.
+-- 1 January of this year; signed in November or December, it lasts the next year too. A renewal begins after what is signed.
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
 language plpgsql stable
 as $$
@@ -63,8 +62,8 @@ $$;
 comment on function private.terms_of(uuid, uuid) is
   'The percentages a signature agrees to today. They are of the partner who brings or brought the person, or of a CPO account''s partner. Definer, because people are in the house and their partner is another tenant.';
 
--- Ends the signed mandate of a connection, and one for the years after it. Judges the months they covered again, and has the signatory
--- told. reason: customer, operator, connection_updated or connection_archived. A customer's withdrawal leaves the whole months before it.
+-- Ends the signed mandate of a connection, and one for the years after it, and judges its months again. reason: customer, operator,
+-- connection_updated or connection_archived. A customer's withdrawal leaves the whole months before it.
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
 language plpgsql
 as $$

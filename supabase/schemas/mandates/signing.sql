@@ -32,8 +32,7 @@ as $$
     else 'open' end
 $$;
 
--- The facts of the mandate's text without its years, with the fee, and the address that its code goes to. The same facts give the same
--- text.
+-- The facts of the mandate's text without its years, and the address that its code goes to. The same facts give the same text.
 create function private.connection_facts(connection uuid) returns jsonb
 language sql stable
 as $$
@@ -85,8 +84,7 @@ as $$
     'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
 $$;
 
--- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it. Not after a revocation, which somebody
--- meant.
+-- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it, but not after a revocation.
 create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 as $$

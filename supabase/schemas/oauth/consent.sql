@@ -4,8 +4,7 @@ create function private.scope_words(scope text) returns text[]
 language sql immutable
 as $$ select array(select distinct s.word from string_to_table(scope, ' ') as s (word) where s.word <> '') $$;
 
--- The client and scopes of {client_id, redirect_uri, scope}, or why not. Without a valid client and redirect URI an answer never goes by
--- redirect, so these are checked first.
+-- The client and scopes of {client_id, redirect_uri, scope}, or why not. Without a valid redirect URI no answer goes by redirect.
 create function private.check_authorization(
   request jsonb, out client core.oauth_clients, out scopes text[], out refusal text)
 language plpgsql stable

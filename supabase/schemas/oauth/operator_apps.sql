@@ -1,7 +1,6 @@
 -- The operator on applications: register, list, rotate the secret, disable, link to a partner.
 
--- private.act_as_operator, and the application that {app} names by id or client_id, locked. Its partner becomes the tenant of the
--- transaction.
+-- private.act_as_operator, and the application that {app} names by id or client_id, locked. Its partner becomes the tenant.
 create function private.app_named(input jsonb) returns core.oauth_clients
 language plpgsql
 as $$

@@ -1,8 +1,7 @@
 -- Browsers that are signed in to somebody's own pages. With a login the browser outlasts a session JWT, but not the session it came of. A
 -- signatory of a CPO's customer has no login: the browser has the address that a mailed code proved.
 
--- Admits a browser in which a person is signed in to their pages: {token_hash}. It is as good as its session of Supabase Auth. For pages of
--- a partner, the person acts for the partner that they manage. Only definers call it, as all of admission.
+-- Admits a browser in which a person is signed in: {token_hash}. On pages of a partner, the person acts for the one that they manage.
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$

@@ -22,8 +22,7 @@ language sql immutable
 -- a permutation of the ids, so that whom a reference means is looked up and not looked for
 return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
 
--- The person of a private.customer_ref, under any key that is still accepted; null if it is none. A reference of another partner, or made
--- up, gives an id that nobody has.
+-- The person of a private.customer_ref, under any key that is still accepted. One of another partner, or made up, is an id that nobody has.
 create function private.customer_named(ref text, partner uuid, key text) returns uuid
 language plpgsql stable
 as $$

@@ -1,5 +1,5 @@
--- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered with its moment. If
--- that is older than a minute, the worker is asked for a new one.
+-- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered, and if it is older
+-- than a minute, the worker is asked for a new one.
 
 -- The number of a partner's drafts in each status as of now, in the order of the dashboard.
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
@@ -167,8 +167,7 @@ end $$;
 comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id, error}. partner_id is null if none is, error if the count did not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
--- Counts a partner's dashboard and compares its months with the customers' positions. Both read one snapshot, so neither shows a
--- transaction that still runs.
+-- Compares the months of a partner's dashboard with the customers' positions, in one snapshot.
 create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$

@@ -14,8 +14,7 @@ begin
   end if;
 end $$;
 
--- For the sandbox, which settles and resets a partner's customers. One at a time for each partner, and not while the operator pays. Called
--- before any row is locked.
+-- For the sandbox: one at a time for each partner, and not while the operator pays. Called before any row is locked.
 create function private.lock_payouts_of(partner uuid) returns void
 language plpgsql
 as $$
@@ -34,8 +33,8 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 
--- Each part of a sale that earned one payee something (kind customer or partner). It says whether the part stands, what is due (0 if taken
--- back), what payments have, and their state. The next payment has due less paid.
+-- Each part of a sale that earned one payee something (kind customer or partner): whether it stands, what is due (0 if taken back), and
+-- what payments have. The next payment has due less paid.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
 language plpgsql stable
@@ -70,9 +69,8 @@ begin
    group by m.id;
 end $$;
 
--- Makes a batch with a line for each of these payees, for all they are owed now. owners limits the balances. From here on the sales that
--- each line pays are fixed, and the money is on its way. Payouts are locked. The ids are new, unless they are those of a batch that was lost:
--- {batch, lines: {payee: line}}.
+-- Makes a batch with a line for each of these payees, for all they are owed now; owners limits the balances. Payouts are locked. The ids are
+-- new, unless they are those of a batch that was lost: {batch, lines: {payee: line}}.
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null, ids jsonb default '{}') returns uuid
 language plpgsql
 as $$
@@ -165,8 +163,7 @@ begin
   return paid;
 end $$;
 
--- Marks a line that the bank could not pay, or sent back. The money is in the balance again, the IBAN is held back, and the customer is
--- asked for another.
+-- Marks a line that the bank could not pay, or sent back. The money is in the balance again, and the customer is asked for another IBAN.
 create function private.fail_line(line core.payout_lines, reason text) returns void
 language plpgsql
 as $$
@@ -207,9 +204,8 @@ begin
   on conflict on constraint notices_cause_key do nothing;
 end $$;
 
--- The state of each standing part of a sale for one payee (kind customer or partner). pending. approved: two people let it go to the bank.
--- paid, with the moment. failed: its last payment came back. taken: a payment has it, or it settles what was paid and taken back, even in
--- part.
+-- The state of each standing part of a sale for one payee: pending, approved (two people let it go), paid, or failed (its last payment came
+-- back). taken: a payment has it, or it settles what was paid and taken back, even in part.
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable

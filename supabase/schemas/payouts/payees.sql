@@ -1,7 +1,6 @@
 -- Who is owed what, and whether it can be paid now.
 
--- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; anything else is a space.
--- Null if nothing is left.
+-- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; null if nothing is left.
 create function private.sepa_name(name text) returns text
 language plpgsql immutable
 as $$
@@ -18,10 +17,8 @@ begin
   return case when plain ~ '[A-Za-z0-9]' then plain end;
 end $$;
 
--- Without nested loops: right after a sale no statistics know the new rows, and each would be compared with each.
--- Every balance of a customer or a partner, or those of owners, with its payee. That is the customer, or the partner (account_id is null)
--- if the CPO settles with its customers. What a person earned a partner is in the house's ledger. Below zero: it was paid, and taken back
--- since.
+-- Every balance of a customer or a partner, or those of owners, with its payee: the partner (account_id is null), if the CPO settles with
+-- its customers. Below zero: it was paid, and taken back since. Without nested loops: right after a sale no statistics know the new rows.
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
@@ -46,8 +43,7 @@ begin
   select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat') and b.balance <> 0;
 end $$;
 
--- The bookings with nothing left to sell: the register granted no more, or the rest is worth no cent. That is by the price of the last
--- sale. A few milliseconds a booking.
+-- The bookings with nothing left to sell: the register granted no more, or the rest is worth no cent by the price of the last sale.
 create function private.spent_bookings() returns uuid[]
 language plpgsql stable
 set enable_seqscan = off
@@ -62,8 +58,7 @@ begin
        and private.sellable_ere(b) * coalesce(p.price, 1000000) < 0.005);
 end $$;
 
--- Whether an account may earn more, if these bookings are spent. It may by a running mandate, a bookable month, uncredited kWh or sellable
--- ERE.
+-- Whether an account may earn more, if these bookings are spent: by a mandate, a bookable month, uncredited kWh or sellable ERE.
 create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
 set enable_seqscan = off
@@ -107,8 +102,8 @@ begin
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
 
--- Everybody, or those of owners, who is owed something or owes it, and why they are not paid now. reason is null if the database knows no
--- obstacle. What is below the minimum is carried over while more can come.
+-- Who is owed something or owes it, and why they are not paid now; null if the database knows no obstacle. What is below the minimum is
+-- carried over while more can come.
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 set enable_nestloop = off

@@ -33,8 +33,7 @@ end $$;
 comment on function private.signed_months(date, date) is
   'The totals by month that CPOs delivered for accounts the caller signed for. Definer, as private.own_account_rows.';
 
--- What this transaction's person charged by month, by own chargers and CPO deliveries, with its ERE, exact. since inclusive, until
--- exclusive.
+-- What this transaction's person charged by month, by own chargers and CPO deliveries, with its ERE, exact.
 create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
 language plpgsql stable
 as $$
@@ -89,8 +88,7 @@ as $$
    group by t.average
 $$;
 
--- What a customer is still to be paid of all their sales, also what is on its way; below zero if they were paid more, for what was taken
--- back since.
+-- What a customer is still to be paid, also what is on its way. Below zero: they were paid more, for what was taken back since.
 create function private.still_owed(tenant uuid, account uuid) returns numeric
 language sql stable
 as $$
@@ -153,8 +151,7 @@ end $$;
 comment on function private.own_quarters(date, date, uuid) is
   'The quarters in which something counts for this transaction''s person, or for one account of theirs. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). unsold has the ERE that are not sold, by the tenant''s last price and the fee: [{ere, price_per_ere_eur, fee_pct}]. since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
 
--- The object of GET /ere-position, for a year that has begun; a past one has no forecast. A quarter is sold once any of it is, and paid
--- once all that was sold is.
+-- The object of GET /ere-position, for a year that has begun. A quarter is sold once any of it is, and paid once all that was sold is.
 create function private.own_ere_position(year int) returns json
 language plpgsql stable
 as $$

@@ -8,9 +8,8 @@ begin
 end $$;
 comment on function private.own_balance() is 'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
 
--- What closing the account means for this transaction's person: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh,
--- iban_missing, kept_until}. Without accounts nothing is kept. lost_kwh, of months before this one, would count if their unsubmitted or
--- rejected registration were approved first. month_kwh, of this month, is lost in any case.
+-- What closing the account means: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh, iban_missing, kept_until}. lost_kwh, of
+-- months before this one, would count if their registration were approved first. month_kwh, of this month, is lost in any case.
 create function private.own_end() returns json
 language sql stable
 as $$

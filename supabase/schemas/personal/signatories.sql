@@ -1,10 +1,9 @@
--- Signatories of a CPO's customers on the pages of a person. They have no login, and sign in by a code mailed to the address on file. They
--- reach the accounts that they signed for, of any CPO. Every statement looks these up again: a changed address, a deleted account or a CPO
--- that is switched off ends it at once. Row-level security gives them no row, so the definers here and in this folder read all of it,
--- beginning at private.own_account_rows.
+-- Signatories of a CPO's customers. They have no login, and sign in by a code mailed to the address on file. They reach the accounts that
+-- they signed for, of any CPO. Every statement looks these up again: a changed address or a CPO that is switched off ends it at once.
+-- Row-level security gives them no row, so the definers here read all of it, beginning at private.own_account_rows.
 
 -- The accounts of CPO clients that the signatory at an address signed for, newest first, a hundred at most. None of a partner or client
--- that is switched off, and no person's own account. Only definers call it, because it looks across tenants.
+-- that is switched off. Only definers call it, because it looks across tenants.
 create function private.signed_accounts(address text) returns setof core.accounts
 language plpgsql stable rows 1
 as $$
@@ -29,8 +28,7 @@ as $$ begin return exists (select from private.signed_accounts(address)); end $$
 comment on function private.signs(text) is
   'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
 
--- The accounts of this transaction's person, and those they signed for as a CPO's customer. The one rule of what is theirs. Only definers
--- call it, because the latter are in the tenant of the CPO.
+-- The one rule of whose accounts these are: a person's own, and those they signed for as a CPO's customer. Only definers call it.
 create function private.own_account_rows() returns setof core.accounts
 language plpgsql stable rows 1
 as $$
@@ -184,8 +182,7 @@ end $$;
 comment on function private.enter_signed_connection(uuid) is
   'private.enter_signed_account, by one of its connections. Definer, because it looks across tenants.';
 
--- Enters the tenant of a connection, {connection_id}, whose mandate the signatory signed; returns account and address. One request at a
--- time. Refused with account_not_found if it is not theirs, link_not_open if nothing is signed.
+-- Enters the tenant of a connection, {connection_id}, whose mandate the signatory signed; returns account and address.
 create function private.enter_signed_mandate(caller jsonb, request jsonb, out account core.accounts, out address text)
 language plpgsql
 as $$

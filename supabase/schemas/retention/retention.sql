@@ -10,8 +10,7 @@ create function private.dutch_midnight(day date) returns timestamptz
 language sql stable
 as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
 
--- What was tampered with is named, and stays. The transaction that deletes the evidence also checks it, and nobody writes in between.
--- Until the transaction ends nobody else writes what ledger check reads, except months that come in.
+-- Until the transaction ends nobody else writes what ledger check reads, except months that come in: who deletes evidence also checks it.
 create function private.hold_books() returns void
 language plpgsql
 as $$
@@ -24,8 +23,7 @@ begin
     in share row exclusive mode;
 end $$;
 
--- Refuses with ledger_disagrees if ledger check of a tenant does not hold. It skips dashboards, which are counted again anyway. The books
--- are held.
+-- Refuses with ledger_disagrees if a tenant's books do not hold: what was tampered with stays. The books are held.
 create function private.require_agreement(tenant uuid) returns void
 language plpgsql
 as $$
@@ -340,8 +338,7 @@ begin
   having count(*) > 0;
 end $$;
 
--- Deletes some rows of a kind that need not be kept any more, and returns how many. Refused if they disagree with the ledger, or with their
--- chain: later nobody could tell.
+-- Deletes some rows of a kind, and returns how many. Refused if they disagree with the ledger or their chain: later nobody could tell.
 create function private.retention_step(kind text, size int) returns int
 language plpgsql
 as $$
@@ -362,7 +359,6 @@ begin
     else case when kind = any (private.retention_kinds()) then private.delete_due(kind, border, size) end end;
 end $$;
 
--- The kinds in order of deletion: a kind goes before what it refers to.
 -- The kinds in order of deletion: a kind goes before what it refers to.
 create function private.retention_kinds() returns text[]
 language sql immutable

@@ -1,7 +1,6 @@
 -- The split of a sale over the rows of its booking.
 
--- What each row gives and gets of a sale. ERE in proportion to what it has credited and unsold, at six decimals; cents in proportion to
--- that ERE. By largest remainder both add up to the sale.
+-- What each row gives and gets of a sale: ERE in proportion to its unsold ERE, cents in proportion to that. Largest remainder adds them up.
 create function private.split_sale(sale core.sales)
 returns table (row_id uuid, ere numeric, gross numeric)
 language plpgsql stable
@@ -35,8 +34,7 @@ begin
     from money m;
 end $$;
 
--- Splits a sale, stores each part for good, and moves its ERE and money. The customer gets the gross less the fee. The partner gets its
--- share of the fee, and the service the rest.
+-- Splits a sale and moves its ERE and money. The customer gets gross less fee, the partner its share of the fee, the service the rest.
 create function private.allocate_sale(sale core.sales) returns int
 language plpgsql
 as $$

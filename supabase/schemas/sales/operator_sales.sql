@@ -20,8 +20,7 @@ as $$
           from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id) t
 $$;
 
--- private.act_as_operator, and the one sale that {sale, partner?} names, by its id or reference. Its partner becomes the tenant of the
--- transaction.
+-- The one sale that {sale, partner?} names, by its id or reference. Its partner becomes the tenant of the transaction.
 create function private.sale_named(input jsonb) returns core.sales
 language plpgsql
 as $$

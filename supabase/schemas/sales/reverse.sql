@@ -23,8 +23,7 @@ begin
      where p.taken);
 end $$;
 
--- Takes back what of a sale was not paid out, or with recover all of it. What was paid becomes a negative balance, which later payouts
--- settle. Its booking is locked. Returns how many parts were reversed, and how many had been paid out.
+-- Takes back what of a sale was not paid out, or with recover all of it: later payouts settle the negative balance. Its booking is locked.
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
 set enable_seqscan = off

@@ -11,8 +11,7 @@ begin
     order by b.id for update;
 end $$;
 
--- Deletes what was posted for these causes, all other entries of these owners, and their ledger accounts. An entry is both sides, so what
--- is left is balanced.
+-- Deletes what was posted for these causes, and all entries of these owners. An entry is both sides, so the rest is balanced.
 create function private.erase_entries(tenant uuid, causes text[], accounts uuid[]) returns void
 language plpgsql
 as $$
@@ -24,8 +23,7 @@ begin
   delete from core.ledger_accounts a where a.partner_id = tenant and a.owner = any (accounts);
 end $$;
 
--- Deletes payouts to accounts, and all payouts and invoices of these partners. They had a share in what is erased, and the rest of it is to
--- be paid again. Only private.erase_bookings runs it.
+-- Deletes payouts to accounts, and all payouts and invoices of partners with a share in what is erased. Only private.erase_bookings runs it.
 create function private.erase_payouts(tenant uuid, accounts uuid[], partners uuid[]) returns void
 language plpgsql
 as $$
@@ -59,8 +57,7 @@ begin
    where b.id = l.batch_id and not exists (select from core.payout_lines o where o.batch_id = b.id);
 end $$;
 
--- Deletes what was booked, credited, sold and paid of accounts, on the sandbox. That is their rows and entries, and bookings and sales with
--- nothing left. Run by private.erase_accounts and private.erase_books.
+-- Deletes what was booked, credited, sold and paid of accounts, and bookings and sales with nothing left.
 create function private.erase_bookings(tenant uuid, accounts uuid[]) returns void
 language plpgsql
 as $$

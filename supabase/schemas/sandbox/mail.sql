@@ -1,8 +1,7 @@
 -- GET /sandbox/v1/mail.
 
--- Whether an address belongs to nobody but this partner now. Its login may come only from the partner's own drafts or invitations. No other
--- tenant may have an account, signature, attribution, manager or open invitation there. Only definers call it, because it looks across
--- tenants.
+-- Whether an address belongs to nobody but this partner now: its login comes from the partner's own drafts or invitations, and no other
+-- tenant has anything there. Only definers call it, because it looks across tenants.
 create function private.is_nobody_elses(partner uuid, address text) returns boolean
 language plpgsql stable
 as $$

@@ -1,7 +1,6 @@
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
--- Deletes accounts of the house with everything below them: connections, chargers, charging sessions, months, mandates and their documents.
--- Their rows are locked; only private.erase_customers runs it.
+-- Deletes accounts of the house with everything below them. Their rows are locked; only private.erase_customers runs it.
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
 language plpgsql
 as $$

@@ -1,7 +1,6 @@
 -- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the operator's functions.
 
--- Books every month of these accounts that can be booked, also of a running quarter. Credits it all and sells it at a price in euro. Does
--- nothing if there is none.
+-- Books every month of these accounts that can be booked, also of a running quarter, credits it all and sells it at a price in euro.
 create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
 language plpgsql
 as $$
@@ -75,8 +74,7 @@ begin
       from settled t);
 end $$;
 
--- Pays a partner and these accounts all they are owed at once. It skips the 48 hours, the minimum, the second person and the bank. A payee
--- without an IBAN is left out.
+-- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank.
 create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
 language plpgsql
 as $$

@@ -1,5 +1,4 @@
--- Invitations to manage a partner, by a colleague or by the operator. The person who proves the invited address manages it. If it has no
--- login, that makes one.
+-- Invitations to manage a partner. The person who proves the invited address manages it; if it has no login, that makes one.
 
 -- open, used, withdrawn or expired. Withdrawn too, if the inviter no longer manages the partner, or is banned.
 create function private.invitation_state(invitation core.manager_invitations) returns text
@@ -12,9 +11,8 @@ as $$
               else 'open' end
 $$;
 
--- Mails an invitation to an address, {token_hash, mail}, and tells the managers; both name invited_by, or if null the service. False for
--- somebody who manages the partner already. Null if twenty were invited within a day, this address three times, or it had enough mail
--- today. The same token again mails nothing. Whether the address has a login changes nothing.
+-- Mails an invitation, {token_hash, mail}, and tells the managers; both name invited_by, or if null the service. False for somebody who
+-- manages the partner already. Null over a limit: twenty a day, three for an address, or its mail of today. The same token mails nothing.
 create function private.invite_manager(address text, input jsonb, invited_by text) returns boolean
 language plpgsql
 as $$

@@ -4,8 +4,7 @@ create function private.key_json(key core.partner_keys) returns json
 language plpgsql stable
 as $$ begin return json_build_object('prefix', key.prefix, 'last4', key.last4, 'created_at', private.iso(key.created_at)); end $$;
 
--- Stores a new key of the tenant: {key_hash, prefix, last4}. Null while another is active, unless rotate ends that at once. Null too for a
--- revoked key.
+-- Stores a new key of the tenant: {key_hash, prefix, last4}. Null for a revoked key, and while another is active, unless rotate ends that.
 create function private.store_partner_key(key jsonb, rotate boolean) returns json
 language plpgsql
 as $$

@@ -1,5 +1,4 @@
--- Logos of partners: we keep them as packages/shared/src/domain/logo/logo.ts wrote them, and show them at an address that names their
--- content.
+-- Logos of partners, as packages/shared/src/domain/logo/logo.ts wrote them, shown at an address that names their content.
 
 create function private.logo_at(address bytea) returns text
 language plpgsql stable security definer

@@ -43,8 +43,7 @@ as $$
 $$;
 comment on function private.manager_emails(uuid) is 'The addresses for mail about a partner itself. Definer, because logins belong to Supabase Auth.';
 
--- Mails the partner's managers, and others, that a person was invited, joined, removed or left, in the partner's language. by is null for
--- the service. Not to those in but, who know.
+-- Mails the managers, and others, that a person was invited, joined, removed or left. by is null for the service. Not to those in but.
 create function private.tell_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
 language plpgsql
 as $$

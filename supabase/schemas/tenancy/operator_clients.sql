@@ -1,7 +1,6 @@
 -- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
 
--- private.act_as_operator, and the client that {client} names by id or client_id, locked. Its partner becomes the tenant of the
--- transaction.
+-- private.act_as_operator, and the client that {client} names by id or client_id, locked. Its partner becomes the tenant.
 create function private.client_named(input jsonb) returns core.oauth_clients
 language plpgsql
 as $$

@@ -23,8 +23,7 @@ return length(host) <= 253
         and host collate "C" !~ '(^|\.)[0-9]+$'
         or host collate "C" ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}$');
 
--- The root of the return URLs of a partner or a client: https, or http on this machine, by private.is_host_name. No credentials, query or
--- fragment. Null for anything else.
+-- The root of return URLs: https, or http on this machine, without credentials, query or fragment. Null for anything else.
 create function private.return_root(url text) returns text
 language plpgsql immutable
 as $$

@@ -19,8 +19,7 @@ end $$;
 comment on function private.login_stands(uuid) is
   'Whether a login is there and not banned: else no credential of the person is valid. Supabase Auth can delete by a mark alone. Definer, because logins belong to it.';
 
--- When a person signed in; null if that session has ended. Signing out deletes its row, while its JWT lives on for an hour. Only definers
--- call it, because sessions belong to Supabase Auth.
+-- When a person signed in; null if that session has ended. Its JWT lives on for an hour. Only definers call it: sessions are of Auth.
 create function private.signed_in_at(person uuid, session uuid) returns timestamptz
 language plpgsql stable
 as $$
@@ -74,8 +73,7 @@ end $$;
 comment on function private.stop_sharing(uuid, uuid) is
   'Ends the attribution of a person; returns whether there was one. Definer, because attributions are otherwise only read.';
 
--- The partner that a month of a person counts for after they stopped sharing; null if there is none. Only definers call it, because it
--- looks across tenants.
+-- The partner that a month of a person counts for after they stopped sharing. Only definers call it: it looks across tenants.
 create function private.brought_by_then(person uuid, month date) returns uuid
 language plpgsql stable
 as $$

@@ -1,8 +1,7 @@
--- The login of an address that a code of ours proved. A stranger may sign up at Supabase Auth first, with somebody's address and a password.
--- They keep nothing of the login once its owner types our code.
+-- The login of an address that a code of ours proved. A stranger may sign up first with somebody's address and a password: they keep
+-- nothing of the login once its owner types our code. Only definers call these functions, because logins belong to Supabase Auth.
 
--- Whether a code of ours proved this address for this login. Only the service key and this schema write that mark. An address that is
--- changed at Supabase Auth is not proved.
+-- Whether a code of ours proved this address for this login. Only the service key and this schema write that mark.
 create function private.login_proved(login auth.users, tenant uuid) returns boolean
 language plpgsql stable
 as $$
@@ -12,8 +11,7 @@ begin
      and (tenant is null or not private.is_sandbox() or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
 end $$;
 
--- Ends the sign-in codes of an address, except that of the kept token_hash, and its page sessions as a signatory. Only definers call it: no
--- caller may read codes.
+-- Ends the sign-in codes of an address, but for the kept token_hash, and its page sessions as a signatory. Only definers call it.
 create function private.end_sign_ins(address text, kept text default null) returns void
 language plpgsql
 as $$
@@ -22,8 +20,7 @@ begin
   delete from core.page_sessions s where s.signatory = address;
 end $$;
 
--- Ends every way into a login that its owner did not make: password, factors, sessions, foreign identities, tokens, grants, OCPP passwords.
--- Returns null, or what its own owner may not do; then nothing is done. Only definers call it, because logins belong to Supabase Auth.
+-- Ends every way into a login that its owner did not make. Returns null, or what its own owner may not do; then nothing is done.
 create function private.secure_login(person uuid) returns text
 language plpgsql
 as $$
