@@ -65,7 +65,7 @@ beforeAll(() => {
     writeFileSync(at(path), kind === "New" ? code : changed(readFileSync(at(path), "utf8"), code));
   }
   // npm run migration has a test of its own: to a database that lacks the function, these two files are the migration
-  const files = ["chargers/list_account_chargers.sql", "every_function.sql"];
+  const files = ["chargers/list_account_chargers.sql", "last.sql"];
   writeFileSync(
     at("supabase/migrations/99990101000000_list_account_chargers.sql"),
     files.map((file) => readFileSync(at(`supabase/schemas/${file}`), "utf8")).join("\n"),

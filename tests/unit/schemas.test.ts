@@ -153,7 +153,7 @@ test("whatever a partner's pages change leaves an audit row, of a kind that thei
 const IN_THE_HOUSE = ["login.replaced", "login.secured", "oauth.grant_ended"];
 
 /** What the operator and a managing person do by the same functions. */
-const SHARED = ["webhook_named", "add_webhook", "require_enabled", "place_in_log", "start_of"].map(
+const SHARED = ["webhook_named", "add_webhook", "ping_webhook", "replay_webhook", "place_in_log", "start_of"].map(
   (name) => `private.${name}`,
 );
 

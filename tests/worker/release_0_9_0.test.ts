@@ -66,6 +66,13 @@ test("§6 what 0.9.0 wrote is sent as it wrote it; marks that name no text stay"
   }
 });
 
+test("contract §7 the page of earnings of 0.9.0 reads a fee, known or not", async () => {
+  const caller = { kind: "session", user_id: randomUUID(), host: "production", request_id: "0.9.0" } as const;
+  expect(JSON.parse(await world.environment.db.call("read_own_earnings", caller, {})).prices).toEqual({
+    fee_pct: null,
+  });
+});
+
 test("§4.2 of an import of 0.9.0 the invitation has the partner's words", async () => {
   const { key } = claimLinks(world.environment);
   const links = { key, pages_url: world.environment.config.PAGES_URL };

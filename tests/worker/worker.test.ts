@@ -319,6 +319,15 @@ describe("§6 mail", () => {
     expect(await outbox(id)).toMatchObject({ status: "sent", attempts: 2 });
   });
 
+  test("a link that a newer one voided before it was sent is dropped; the newer one goes out", async () => {
+    const token = await world.partnerA.client.token();
+    const { account_id } = await createAccount(world);
+    for (let turn = 0; turn < 2; turn++) await world.post("/v1/mandate-links", { account_id, send_email: true }, token);
+    expect((await run()).mail).toEqual({ sent: 1, failed: 0 });
+    const { rows } = await world.database.admin.query("select status from core.mail_outbox order by created_at");
+    expect(rows.map(({ status }) => status)).toEqual(["dropped", "sent"]);
+  });
+
   test("attack: mail is dropped if its reader opted out by a newer link, made with another of OPT_OUT_KEYS", async () => {
     const [reader, other] = ["gestopt@example.nl", "sanne@example.nl"];
     const key = JSON.parse(sqlKeys(world.environment)).opt_out;

@@ -27,8 +27,7 @@ begin
   where a.id = account);
 end $$;
 
--- Tells the signatory of an account that its client changed the IBAN the service pays to. On production it mails the first five changes
--- within a day at once. One mail at the end of the Dutch day covers the others, and names the last number.
+-- Tells the signatory that the client changed the IBAN. On production the first five of a day at once, the others together at its end.
 create function private.tell_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
 as $$

@@ -46,8 +46,7 @@ begin
     group by f.partner_id, f.account_id order by 3 desc limit size;
 end $$;
 
--- Drafts that are no account yet, in no order. At most size of them match words, telephone number, EAN, or postal code with house number;
--- the others match by id or whole e-mail address.
+-- Drafts that are no account yet, in no order: at most size by words, telephone number, EAN or address, and all by id or e-mail address.
 create function private.found_drafts(typed text, size int) returns setof core.drafts
 language plpgsql stable rows 20
 as $$

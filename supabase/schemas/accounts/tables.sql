@@ -1,5 +1,3 @@
--- The tables and views of accounts.
-
 create table core.locations (
   partner_id            uuid not null,
   id                    uuid not null default gen_random_uuid(),
@@ -57,8 +55,7 @@ comment on table core.accounts is
 comment on column core.accounts.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
 comment on column core.accounts.eligibility_told is
   'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
--- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has every column that the policies need, so an offset skips index
--- entries without reading rows.
+-- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies need, so an offset reads no rows
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;

@@ -10,8 +10,7 @@ language sql immutable parallel safe
 -- rounded down: rounded up, the last request of a quota would not fit into its window
 return greatest(window_seconds * 1000000::bigint / quota, 1);
 
--- The state of a bucket that is full again in full_in microseconds. packages/shared/src/foundation/rate.ts computes what the client reads:
--- in SQL that took 80 of the 1,700 thousand instructions of a token.
+-- The state of a bucket. packages/shared/src/foundation/rate.ts computes what the client reads: in SQL that took a 20th of a token's time.
 create function private.rate_json(bucket text, quota int, window_seconds int, full_in bigint, allowed boolean) returns jsonb
 language sql stable parallel safe
 return jsonb_build_object('allowed', allowed, 'bucket', bucket, 'quota', quota, 'window', window_seconds, 'full_in', full_in);

@@ -1,5 +1,3 @@
--- The tables and views of admission.
-
 create table core.rate_limits (
   bucket         text not null,
   quota          int  not null,
@@ -8,7 +6,6 @@ create table core.rate_limits (
   constraint rate_limits_positive check (quota > 0 and window_seconds > 0)
 );
 comment on table core.rate_limits is 'Requests a subject may make per window, refilled continuously. The operator changes it.';
-alter table core.rate_limits enable row level security;
 
 insert into core.rate_limits (bucket, quota, window_seconds) values
   ('cpo_read',        300,     60),
@@ -28,23 +25,19 @@ insert into core.rate_limits (bucket, quota, window_seconds) values
   ('code_guesses',     20,  86400),
   -- links to renew a mandate, by the link that signed it
   ('mandate_renewal',  10,  86400),
-  -- Sign-ins on the consent page, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device
-  -- cookies) has its own sign_in, sign_in_day and sign_in_code. The count per account separates such browsers too, so strangers cannot use
-  -- up their limits. All other browsers count per account and address in five minutes and in a day, per account, and per address over all
-  -- accounts. Browsers new to an account may try a hundred passwords a day (NIST SP 800-63B section 5.2.2), from any number of addresses.
-  -- They may have twenty codes mailed; at five guesses each, one is guessed right in 10,000 days. One address gets half of either, so a
-  -- stranger with one address locks nobody out. A stranger with two can use up both. The owner then gets in from a browser that signed in
-  -- before, and not from a new one. Once the stranger stops, a new browser gets in within a quarter of an hour by password, and 72 minutes
-  -- by code.
+  -- Sign-ins, counted before Supabase Auth is asked. A browser that signed in to the account before (OWASP: device cookies) has limits of
+  -- its own, which strangers cannot use up. Others count per account and address, per account, and per address over all accounts. New
+  -- browsers may try a hundred passwords a day (NIST SP 800-63B section 5.2.2), and have twenty codes mailed: at five guesses each, one is
+  -- guessed right in 10,000 days. One address gets half of either, so it takes two to lock new browsers out, until a quarter of an hour (by
+  -- code 72 minutes) after the stranger stops.
   ('sign_in',          10,    300),
   ('sign_in_day',      50,  86400),
   ('sign_in_account', 100,  86400),
   ('sign_in_address',  30,    300),
   ('sign_in_code',     10,  86400),
   ('sign_in_mail',     20,  86400),
-  -- These five are counted by Dutch day in core.mail_counts, and on production only. mail and mail_kind: mails to an address or about a
-  -- connection, of all kinds and of one. mail_place: sign-in codes mailed to an address for one network, or one browser that signed in
-  -- before. It is half of what strangers have together, so that one of them cannot use up all codes.
+  -- These five are counted by Dutch day in core.mail_counts, on production only. mail, mail_kind: mails to an address or about a connection,
+  -- of all kinds and of one. mail_place: codes for one network or known browser, half of what strangers have, so that one leaves some.
   ('mail',             20,  86400),
   ('mail_kind',        10,  86400),
   ('mail_place',        5,  86400),
@@ -63,7 +56,6 @@ create table core.rate_limit_overrides (
   constraint rate_limit_overrides_positive check (quota > 0)
 );
 comment on table core.rate_limit_overrides is 'A quota of one subject (client:<uuid>) in place of the bucket''s.';
-alter table core.rate_limit_overrides enable row level security;
 
 -- Unlogged, because it is written on every request and may be lost in a crash.
 create unlogged table core.rate_limit_state (
@@ -75,4 +67,3 @@ create unlogged table core.rate_limit_state (
 comment on table core.rate_limit_state is
   'When a subject''s bucket is full again (the generic cell rate algorithm). Addresses are hashed. A job deletes rows in the past.';
 -- No index has full_at: an update then stays on its page (HOT). The sweep reads the table, which holds only who called within their window.
-alter table core.rate_limit_state enable row level security;

@@ -1,6 +1,5 @@
--- The chain makes the audit log and the ledger tamper-evident. Each row has a link, with the SHA-256 of its content and a hash over that and
--- the link before it. Each tenant and log has its own chain. Writers do not wait for the chain and write nothing for it: a job follows what
--- was committed. Statistics know nothing of rows that new, so the job looks up by key, row by row.
+-- The chain makes the audit log and the ledger tamper-evident. Each tenant and log has one, in which each row has a link: the hash of its
+-- content and of the link before. A job follows what was committed, and looks up by key, because no statistics know rows that new.
 
 -- The hash of a seal: over the hash of the last seal, the day, and where the chains ended.
 create function private.seal_hash(day date, heads jsonb, before bytea) returns bytea

@@ -104,16 +104,13 @@ as $$
 $$;
 
 create function ops.evidence_page(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-declare
-  booking core.bookings;
-  after   constant uuid := coalesce((input ->> 'after')::uuid, '00000000-0000-0000-0000-000000000000');
-  size    constant int := (input ->> 'size')::int;
-begin
-  select * into booking from core.bookings b where b.partner_id = (input ->> 'partner_id')::uuid and b.id = (input ->> 'booking_id')::uuid;
-  return (select json_build_object('lines', coalesce(json_agg(p.line order by p.key), '[]'), 'last', max(p.key::text))
-            from private.evidence_lines(booking, input ->> 'part', after, size) p);
-end $$;
+  select json_build_object('lines', coalesce(json_agg(p.line order by p.key), '[]'), 'last', max(p.key::text))
+    from core.bookings b
+   cross join lateral private.evidence_lines(
+           b, input ->> 'part', coalesce((input ->> 'after')::uuid, '00000000-0000-0000-0000-000000000000'), (input ->> 'size')::int) p
+   where b.partner_id = (input ->> 'partner_id')::uuid and b.id = (input ->> 'booking_id')::uuid
+$$;
 comment on function ops.evidence_page(jsonb) is
   'A page of a booking''s evidence: {partner_id, booking_id, part, after?, size} to {lines, last}. part is rows, mandates, pdfs, deliveries, connections or audit. Send last as after for the next page; an empty page has null.';

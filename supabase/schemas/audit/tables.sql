@@ -1,5 +1,3 @@
--- The tables and views of audit.
-
 create table core.audit_log (
   partner_id  uuid        not null,
   id          bigint generated always as identity,
@@ -19,7 +17,6 @@ comment on column core.audit_log.partner_id is
 create index audit_log_subject on core.audit_log (subject_id, id);
 -- serves: the log in the pages of a partner, newest first
 create index audit_log_partner on core.audit_log (partner_id, id desc) where actor ~ '^(partner|operator)';
-alter table core.audit_log enable row level security;
 create policy "api functions append, and read nothing" on core.audit_log
   for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.house()));
 grant insert on core.audit_log to api_owner;
@@ -71,7 +68,6 @@ create table core.audit_seals (
 );
 comment on table core.audit_seals is
   'One row a day: where each chain that grew since the last seal ended. Its hash covers that and the last seal. A copy kept outside reveals a chain that was cut off or rebuilt. No personal data; never deleted.';
-alter table core.audit_seals enable row level security;
 
 create view core.audit_content with (security_invoker = true) as
 select a.partner_id, 'audit' as log, a.id as row_id, a.at, a.action as what,

@@ -1,7 +1,6 @@
 -- What the register grants for a booking, by row and in total, and how that is taken back.
 
--- The register's lines, [{line?, row_id, accepted_kwh, reason?}], each read on its own. problem is null if the row can be credited, or is
--- already. kWh, three decimals.
+-- The register's lines, [{line?, row_id, accepted_kwh, reason?}]. problem is null if the row can be credited, or is already. Three decimals.
 create function private.read_credit_lines(booking core.bookings, lines jsonb) returns setof private.credit_line
 language plpgsql stable
 as $$
@@ -114,8 +113,7 @@ begin
   return cardinality(credited);
 end $$;
 
--- Takes back what the register granted or rejected for a row, whose booking is locked. The row can be credited again. False: the row has no
--- credit. Refused while its ERE are sold, or if its month was delivered again after a rejection.
+-- Takes back what the register said of a row, whose booking is locked. False: it has no credit. Refused while its ERE are sold.
 create function private.reverse_credit(line core.booking_rows, reason text) returns boolean
 language plpgsql
 as $$

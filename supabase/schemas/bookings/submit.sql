@@ -1,4 +1,9 @@
--- Opening a booking, taking its months in, and withdrawing it.
+-- Bookings: what a tenant sends to the register for a quarter, row by row. Opened, and then submitted.
+
+-- A quarter as people write it: 2026-Q2.
+create function private.quarter_name(quarter date) returns text
+language sql immutable
+as $$ select to_char(quarter, 'YYYY-"Q"Q') $$;
 
 -- The open booking of a quarter. If there is none, opens the first, or one that supplements those submitted.
 create function private.open_booking(tenant uuid, quarter date, run uuid) returns core.bookings
@@ -96,8 +101,7 @@ end $$;
 comment on function private.reserve_months(core.bookings, uuid[], uuid[]) is
   'Adds the bookable months of these locked connections to a booking, with the facts of now, and locks the months. Returns the postings. Only this function relies on the index over EAN and month of all tenants.';
 
--- Takes in and locks every month that may be booked, of all accounts or those chosen, and returns how many. 0: there was none, and the
--- booking stays open. Null: it is not open any more.
+-- Takes in and locks every month that may be booked, and returns how many. 0: none, it stays open. Null: it is not open any more.
 create function private.submit_booking(tenant uuid, booking_id uuid, chosen uuid[] default null) returns int
 language plpgsql
 as $$

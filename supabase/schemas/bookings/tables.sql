@@ -1,5 +1,3 @@
--- The tables and views of bookings.
-
 create table core.bookings (
   partner_id    uuid           not null,
   id            uuid           not null default gen_random_uuid(),
@@ -85,7 +83,6 @@ create table core.booking_rows (
 ) with (fillfactor = 50);
 comment on table core.booking_rows is
   'One connection and month of a booking, with the facts at its submission, which never change. Personal data; kept seven years.';
-comment on column core.booking_rows.account_id is 'The account of the connection.';
 comment on column core.booking_rows.delivery_id is 'The delivery that brought the kWh; null if they are the sum of charging sessions.';
 comment on column core.booking_rows.live is 'Neither withdrawn nor rejected: no other booking has its kWh.';
 comment on column core.booking_rows.share_partner_id is

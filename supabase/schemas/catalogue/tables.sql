@@ -1,11 +1,8 @@
--- The tables and views of catalogue.
-
 create table core.charger_brands (
   brand text,
   constraint charger_brands_pkey primary key (brand)
 );
 comment on table core.charger_brands is 'One row per make of charger, as the maker writes it. Reference data.';
-alter table core.charger_brands enable row level security;
 create policy "api functions read the catalogue" on core.charger_brands for select to api_owner using (true);
 grant select on core.charger_brands to api_owner;
 
@@ -30,9 +27,7 @@ comment on column core.charger_models.mid_meter is
   'Whether it has a MID meter; null if the name does not settle it. Chargers of this model have it as mid_eligible.';
 comment on column core.charger_models.mid_evidence is
   'certain. variant: sold with and without a MID meter; the row means the one with. unknown: not established, and never offered.';
-comment on column core.charger_models.mid_source is 'The evidence for mid_meter or the variant.';
 comment on column core.charger_models.listed is 'Whether GET /v1/catalog/chargers shows it and the resolver suggests it.';
-alter table core.charger_models enable row level security;
 create policy "api functions read the catalogue" on core.charger_models for select to api_owner using (true);
 grant select on core.charger_models to api_owner;
 
@@ -48,7 +43,6 @@ comment on table core.charger_vendor_aliases is
 comment on column core.charger_vendor_aliases.names_brand is
   'False if several makers send the string. It then means the brand only together with one of its model patterns.';
 create unique index charger_vendor_aliases_one_brand on core.charger_vendor_aliases (vendor) where names_brand;
-alter table core.charger_vendor_aliases enable row level security;
 create policy "api functions read the catalogue" on core.charger_vendor_aliases for select to api_owner using (true);
 grant select on core.charger_vendor_aliases to api_owner;
 
@@ -67,7 +61,6 @@ comment on table core.charger_model_patterns is
   'How the models of a brand name themselves in chargePointModel, as private.charger_key() writes it. Reference data.';
 comment on column core.charger_model_patterns.meter_type_pattern is 'What meterType must match; the default accepts anything.';
 comment on column core.charger_model_patterns.precedence is 'Lower is more specific and is tried first.';
-alter table core.charger_model_patterns enable row level security;
 create policy "api functions read the catalogue" on core.charger_model_patterns for select to api_owner using (true);
 grant select on core.charger_model_patterns to api_owner;
 

@@ -89,9 +89,9 @@ begin
   return updated;
 end $$;
 
--- Flags changed sessions, and those they overlap or used to, notes both for the client's cursor, and returns the months that may differ
--- now. Of two overlapping sessions of an EVSE the first to come stands, even if it overlaps another itself. duplicate: begin and end are
--- within five minutes, and the energy within 1 % or 0.1 kWh; of two sources, beside EVSE 1 too.
+-- Flags changed sessions, and those they overlap or used to, and returns the months that may differ now. Of two that overlap at an EVSE the
+-- first to come stands. duplicate: begin and end are within five minutes, and the energy within 1 % or 0.1 kWh; of two sources, beside EVSE
+-- 1 too.
 create function private.judge_charging_sessions(changes private.charging_session_change[]) returns private.touched_month[]
 language plpgsql
 as $$

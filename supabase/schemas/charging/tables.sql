@@ -1,5 +1,3 @@
--- The tables and views of charging.
-
 -- Charging sessions, and the totals of each charger and month. A session belongs whole to the Dutch month in which it started: it is what
 -- the meter said, and stays in its month while the car charges. A split over midnight would be an estimate.
 

@@ -155,8 +155,7 @@ create function private.renewal_facts(connection uuid, partner core.partners) re
 language plpgsql stable
 as $$ begin return private.connection_facts(connection) || jsonb_build_object('partner_name', private.partner_full_name(partner)); end $$;
 
--- What an active draft led to: {signed, renewal, held_until, withdrawal, checklist, registration_status, ean_validation_status, iban_last4,
--- payouts, chargers}. If the customer may sign again, also facts, periods and offer.
+-- What an active draft led to. If the customer may sign again, also facts, periods and offer.
 create function private.claim_outcome(draft core.drafts) returns jsonb
 language plpgsql
 as $$
@@ -277,23 +276,20 @@ begin
       'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
     -- what the partner uploaded describes the first charger, not a second one
     answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
-    return view || jsonb_build_object('answers', answers)
-      || case when request ->> 'step' = 'charger'
-              then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+  else
+    answers := private.claim_answers(draft);
+    view := view || jsonb_build_object(
+      'confirmed', coalesce(draft.progress -> 'confirmed', '[]'),
+      'open_step', private.claim_open_step(draft),
+      'candidates', coalesce(draft.progress -> 'candidates', '[]'),
+      'iban_last4', draft.progress #>> '{iban,last4}',
+      'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
+                    from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
+      || case when private.claim_open_step(draft) is null
+              then private.what_may_be_signed(private.claim_facts(draft), null, private.own_partner()) else '{}' end;
   end if;
-  answers := private.claim_answers(draft);
-  return view || jsonb_build_object(
-    'answers', answers,
-    'confirmed', coalesce(draft.progress -> 'confirmed', '[]'),
-    'open_step', private.claim_open_step(draft),
-    'candidates', coalesce(draft.progress -> 'candidates', '[]'),
-    'iban_last4', draft.progress #>> '{iban,last4}',
-    'charger', (select jsonb_build_object('name', m.brand || ' ' || m.model, 'mid_meter', m.mid_meter)
-                  from core.charger_models m where m.id = (answers ->> 'catalog_charger_id')::uuid))
-    || case when private.claim_open_step(draft) is null
-            then private.what_may_be_signed(private.claim_facts(draft), null, private.own_partner()) else '{}' end
-    || case when request ->> 'step' = 'charger'
-            then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+  return view || jsonb_build_object('answers', answers)
+    || case when request ->> 'step' = 'charger' then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
 
 create function api.open_claim(caller jsonb, request jsonb) returns json

@@ -1,5 +1,3 @@
--- The tables and views of drafts.
-
 create function private.reserve_draft_id() returns uuid
 language plpgsql
 as $$ begin return gen_random_uuid(); end $$;
@@ -140,7 +138,6 @@ create table core.suppressions (
   constraint suppressions_pkey primary key (email_hash)
 );
 comment on table core.suppressions is 'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment; and of customers who ended the account, each with its partner. Kept for good.';
-alter table core.suppressions enable row level security;
 
 create type private.draft_row as (
   place           int,

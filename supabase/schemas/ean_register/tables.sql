@@ -1,5 +1,3 @@
--- The tables and views of ean_register.
-
 create table core.ean_register_points (
   ean_code              text not null,
   postal_code           text not null,
@@ -14,6 +12,5 @@ comment on table core.ean_register_points is
   'An EAN register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
 -- serves: the metering points of an address
 create index ean_register_points_address on core.ean_register_points (postal_code, house_number);
-alter table core.ean_register_points enable row level security;
 create policy "every tenant reads the EAN register" on core.ean_register_points for select to api_owner using (true);
 grant select on core.ean_register_points to api_owner;

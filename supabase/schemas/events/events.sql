@@ -1,6 +1,5 @@
--- The log of events for integrators. An event is written in the transaction of its change, and numbered after that. A cursor over ids or
--- moments would lose events: of two transactions the first to begin may commit last, after a reader has passed it. So
--- private.sequence_events numbers only what is committed.
+-- The log of events for integrators, numbered after the commit by private.sequence_events. A cursor over ids or moments would lose events:
+-- of two transactions the first to begin may commit last, after a reader has passed it.
 
 -- Events of this moment or before count as gone, whether or not they were deleted.
 create function private.events_kept_since() returns timestamptz

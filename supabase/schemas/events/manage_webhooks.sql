@@ -84,31 +84,20 @@ declare
 begin
   perform private.act_on_webhooks(caller), private.require_recent_sign_in();
   before := private.own_webhook(input ->> 'webhook_id');
-  endpoint := before;
-  endpoint.url := coalesce(input ->> 'url', endpoint.url);
-  if input ? 'types' then
-    endpoint.types := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
-  end if;
+  update core.webhook_endpoints e
+     set url = coalesce(input ->> 'url', e.url),
+         types = case when input ? 'types' then (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t) else e.types end
+   where e.partner_id = before.partner_id and e.id = before.id returning * into endpoint;
   if endpoint = before then
     return private.webhook_json(before);
+  elsif endpoint.url <> before.url then
+    -- What an application redirects is no more than what it may read. Another receiver is tried at once, and whoever is sending to the one
+    -- before says nothing of it any more.
+    update core.webhook_endpoints e
+       set pseudonymous = e.pseudonymous or not private.is_partner_itself(),
+           failures = 0, failing_since = null, last_error = null, warnings = 0, probe_at = null, lease_id = null, lease_until = null
+     where e.partner_id = before.partner_id and e.id = before.id returning * into endpoint;
   end if;
-  if endpoint.url <> before.url then
-    -- what an application redirects is no more than what it may read
-    endpoint.pseudonymous := endpoint.pseudonymous or not private.is_partner_itself();
-    -- another receiver is tried at once, and whoever is sending to the one before says nothing of it any more
-    endpoint.failures := 0;
-    endpoint.failing_since := null;
-    endpoint.last_error := null;
-    endpoint.warnings := 0;
-    endpoint.probe_at := null;
-    endpoint.lease_id := null;
-    endpoint.lease_until := null;
-  end if;
-  update core.webhook_endpoints e
-     set (url, types, pseudonymous, failures, failing_since, last_error, warnings, probe_at, lease_id, lease_until)
-       = (endpoint.url, endpoint.types, endpoint.pseudonymous, endpoint.failures, endpoint.failing_since, endpoint.last_error, endpoint.warnings,
-          endpoint.probe_at, endpoint.lease_id, endpoint.lease_until)
-   where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
   perform private.audit('webhook.updated', endpoint.id, jsonb_build_object('changed', to_jsonb(array_remove(array[
     case when endpoint.url <> before.url then 'url' end, case when endpoint.types is distinct from before.types then 'types' end], null))));
   return private.webhook_json(endpoint);

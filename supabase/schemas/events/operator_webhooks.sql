@@ -67,32 +67,25 @@ $$;
 comment on function ops.webhook_list(jsonb) is 'Endpoints of all partners or of one: {partner?, failing?} to {webhooks}.';
 
 create function ops.webhook_rotate(input jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  return json_build_object('changed', true, 'webhook', private.webhook_row(private.rotate_webhook(private.any_webhook(input), input)));
-end $$;
+language sql security definer
+as $$ select json_build_object('changed', true, 'webhook', private.webhook_row(private.rotate_webhook(private.any_webhook(input), input))) $$;
 comment on function ops.webhook_rotate(jsonb) is
   'Replaces the secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
 
 create function ops.webhook_enable(input jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-declare
-  before constant core.webhook_endpoints := private.any_webhook(input);
-begin
-  return json_build_object('changed', before.status = 'disabled', 'webhook', private.webhook_row(private.enable_webhook(before)));
-end $$;
+  select json_build_object('changed', before.status = 'disabled', 'webhook', private.webhook_row(private.enable_webhook(before)))
+    from private.any_webhook(input) before
+$$;
 comment on function ops.webhook_enable(jsonb) is 'Sends to an endpoint again, from its last position: {webhook} to {changed, webhook}.';
 
 create function ops.webhook_disable(input jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-declare
-  before constant core.webhook_endpoints := private.any_webhook(input);
-begin
-  return json_build_object('changed', before.status = 'enabled', 'webhook', private.webhook_row(private.disable_webhook(before, 'operator')));
-end $$;
+  select json_build_object('changed', before.status = 'enabled', 'webhook', private.webhook_row(private.disable_webhook(before, 'operator')))
+    from private.any_webhook(input) before
+$$;
 comment on function ops.webhook_disable(jsonb) is 'Stops sending to an endpoint; nothing is lost: {webhook} to {changed, webhook}.';
 
 create function ops.webhook_replay(input jsonb) returns json
@@ -106,20 +99,13 @@ as $$ select json_build_object('ping', private.ping_webhook(private.any_webhook(
 comment on function ops.webhook_ping(jsonb) is 'Has the worker send a ping: {webhook} to {ping}, for ops.webhook_pinged.';
 
 create function ops.webhook_pinged(input jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-declare
-  endpoint constant core.webhook_endpoints := private.any_webhook(input);
-begin
-  return coalesce(private.pinged(endpoint.id, (input ->> 'ping')::uuid), json_build_object('ok', false, 'attempt', null));
-end $$;
+  select coalesce(private.pinged(endpoint.id, (input ->> 'ping')::uuid), '{"ok": false, "attempt": null}') from private.any_webhook(input) endpoint
+$$;
 comment on function ops.webhook_pinged(jsonb) is 'The result of a ping: {webhook, ping} to {ok, attempt}; attempt is null until it was sent.';
 
 create function ops.webhook_revoke(input jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.revoke_webhook(private.any_webhook(input));
-  return json_build_object('ok', true);
-end $$;
+language sql security definer
+as $$ select json_build_object('ok', true) from private.revoke_webhook(private.any_webhook(input)) $$;
 comment on function ops.webhook_revoke(jsonb) is 'Deletes an endpoint, and what was still to be sent: {webhook} to {ok}.';

@@ -1,5 +1,3 @@
--- The tables and views of events.
-
 create table core.events (
   partner_id uuid        not null,
   id         uuid        not null default gen_random_uuid(),

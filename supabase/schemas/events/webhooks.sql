@@ -137,13 +137,6 @@ begin
   perform private.audit('webhook.revoked', endpoint.id);
 end $$;
 
-create function private.require_enabled(endpoint core.webhook_endpoints) returns void
-language plpgsql
-as $$
-begin
-  perform private.refuse_if('endpoint_disabled', endpoint.status <> 'enabled');
-end $$;
-
 -- Has a ping sent to an endpoint before anything else. Its id finds the attempt.
 create function private.ping_webhook(endpoint core.webhook_endpoints) returns uuid
 language plpgsql
@@ -151,7 +144,7 @@ as $$
 declare
   ping constant uuid := gen_random_uuid();
 begin
-  perform private.require_enabled(endpoint);
+  perform private.refuse_if('endpoint_disabled', endpoint.status <> 'enabled');
   insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts, next_attempt_at)
   values (endpoint.partner_id, endpoint.id, ping, 0, '-infinity');
   return ping;
@@ -186,7 +179,7 @@ declare
   until bigint;
   again int;
 begin
-  perform private.require_enabled(endpoint);
+  perform private.refuse_if('endpoint_disabled', endpoint.status <> 'enabled');
   if (input ->> 'failed')::boolean then
     update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
      where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;

@@ -1,5 +1,3 @@
--- The tables and views of figures.
-
 create table core.figures (
   partner_id    uuid        not null,
   delivery_year int         not null,

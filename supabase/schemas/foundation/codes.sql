@@ -21,7 +21,6 @@ comment on column core.one_time_codes.used_hash is
 create index one_time_codes_expiry on core.one_time_codes (expires_at);
 -- serves: ending the codes of an address
 create index one_time_codes_email on core.one_time_codes (email);
-alter table core.one_time_codes enable row level security;
 
 create function private.keep_code(subject text, address text, code_hash text) returns void
 language sql security definer

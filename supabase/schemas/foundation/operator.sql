@@ -1,6 +1,5 @@
--- How an operator's function begins. Every ops function takes one jsonb and answers one json. They are definers owned by the owner of the
--- tables, so they cross tenants. They still set the tenant they touch, for the audit row and shared helpers. A call that changes nothing
--- answers changed: false and leaves no audit row.
+-- How an operator's function begins. ops functions take one jsonb and answer one json. They are definers that cross tenants, and still set
+-- the tenant they touch, for the audit row. A call that changes nothing answers changed: false and leaves no audit row.
 
 -- First in every ops function that changes something or shows something personal. The audit row names the login, and {operator} beside it.
 create function private.act_as_operator(input jsonb) returns void

@@ -1,5 +1,4 @@
--- Tables that only grow have a partition for each year, so that an old year can be put away whole. Years begin at Dutch midnight. A row of a
--- year without a partition goes to the default one, and moves when the year gets its own.
+-- Tables that only grow have a partition for each Dutch year. A row of a year without one goes to the default partition until it has one.
 
 -- Makes a year's partition and moves that year's rows into it; returns whether it made one. Fails with lock_not_available, waits for none.
 create function private.make_year_partition(parent regclass, year int) returns boolean

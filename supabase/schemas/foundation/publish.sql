@@ -1,4 +1,4 @@
--- Publishing: what stands beside each table that a login role may reach. Functions: every_function.sql.
+-- Publishing: what stands beside each table that a login role may reach. What every table and function gets: last.sql.
 
 -- An owner reaches only their own rows, other callers none, unless their breadth is the tenant. Stands beside a column not named owner_id.
 create function private.keep_to_owner(tenant_table regclass, owner_column name) returns void

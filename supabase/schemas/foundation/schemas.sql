@@ -69,8 +69,7 @@ begin
   end if;
 end $$;
 
--- Large objects belong to no table and no tenant, and nothing deletes them: a login could fill the disk with them. If another role than the
--- migrating one owns these functions, as on hosted Supabase, docs/security.md says what is left.
+-- Large objects belong to no table, and nothing deletes them: a login could fill the disk. On hosted Supabase: docs/security.md.
 do $$
 declare
   made regprocedure;

@@ -19,8 +19,7 @@ begin
   perform private.emit_all(tenant, 'account.eligibility_changed', turned) where turned is not null;
 end $$;
 
--- Submits the registration of a connection. A CPO's account needs all four gates, a person's a signature and a charger; review judges the
--- rest. Called after anything that can open a gate. corrected: it answers a rejection.
+-- Submits a registration. A CPO's account needs all four gates, a person's a signature and a charger. corrected: it answers a rejection.
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
 language plpgsql
 as $$

@@ -1,5 +1,3 @@
--- The tables and views of gates.
-
 -- Three of the four gates. Both views below add the account's IBAN, from the row of core.accounts that they read anyway.
 create view core.connection_checks with (security_invoker = true) as
 select c.partner_id,

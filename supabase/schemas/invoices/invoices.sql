@@ -53,25 +53,27 @@ $$;
 
 -- Writes an invoice of its quarter's entries that no invoice has, or a credit note of the corrected invoice's reversals. Moves its VAT to
 -- an account of its own, which the next payout pays. Null if there is nothing. The partner's invoices are locked.
-create function private.write_invoice(partner core.partners, invoice core.invoices) returns core.invoices
+create function private.write_invoice(partner core.partners, quarter date, by_login text, corrects uuid, regime text, rate numeric)
+returns core.invoices
 language plpgsql
 as $$
+declare
+  this_year constant int := extract(year from private.today());
+  invoice   core.invoices;
 begin
-  invoice.issued_on := private.today();
-  invoice.year := extract(year from invoice.issued_on);
-  invoice.number := (select 1 + coalesce(max(i.number), 0) from core.invoices i where i.partner_id = partner.id and i.year = invoice.year);
   -- one statement: what is sold while it runs is on the next invoice
   with charged as materialized (
     select e.ledger_partner_id, e.entry_id, e.amount from private.share_entries(partner.id) e
-     where e.quarter = invoice.quarter and e.corrects is not distinct from invoice.corrects
+     where e.quarter = write_invoice.quarter and e.corrects is not distinct from write_invoice.corrects
   ), written as (
     insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, vat, corrects, name, company)
-    select partner.id, invoice.year, invoice.number, invoice.quarter, invoice.issued_on, invoice.issued_by, invoice.vat_regime, invoice.vat_rate,
-           sum(c.amount), round((sum(c.amount) + before.net) * invoice.vat_rate * 0.01, 2) - before.vat, invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
+    select partner.id, this_year, last.number + 1, write_invoice.quarter, private.today(), by_login, regime, rate, sum(c.amount),
+           round((sum(c.amount) + before.net) * rate * 0.01, 2) - before.vat, write_invoice.corrects, coalesce(partner.company ->> 'name', partner.name), partner.company
       from charged c
      cross join (select coalesce(sum(i.net), 0) as net, coalesce(sum(i.vat), 0) as vat from core.invoices i
-                  where i.partner_id = partner.id and i.corrects = invoice.corrects) before
-     group by before.net, before.vat having sum(c.amount) <> 0
+                  where i.partner_id = partner.id and i.corrects = write_invoice.corrects) before
+     cross join (select coalesce(max(i.number), 0) as number from core.invoices i where i.partner_id = partner.id and i.year = this_year) last
+     group by before.net, before.vat, last.number having sum(c.amount) <> 0
     returning *
   ), listed as (
     insert into core.invoice_entries (partner_id, ledger_partner_id, entry_id, invoice_id, amount)
@@ -95,40 +97,26 @@ create function private.issue_invoices(partner core.partners, wanted date, by_lo
 language plpgsql
 as $$
 declare
-  corrected core.invoices;
-  invoice   core.invoices;
+  due     record;
+  invoice core.invoices;
 begin
   -- of two at once the second finds nothing left, and the numbers have no gaps
   perform pg_advisory_xact_lock(hashtextextended('invoices of ' || partner.id, 0));
-  for corrected in
-    select i.* from core.invoices i
+  for due in
+    select i.id as corrects, i.vat_regime, i.vat_rate, i.year, i.number from core.invoices i
      where i.partner_id = partner.id
        and i.id in (select e.corrects from private.share_entries(partner.id) e where e.quarter = wanted)
-     order by i.year, i.number
+    union all
+    select null, partner.vat_regime, case partner.vat_regime when 'regular' then (
+             select r.rate from core.vat_rates r where r.valid_from <= private.today() order by r.valid_from desc limit 1) else 0 end, null, null
+     where private.why_no_invoice(partner) is null
+     order by year, number  -- the invoice of the rest comes last
   loop
-    invoice := null;
-    invoice.corrects := corrected.id;
-    invoice.quarter := wanted;
-    invoice.issued_by := by_login;
-    invoice.vat_regime := corrected.vat_regime;
-    invoice.vat_rate := corrected.vat_rate;
-    invoice := private.write_invoice(partner, invoice);
+    invoice := private.write_invoice(partner, wanted, by_login, due.corrects, due.vat_regime, due.vat_rate);
     if invoice.id is not null then
       return next invoice;
     end if;
   end loop;
-  if private.why_no_invoice(partner) is null then
-    invoice := null;
-    invoice.quarter := wanted;
-    invoice.issued_by := by_login;
-    invoice.vat_regime := partner.vat_regime;
-    invoice.vat_rate := case partner.vat_regime
-      when 'regular' then (select r.rate from core.vat_rates r where r.valid_from <= private.today() order by r.valid_from desc limit 1) else 0 end;
-    invoice := private.write_invoice(partner, invoice);
-    if invoice.id is not null then
-      return next invoice;
-    end if;
-  end if;
 end $$;
 
 -- What an invoice charges by the month of delivery: [{period, customers, ere, fee_eur, share_eur}].

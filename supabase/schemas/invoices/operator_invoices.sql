@@ -51,18 +51,14 @@ comment on function ops.invoice_issue(jsonb) is
   'Writes the invoices and credit notes that partners'' shares in a quarter of delivery need: {quarter, partner?} to {changed, invoices, left_out}.';
 
 create function ops.invoice_list(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-declare
-  chosen constant uuid := private.chosen_partner(input);
-begin
-  return (
-    select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc, i.number desc, i.partner_id), '[]'))
-      from (select i.* from core.invoices i
-             where (chosen is null or i.partner_id = chosen)
-               and (input ->> 'quarter' is null or private.quarter_name(i.quarter) = upper(input ->> 'quarter'))
-             order by i.issued_on desc, i.year desc, i.number desc, i.partner_id limit coalesce((input ->> 'limit')::int, 50)) i);
-end $$;
+  select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc, i.number desc, i.partner_id), '[]'))
+    from (select i.*
+            from private.chosen_partner(input) as chosen (id) join core.invoices i on chosen.id is null or i.partner_id = chosen.id
+           where input ->> 'quarter' is null or private.quarter_name(i.quarter) = upper(input ->> 'quarter')
+           order by i.issued_on desc, i.year desc, i.number desc, i.partner_id limit coalesce((input ->> 'limit')::int, 50)) i
+$$;
 comment on function ops.invoice_list(jsonb) is 'Invoices, newest first: {quarter?, partner?, limit?} to {invoices}.';
 
 create function ops.invoice_show(input jsonb) returns json

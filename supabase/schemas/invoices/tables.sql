@@ -1,5 +1,3 @@
--- The tables and views of invoices.
-
 create table core.vat_rates (
   valid_from date          not null,
   rate       numeric(5, 2) not null,
@@ -8,7 +6,6 @@ create table core.vat_rates (
 );
 comment on table core.vat_rates is
   'The Dutch standard rate of VAT, in percent, from a day on. Reference data; a rate by which an invoice was issued never changes.';
-alter table core.vat_rates enable row level security;
 
 insert into core.vat_rates (valid_from, rate) values ('2012-10-01', 21);
 

@@ -1,5 +1,3 @@
--- The tables and views of jobs.
-
 create table core.job_runs (
   id          bigint      not null generated always as identity,
   job         text        not null,
@@ -16,4 +14,3 @@ comment on table core.job_runs is
 create index job_runs_newest on core.job_runs (job, id desc);
 -- serves: the sweep
 create index job_runs_age on core.job_runs (finished_at);
-alter table core.job_runs enable row level security;

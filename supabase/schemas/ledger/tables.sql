@@ -1,5 +1,3 @@
--- The tables and views of ledger.
-
 create table core.ledger_accounts (
   partner_id uuid        not null,
   id         uuid        not null default gen_random_uuid(),

@@ -20,21 +20,15 @@ create function private.newest_mails(input jsonb, size int) returns setof core.m
 language plpgsql stable
 as $$
 declare
-  partner constant uuid := private.chosen_partner(input);
-  wanted  constant text := lower(input ->> 'to');
+  partner constant uuid    := private.chosen_partner(input);
+  wanted  constant text    := lower(input ->> 'to');
+  failed  constant boolean := coalesce((input ->> 'failed')::boolean, false);
 begin
-  if (input ->> 'failed')::boolean then
-    return query
-      select * from core.mail_outbox m
-       where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
-         and (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
-       order by m.created_at desc, m.id desc limit size;
-  else
-    return query
-      select * from core.mail_outbox m
-       where (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted) and m.status <> 'nobody'
-       order by m.created_at desc, m.id desc limit size;
-  end if;
+  return query
+    select * from core.mail_outbox m
+     where (not failed or m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.status <> 'nobody'
+       and (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
+     order by m.created_at desc, m.id desc limit size;
 end $$;
 
 create function ops.mail_list(input jsonb) returns json
@@ -44,7 +38,7 @@ as $$
     from private.newest_mails(input, coalesce((input ->> 'limit')::int, 20)) m
 $$;
 comment on function ops.mail_list(jsonb) is
-  'Mail, newest first, without its content: {to?, partner?, failed?, limit?} to {mails}. It waits, was sent, was captured or was dropped: by a limit of its address, or because its reader opted out.';
+  'Mail, newest first, without its content: {to?, partner?, failed?, limit?} to {mails}. It waits, was sent, was captured or was dropped: by a limit of its address, or because its reader opted out or can no longer use it.';
 
 create function ops.mail_show(input jsonb) returns json
 language plpgsql security definer
@@ -80,6 +74,7 @@ declare
   draft      core.drafts;
   notice     core.notices;
 begin
+  perform private.act_for_partner(mail.partner_id);
   if matter in ('mandate_link', 'mandate_code') then
     select * into link from core.mandate_links l where l.partner_id = mail.partner_id and l.id = subject_id;
     return private.link_state(link) = 'open' and mail.recipient = (private.connection_facts(link.connection_id) ->> 'email')
@@ -123,7 +118,6 @@ begin
   perform private.refuse_if('mail_captured', mail.status = 'captured', json_build_object('mail', mail.id));
   perform private.refuse_if('mail_dropped', mail.status = 'dropped', json_build_object('mail', mail.id));
   select * into partner from core.partners p where p.id = mail.partner_id;
-  perform private.act_for_partner(mail.partner_id);
   if mail.template in ('claim', 'reminder', 'sign_in', 'mandate_link') and not partner.is_active then
     perform private.refuse('mail_of_inactive_partner', json_build_object('mail', mail.id, 'partner', partner.slug));
   -- its reader opted out by its unsubscribe link, which has the hash of the address; who did by a newer one is found when it is sent

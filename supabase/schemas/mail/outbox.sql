@@ -49,7 +49,7 @@ begin
   return private.lease_mail((batch ->> 'size')::int, batch ->> 'key');
 end $$;
 comment on function api.lease_mail(jsonb, jsonb) is
-  'The next mails to send: {size, key} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again. Mail that its reader opted out of since is dropped.';
+  'The next mails to send: {size, key} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again. Mail that its reader opted out of since, or whose link or code is of no use any more, is dropped.';
 grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
@@ -67,7 +67,8 @@ create function private.lease_mail(size int, key text) returns json
 language sql security definer
 as $$
   with due as materialized (
-    select q.partner_id, q.id, key is not null and q.content ->> 'unsubscribe_url' is not null and private.opted_out(q.recipient, key) as unwanted
+    select q.partner_id, q.id, key is not null and q.content ->> 'unsubscribe_url' is not null and private.opted_out(q.recipient, key)
+             or private.still_opens(q) is not true as unwanted
       from core.mail_outbox q
      where q.status = 'queued' and q.next_attempt_at <= private.now()
        -- what a deactivated partner invites to opens nothing, and waits until it is active again; what was signed stays told

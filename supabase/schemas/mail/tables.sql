@@ -1,5 +1,3 @@
--- The tables and views of mail.
-
 create unlogged table core.mail_counts (
   subject text  not null,
   day     date  not null,
@@ -12,7 +10,6 @@ comment on table core.mail_counts is
   'Mails of a Dutch day by subject: an address (hashed), a connection, a log''s endpoints, a browser or a network. The first run of jobs on the next day deletes them. Unlogged: after a crash the day begins again.';
 comment on column core.mail_counts.kinds is 'How many of each kind, as private.counted_kind names them.';
 comment on column core.mail_counts.granted is 'How many the last statement that wrote this row was granted.';
-alter table core.mail_counts enable row level security;
 
 create table core.mail_outbox (
   partner_id      uuid        not null,

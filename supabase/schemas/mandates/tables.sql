@@ -1,5 +1,3 @@
--- The tables and views of mandates.
-
 create table core.mandate_links (
   partner_id      uuid        not null,
   id              uuid        not null default gen_random_uuid(),

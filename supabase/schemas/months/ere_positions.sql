@@ -3,9 +3,8 @@
 -- The positions of accounts as the API shows them, for the tenant's published years (newest first). ere is of the latest of these years with
 -- months that count, else of the first; null if no year is published. kWh as accepted once credited; ERE with two decimals; the price with
 -- six. Planned as part of the calling statement.
-create function private.positions(years int[]) returns table (
-  partner_id uuid, account_id uuid, client_id uuid, created_at timestamptz, cpo_external_ref text, payout_handler text, ere_eligible boolean,
-  mandate_valid_from date, checklist json, delivered_months json, total_kwh_delivered numeric, ere json)
+create function private.positions(years int[])
+returns table (partner_id uuid, account_id uuid, client_id uuid, created_at timestamptz, cpo_external_ref text, answer json)
 language sql stable
 begin atomic
   with published as materialized (
@@ -13,8 +12,7 @@ begin atomic
       from core.figures f
       join core.ere_factors k on k.delivery_year = f.delivery_year
      where f.partner_id = private.partner_id() and f.delivery_year = any (years))
-  select g.partner_id, g.account_id, g.client_id, g.created_at, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
-         concat('[', d.months, ']')::json, coalesce(d.total_kwh, 0), e.ere
+  select g.partner_id, g.account_id, g.client_id, g.created_at, g.cpo_external_ref, row_to_json(r)
     from core.account_gates g
     -- the months are read once, for the list and for what nobody booked of the newest year
     cross join lateral (
@@ -59,7 +57,10 @@ begin atomic
                  case when y.year = years[1] then d.open_at else older.received_at end as received_at) o
        where s.bookings > 0 or o.received_at is not null or y.place > cardinality(years)
        order by y.place
-       limit 1) e on true;
+       limit 1) e on true
+    cross join lateral (
+      select g.account_id, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
+             concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;
 end;
 
 create function api.list_ere_positions(caller jsonb, query jsonb) returns json
@@ -80,19 +81,13 @@ begin
   if query ->> 'cpo_external_ref' is null then
     found := private.account_page(query);
     positions := (
-      select json_agg(row_to_json(r) order by p.created_at desc, p.account_id desc)
+      select json_agg(p.answer order by p.created_at desc, p.account_id desc)
         from private.positions(years) p
-        cross join lateral (
-          select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
-                 p.total_kwh_delivered, p.ere) r
        where p.partner_id = private.partner_id() and p.account_id = any (found[:(query ->> 'limit')::int]));
   else
     -- what integrators ask for most, without looking the account up first: 20 us of 280
-    select array_agg(p.account_id), json_agg(row_to_json(r)) into found, positions
+    select array_agg(p.account_id), json_agg(p.answer) into found, positions
       from private.positions(years) p
-      cross join lateral (
-        select p.account_id, p.cpo_external_ref, p.payout_handler, p.ere_eligible, p.mandate_valid_from, p.checklist, p.delivered_months,
-               p.total_kwh_delivered, p.ere) r
      where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
   end if;
   return private.page_answer('positions', positions, found, query);

@@ -1,5 +1,3 @@
--- The tables and views of months.
-
 create type core.replaced_total as (
   period        date,
   total_kwh     numeric(12, 3),
@@ -93,7 +91,6 @@ create table core.ere_factors (
 );
 comment on table core.ere_factors is 'What a delivered kWh is worth in ERE, by the year of delivery. Published by the authority; reference data. A share by which something was booked never changes.';
 comment on column core.ere_factors.bookable_until is 'The last day on which the register takes months of this year; null until it is known.';
-alter table core.ere_factors enable row level security;
 create policy "api functions read the factors" on core.ere_factors for select to api_owner using (true);
 grant select on core.ere_factors to api_owner;
 

@@ -12,4 +12,3 @@ create table core.partner_moves (
 );
 comment on table core.partner_moves is
   'A partner that moves between databases; a move has one move_id in both. Here leaving, held and left; there arriving and arrived. The row stays, so that nothing of a partner that left is written here again.';
-alter table core.partner_moves enable row level security;

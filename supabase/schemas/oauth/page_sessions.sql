@@ -1,5 +1,4 @@
--- Browsers that are signed in to somebody's own pages. With a login the browser outlasts a session JWT, but not the session it came of. A
--- signatory of a CPO's customer has no login: the browser has the address that a mailed code proved.
+-- Browsers that are signed in to own pages. With a login they last as long as its session. A signatory has an address, proved by a code.
 
 -- Admits a browser in which a person is signed in: {token_hash}. On pages of a partner, the person acts for the one that they manage.
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb

@@ -1,7 +1,7 @@
 -- Signing in on a page: counted before Supabase Auth is asked; one-time codes go by mail.
 
--- Counts an attempt {email_hash, address_hash, device_hash} by its origin, and by account. Browsers that signed in to the account before,
--- by device_hash, have one count, all others another. What was counted before a refusal stays, so the refusal must be an answer.
+-- Counts an attempt {email_hash, address_hash, device_hash} by origin and account, browsers that signed in before apart from all others.
+-- What was counted before a refusal stays, so the refusal must be an answer.
 create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
 as $$

@@ -1,5 +1,3 @@
--- The tables and views of oauth.
-
 create table core.oauth_grants (
   id         uuid        not null default gen_random_uuid(),
   user_id    uuid        not null,
@@ -16,7 +14,6 @@ comment on table core.oauth_grants is 'What one authorization code began, with i
 create index oauth_grants_user on core.oauth_grants (user_id, created_at);
 -- serves: the purge
 create index oauth_grants_created_at on core.oauth_grants (created_at);
-alter table core.oauth_grants enable row level security;
 create policy "a person sees their own grants" on core.oauth_grants for select to api_owner using (user_id = (select private.user_id()));
 grant select on core.oauth_grants to api_owner;
 
@@ -36,7 +33,6 @@ comment on table core.oauth_codes is
 create index oauth_codes_grant_id on core.oauth_codes (grant_id);
 -- serves: the purge of codes
 create index oauth_codes_expires_at on core.oauth_codes (expires_at);
-alter table core.oauth_codes enable row level security;
 
 create table core.oauth_refresh_tokens (
   token_hash  bytea       not null,
@@ -53,7 +49,6 @@ comment on table core.oauth_refresh_tokens is
   'A refresh token as its SHA-256: thirty days, one successor. Kept after rotation, to notice reuse; purged when expired.';
 -- serves: the purge
 create index oauth_refresh_tokens_expires_at on core.oauth_refresh_tokens (expires_at);
-alter table core.oauth_refresh_tokens enable row level security;
 
 create table core.revoked_access_tokens (
   id         text        not null,
@@ -63,7 +58,6 @@ create table core.revoked_access_tokens (
 comment on table core.revoked_access_tokens is 'Access tokens (jti) that were revoked before their hour was over; purged after it.';
 -- serves: the purge
 create index revoked_access_tokens_expires_at on core.revoked_access_tokens (expires_at);
-alter table core.revoked_access_tokens enable row level security;
 
 create table core.oauth_consents (
   user_id      uuid        not null,
@@ -77,7 +71,6 @@ create table core.oauth_consents (
 );
 comment on table core.oauth_consents is
   'What a person allowed an application: scopes as of the last time. Stays when withdrawn, so that a first consent happens once. Ends with the login.';
-alter table core.oauth_consents enable row level security;
 -- serves: how many people use an application
 create index oauth_consents_client_id on core.oauth_consents (client_id);
 
@@ -102,7 +95,6 @@ comment on column core.page_sessions.sign_in_session_id is 'The row of auth.sess
 create index page_sessions_expiry on core.page_sessions (expires_at);
 -- serves: the deletion of a login
 create index page_sessions_user on core.page_sessions (user_id);
-alter table core.page_sessions enable row level security;
 create policy "a person reaches their own browsers" on core.page_sessions to api_owner
   using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
 grant select, insert, delete on core.page_sessions to api_owner;

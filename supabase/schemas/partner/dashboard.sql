@@ -11,8 +11,7 @@ as $$
    group by k.status, k.place
 $$;
 
--- Counts a partner's customers and drafts in one statement, from the month each customer was attached. Only definers call it, because
--- people own what they have in the house. The sums disclose nothing about a customer that the list does not.
+-- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what they have in the house.
 create function private.count_dashboard(partner uuid) returns json
 language plpgsql stable
 -- planned for the partner at hand: few customers are looked up, many are joined

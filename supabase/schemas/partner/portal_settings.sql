@@ -1,4 +1,17 @@
--- What the settings in a partner's pages show. The Partner API's functions change them (settings.sql, events/manage_webhooks.sql).
+-- What the pages of a partner's settings show. The functions of settings.sql and events/manage_webhooks.sql change them.
+
+create function api.read_portal_branding(caller jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object(
+    'who', private.portal_who(),
+    'branding', private.partner_answer() -> 'branding',
+    'brand', private.partner_brand(private.own_partner()));
+end $$;
+comment on function api.read_portal_branding(jsonb) is
+  'How a partner looks to its customers: {who, branding, brand}. branding is as POST /partner/branding took it, brand is private.partner_brand.';
 
 create function api.read_portal_settings(caller jsonb) returns json
 language plpgsql stable security definer

@@ -1,5 +1,13 @@
 -- What the people who manage a partner see first.
 
+-- Who is signed in to the pages of a partner, and for whom: {email, partner_name}.
+create function private.portal_who() returns json
+language sql stable
+as $$
+  select json_build_object('email', (private.user_profile(private.manager_id())).email,
+                           'partner_name', private.partner_display_name(private.own_partner()))
+$$;
+
 -- How many of the tenant's newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are no other drafts.
 create function private.drafts_in_need() returns json
 language sql stable

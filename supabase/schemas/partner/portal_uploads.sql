@@ -51,14 +51,11 @@ begin
   perform private.act_as_manager();
   perform private.act_for_client((input ->> 'client')::uuid);
   answer := private.store_upload(input);
-  if answer ? 'idempotent' then
-    null;
-  elsif (input ->> 'dry_run')::boolean then
-    -- judging stores the rows and undoes it, with the client's lock: so only the first look and the confirmation do
-    update core.imports i set outcomes = answer -> 'results' where i.partner_id = private.partner_id() and i.id = (input ->> 'upload_id')::uuid;
-  else
-    perform private.audit('upload.stored', (input ->> 'upload_id')::uuid, jsonb_build_object('kind', input -> 'kind', 'rows', input -> 'rows'));
-  end if;
+  -- judging stores the rows and undoes it, with the client's lock: so only the first look and the confirmation do
+  update core.imports i set outcomes = answer -> 'results'
+   where (input ->> 'dry_run')::boolean and not answer ? 'idempotent' and i.partner_id = private.partner_id() and i.id = (input ->> 'upload_id')::uuid;
+  perform private.audit('upload.stored', (input ->> 'upload_id')::uuid, jsonb_build_object('kind', input -> 'kind', 'rows', input -> 'rows'))
+    where not ((input ->> 'dry_run')::boolean or answer ? 'idempotent');
   return answer;
 end $$;
 comment on function api.portal_upload(jsonb, jsonb) is

@@ -1,5 +1,3 @@
--- The tables and views of partner.
-
 create table core.dashboards (
   partner_id uuid        not null,
   as_of      timestamptz not null,
@@ -11,7 +9,6 @@ create table core.dashboards (
 );
 comment on table core.dashboards is
   'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts again when a reader asks, and every night. Sums, no personal data. Kept as long as the partner.';
-comment on column core.dashboards.asked_at is 'When a reader last asked for a new count.';
 comment on column core.dashboards.failed_at is 'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their turn.';
 select private.isolate('core.dashboards', 'select');
 

@@ -33,8 +33,7 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 
--- Each part of a sale that earned one payee something (kind customer or partner): whether it stands, what is due (0 if taken back), and
--- what payments have. The next payment has due less paid.
+-- Each part of a sale that earned one payee something: whether it stands, what is due (0 if taken back), and what payments have of it.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
 language plpgsql stable

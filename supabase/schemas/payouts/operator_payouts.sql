@@ -65,15 +65,13 @@ begin
 end $$;
 
 create function ops.payout_due(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-begin
-  return (
-    select json_build_object('payees', coalesce(json_agg(json_build_object(
-             'partner_id', y.partner_id, 'account_id', y.account_id, 'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
-             'failed', coalesce(y.failed, '[]'))), '[]'))
-      from private.payees(private.read_minimum(input)) y where y.reason is null);
-end $$;
+  select json_build_object('payees', coalesce(json_agg(json_build_object(
+           'partner_id', y.partner_id, 'account_id', y.account_id, 'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
+           'failed', coalesce(y.failed, '[]'))), '[]'))
+    from private.payees(private.read_minimum(input)) y where y.reason is null
+$$;
 comment on function ops.payout_due(jsonb) is
   'The payees of a batch, with their encrypted IBANs and those of their failed payments: {minimum?} to {payees}. The holder of the keys judges these, for payout_prepare.';
 

@@ -132,10 +132,8 @@ begin
       select private.sepa_name(case when o.account_id is null then p.iban_holder
                                     else coalesce(case when a.type <> 'particulier' then a.company ->> 'name' end, s.full_name, a.display_name) end) as name) n
     cross join lateral (
-      select case when o.account_id is null then p.iban_ciphertext else a.iban_ciphertext end as ciphertext,
-             case when o.account_id is null then p.iban_key_id else a.iban_key_id end as key_id,
-             case when o.account_id is null then p.iban_last4 else a.iban_last4 end as last4,
-             case when o.account_id is null then p.iban_changed_at else a.iban_changed_at end as changed_at) i
+      select p.iban_ciphertext as ciphertext, p.iban_key_id as key_id, p.iban_last4 as last4, p.iban_changed_at as changed_at where o.account_id is null
+      union all select a.iban_ciphertext, a.iban_key_id, a.iban_last4, a.iban_changed_at where o.account_id is not null) i
     left join lateral (
       select jsonb_agg(jsonb_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id) order by l.iban_ciphertext) as failed
         from (select distinct l.iban_ciphertext, l.iban_key_id from core.payout_lines l

@@ -1,5 +1,3 @@
--- The tables and views of payouts.
-
 -- Payouts: one file for the bank, with a line for each payee, made of balances.
 
 create table core.payout_batches (
@@ -38,7 +36,6 @@ comment on table core.payout_batches is
   'What goes to the bank in one file, for all tenants. It is the service''s own; two logins prepare and approve it. Kept seven years.';
 comment on column core.payout_batches.file_ciphertext is
   'The file for the bank, gzip and encrypted (AES-256-GCM, key file_key_id) before it reaches the database. Later exports have the same bytes. file_sha256 is of the file itself.';
-alter table core.payout_batches enable row level security;
 
 create table core.payout_lines (
   partner_id      uuid           not null,

@@ -19,34 +19,31 @@ as $$
    where h.partner_id = session.partner_id and h.id = session.charger_id
 $$;
 
+-- The newest sessions of this transaction's person, for {limit, offset}. One more than the limit if another page follows.
+create function private.own_charging_sessions(since timestamptz, until timestamptz, charger uuid, withdrawn boolean, query jsonb)
+returns core.charging_sessions[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select s from core.charging_sessions s
+     where s.owner_id = private.user_id() and s.started_at >= since and s.started_at < until
+       and (charger is null or s.charger_id = charger) and (withdrawn or not 'withdrawn' = any (s.flags))
+     order by s.started_at desc, s.id desc limit (query ->> 'limit')::int + 1 offset (query ->> 'offset')::bigint);
+end $$;
+
 create function api.list_own_charging_sessions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
-  page_limit  constant int         := (query ->> 'limit')::int;
-  page_offset constant bigint      := (query ->> 'offset')::bigint;
-  charger     constant uuid        := (query ->> 'charger_id')::uuid;
-  since       constant timestamptz := coalesce(private.as_border(query ->> 'from'), '-infinity');
-  until       constant timestamptz := coalesce(private.as_border(query ->> 'to'), 'infinity');
+  page core.charging_sessions[];
 begin
   perform private.act_as(caller, 'user');
-  return (
-    with page as materialized (
-      select s.* from core.charging_sessions s
-       where s.owner_id = private.user_id() and not 'withdrawn' = any (s.flags) and (charger is null or s.charger_id = charger)
-         and s.started_at >= since and s.started_at < until
-       order by s.started_at desc, s.id desc
-       limit page_limit + 1 offset page_offset
-    ), shown as (
-      select * from page order by started_at desc, id desc limit page_limit
-    )
-    select json_build_object(
-      'sessions', coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]'),
-      'limit', page_limit,
-      'offset', page_offset,
-      'count', count(*),
-      'has_more', (select count(*) from page) > page_limit)
-    from shown s);
+  page := private.own_charging_sessions(coalesce(private.as_border(query ->> 'from'), '-infinity'), coalesce(private.as_border(query ->> 'to'), 'infinity'),
+                                        (query ->> 'charger_id')::uuid, false, query);
+  return private.page_answer('sessions', (
+    select json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc) from unnest(page[:(query ->> 'limit')::int]) s),
+    array(select s.id from unnest(page) s), query);
 end $$;
 comment on function api.list_own_charging_sessions(jsonb, jsonb) is
   'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';

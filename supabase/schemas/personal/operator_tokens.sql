@@ -26,19 +26,11 @@ create function private.newest_tokens(person uuid, size int) returns table (id u
 language plpgsql stable
 as $$
 begin
-  if person is null then
-    return query
-      (select p.id, p.created_at from core.personal_tokens p order by p.created_at desc limit size)
-      union all
-      (select g.id, g.created_at from core.oauth_grants g order by g.created_at desc limit size)
-      order by 2 desc, 1 limit size;
-  else
-    return query
-      (select p.id, p.created_at from core.personal_tokens p where p.user_id = person order by p.created_at desc limit size)
-      union all
-      (select g.id, g.created_at from core.oauth_grants g where g.user_id = person order by g.created_at desc limit size)
-      order by 2 desc, 1 limit size;
-  end if;
+  return query
+    (select p.id, p.created_at from core.personal_tokens p where person is null or p.user_id = person order by p.created_at desc limit size)
+    union all
+    (select g.id, g.created_at from core.oauth_grants g where person is null or g.user_id = person order by g.created_at desc limit size)
+    order by 2 desc, 1 limit size;
 end $$;
 
 create function ops.token_list(input jsonb) returns json

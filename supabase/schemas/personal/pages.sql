@@ -243,8 +243,7 @@ $$;
 comment on function private.own_progress() is
   'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as private.own_accounts.';
 
--- The chargers of this transaction's person whose kWh of a year do not count: [{name, kwh, why}], most kWh first. why is no_mid,
--- mid_unknown or no_connection.
+-- The chargers of this transaction's person whose kWh of a year do not count: [{name, kwh, why}], most kWh first.
 create function private.own_idle_chargers(year int) returns json
 language sql stable
 as $$
@@ -309,32 +308,23 @@ create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
-  year        constant int    := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
-  one_month   constant date   := (query ->> 'month')::date;
-  page_limit  constant int    := (query ->> 'limit')::int;
-  page_offset constant bigint := (query ->> 'offset')::bigint;
+  year      constant int  := coalesce((query ->> 'year')::int, extract(year from private.today())::int);
+  one_month constant date := (query ->> 'month')::date;
+  page      core.charging_sessions[];
 begin
   perform private.act_as(caller, 'session', 'signatory');
-  return (
-    with page as materialized (
-      select s.* from core.charging_sessions s
-       where s.owner_id = private.user_id() and one_month is not null
-         and s.started_at >= one_month::timestamp at time zone 'Europe/Amsterdam'
-         and s.started_at < (one_month + interval '1 month') at time zone 'Europe/Amsterdam'
-       order by s.started_at desc, s.id desc
-       limit page_limit + 1 offset page_offset
-    ), shown as (
-      select * from page order by started_at desc, id desc limit page_limit
-    )
-    select json_build_object(
-      'email', private.own_email(),
-      'year', year,
-      'years', private.own_years(),
-      'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-      'left_out', private.own_left_out(year),
-      'idle_chargers', private.own_idle_chargers(year),
-      'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]') from shown s),
-      'has_more', (select count(*) from page) > page_limit));
+  page := private.own_charging_sessions(one_month::timestamp at time zone 'Europe/Amsterdam',
+                                        (one_month + interval '1 month') at time zone 'Europe/Amsterdam', null, true, query);
+  return json_build_object(
+    'email', private.own_email(),
+    'year', year,
+    'years', private.own_years(),
+    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'left_out', private.own_left_out(year),
+    'idle_chargers', private.own_idle_chargers(year),
+    'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]')
+                   from unnest(page[:(query ->> 'limit')::int]) s),
+    'has_more', cardinality(page) > (query ->> 'limit')::int);
 end $$;
 comment on function api.read_own_charging(jsonb, jsonb) is
   'A person''s charging in a year by month, and a page of one month''s sessions: {year, month, limit, offset} to {email, year, years, months, left_out, idle_chargers, sessions, has_more}. Without a month there are no sessions.';
@@ -355,7 +345,9 @@ begin
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
     'payouts', private.own_payouts(year),
-    'overviews', private.own_overviews());
+    'overviews', private.own_overviews(),
+    -- the page of 0.9.0 says what the service keeps, or that it is not known
+    'prices', '{"fee_pct": null}'::json);
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
   'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, left_out, idle_chargers, accounts, payouts, overviews}.';

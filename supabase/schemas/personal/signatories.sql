@@ -47,19 +47,20 @@ as $$ begin return coalesce((private.user_profile(private.user_id())).email, pri
 comment on function private.own_email() is
   'The address of this transaction''s person, of their login if they have one. Definer, because logins belong to Supabase Auth.';
 
-create function private.enter_signed_account(account uuid) returns core.accounts
+create function private.enter_signed_account(account uuid, connection uuid default null) returns core.accounts
 language plpgsql security definer
 as $$
 declare
   signed core.accounts;
 begin
-  select * into signed from private.signed_accounts(private.signatory()) a where a.id = account;
+  select * into signed from private.signed_accounts(private.signatory()) a
+   where a.id = account or exists (select from core.connections c where c.partner_id = a.partner_id and c.account_id = a.id and c.id = connection);
   perform private.refuse_if('account_not_found', signed.id is null);
   perform private.act_for_person(signed.partner_id, null), private.act_for_tenant(signed.partner_id), set_config('app.caller_kind', 'signatory', true);
   return signed;
 end $$;
-comment on function private.enter_signed_account(uuid) is
-  'Enters the tenant of an account that the caller signed for, as by a mandate link. Refused with account_not_found for any other. Definer, because it looks across tenants.';
+comment on function private.enter_signed_account(uuid, uuid) is
+  'Enters the tenant of an account that the caller signed for, or that has this connection, as by a mandate link. Refused with account_not_found for any other. Definer, because it looks across tenants.';
 
 create function private.enter_signed_document(mandate uuid, line uuid, part uuid) returns void
 language plpgsql security definer
@@ -170,18 +171,6 @@ end $$;
 comment on function api.renew_signed_mandate(jsonb, jsonb) is
   'Gives a signatory a link to sign again, from 1 November of the last year on: {account_id, connection_id, new_token_hash}. Ten a day. Refused with link_not_open before.';
 
-create function private.enter_signed_connection(connection uuid) returns core.accounts
-language plpgsql security definer
-as $$
-begin
-  return private.enter_signed_account((
-    select a.id from private.signed_accounts(private.signatory()) a
-      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-     where c.id = enter_signed_connection.connection));
-end $$;
-comment on function private.enter_signed_connection(uuid) is
-  'private.enter_signed_account, by one of its connections. Definer, because it looks across tenants.';
-
 -- Enters the tenant of a connection, {connection_id}, whose mandate the signatory signed; returns account and address.
 create function private.enter_signed_mandate(caller jsonb, request jsonb, out account core.accounts, out address text)
 language plpgsql
@@ -191,7 +180,7 @@ declare
 begin
   perform private.act_as(caller, 'session', 'signatory');
   address := private.signatory();
-  account := private.enter_signed_connection(connection);
+  account := private.enter_signed_account(null, connection);
   -- of two clicks the second finds it ended
   perform from core.connections c where c.partner_id = account.partner_id and c.id = connection for update;
   if not exists (select from core.connection_mandates c

@@ -1,5 +1,3 @@
--- The tables and views of personal.
-
 create table core.personal_tokens (
   id           uuid        not null default gen_random_uuid(),
   user_id      uuid        not null,
@@ -21,7 +19,6 @@ comment on table core.personal_tokens is
   'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';
 -- serves: the tokens of a person
 create index personal_tokens_user on core.personal_tokens (user_id, created_at desc);
-alter table core.personal_tokens enable row level security;
 create policy "a person reaches their own tokens" on core.personal_tokens to api_owner
   using (user_id = (select private.user_id())) with check (user_id = (select private.user_id()));
 grant select, insert, update on core.personal_tokens to api_owner;

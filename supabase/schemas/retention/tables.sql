@@ -1,5 +1,3 @@
--- The tables and views of retention.
-
 -- Rows that go one by one, because nothing else must go with them; :border is the day before which they need not be kept.
 create view core.deletions with (security_invoker = true) as
 select * from (values

@@ -48,17 +48,17 @@ as $$
 $$;
 
 -- Records a sale of a booking, its row locked, and splits it over its rows.
-create function private.record_sale(booking core.bookings, wanted core.sales) returns core.sales
+create function private.record_sale(booking core.bookings, reference text, buyer text, ere numeric, price numeric, sold_on date) returns core.sales
 language plpgsql
 as $$
 declare
   sellable constant numeric := private.sellable_ere(booking);
   sale     core.sales;
 begin
-  perform private.refuse_if('not_enough_ere', wanted.ere > sellable, json_build_object('ere', wanted.ere, 'sellable_ere', sellable));
-  perform private.refuse_if('worth_nothing', wanted.gross = 0);
+  perform private.refuse_if('not_enough_ere', ere > sellable, json_build_object('ere', ere, 'sellable_ere', sellable));
+  perform private.refuse_if('worth_nothing', round(ere * price, 2) = 0);
   insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
-  values (wanted.partner_id, wanted.booking_id, wanted.reference, wanted.buyer, wanted.ere, wanted.price, wanted.gross, wanted.sold_on)
+  values (booking.partner_id, booking.id, record_sale.reference, record_sale.buyer, record_sale.ere, record_sale.price, round(ere * price, 2), record_sale.sold_on)
   returning * into sale;
   perform private.allocate_sale(sale);
   perform private.sum_booking(booking.partner_id, booking.id), private.price_figures(booking.partner_id, extract(year from booking.quarter)::int);
@@ -72,31 +72,24 @@ language plpgsql security definer
 as $$
 declare
   booking constant core.bookings := private.submitted_booking_named(input);
+  named   constant text    := private.operator_name(input ->> 'reference');
+  buyer   constant text    := private.operator_name(input ->> 'buyer');
   ere     constant numeric := private.as_decimal(input ->> 'ere', 6);
   price   constant numeric := private.as_decimal(input ->> 'price', 6);
-  wanted  core.sales;
+  day     constant date    := private.as_day(input ->> 'date');
   sale    core.sales;
   changed boolean;
 begin
   perform private.refuse_if('invalid_ere', ere > 0 is not true);
   perform private.refuse_if('invalid_price', (price > 0 and price < 1000000) is not true);
-  perform private.refuse_if('invalid_date', input ? 'date' and (private.as_day(input ->> 'date') <= private.today()) is not true);
-  wanted.partner_id := booking.partner_id;
-  wanted.booking_id := booking.id;
-  wanted.reference := private.operator_name(input ->> 'reference');
-  wanted.buyer := private.operator_name(input ->> 'buyer');
-  wanted.ere := ere;
-  wanted.price := price;
-  wanted.gross := round(ere * price, 2);
-  wanted.sold_on := coalesce(private.as_day(input ->> 'date'), private.today());
+  perform private.refuse_if('invalid_date', input ? 'date' and (day <= private.today()) is not true);
   -- of two at once with one reference, for whatever bookings of a tenant, the second sees what the first recorded
-  perform pg_advisory_xact_lock(hashtextextended('sale of ' || wanted.partner_id || ' ' || wanted.reference, 0));
-  select * into sale from core.sales s where s.partner_id = wanted.partner_id and s.reference = wanted.reference;
+  perform pg_advisory_xact_lock(hashtextextended('sale of ' || booking.partner_id || ' ' || named, 0));
+  select * into sale from core.sales s where s.partner_id = booking.partner_id and s.reference = named;
   changed := not found;
   if changed then
-    sale := private.record_sale(booking, wanted);
-  elsif (sale.booking_id, sale.buyer, sale.ere, sale.price) <> (wanted.booking_id, wanted.buyer, wanted.ere, wanted.price)
-        or input ? 'date' and sale.sold_on <> wanted.sold_on then
+    sale := private.record_sale(booking, named, buyer, ere, price, coalesce(day, private.today()));
+  elsif (sale.booking_id, sale.buyer, sale.ere, sale.price) <> (booking.id, buyer, ere, price) or sale.sold_on <> day then
     perform private.refuse('reference_taken', json_build_object('reference', sale.reference));
   end if;
   return json_build_object('changed', changed, 'sale', private.sale_row(sale));
@@ -105,17 +98,13 @@ comment on function ops.sale_record(jsonb) is
   'Sells ERE of a booking and splits them over its rows: {booking, partner?, ere, price, buyer, reference, date?} to {changed, sale}. The same reference with the same values is a repeat.';
 
 create function ops.sale_list(input jsonb) returns json
-language plpgsql stable security definer
+language sql stable security definer
 as $$
-declare
-  partner constant uuid := private.chosen_partner(input);
-begin
-  return (
-    select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.arrival desc), '[]'))
-      from (select s.* from private.bookings_named(input ->> 'booking', partner) b
-              join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
-             order by s.arrival desc limit coalesce((input ->> 'limit')::int, 50)) s);
-end $$;
+  select json_build_object('sales', coalesce(json_agg(private.sale_row(s) order by s.arrival desc), '[]'))
+    from (select s.* from private.bookings_named(input ->> 'booking', private.chosen_partner(input)) b
+            join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
+           order by s.arrival desc limit coalesce((input ->> 'limit')::int, 50)) s
+$$;
 comment on function ops.sale_list(jsonb) is 'Sales, newest first: {booking?, partner?, limit?} to {sales}. booking is a booking id, a run id or a quarter.';
 
 create function ops.sale_show(input jsonb) returns json

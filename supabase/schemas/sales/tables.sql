@@ -1,5 +1,3 @@
--- The tables and views of sales.
-
 -- Sales of ERE, and how each is split over the rows of its booking.
 
 create table core.sales (
@@ -22,7 +20,6 @@ create table core.sales (
 );
 comment on table core.sales is
   'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number for it. Kept seven years.';
-comment on column core.sales.gross is 'ERE times price, rounded to the cent.';
 comment on column core.sales.arrival is 'The order in which sales were recorded and are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);

@@ -7,7 +7,6 @@ as $$
 declare
   run     constant uuid := gen_random_uuid();
   booking core.bookings;
-  sale    core.sales;
   taken   int;
 begin
   if not exists (select from private.judge_quarter(tenant, quarter, accounts) j where j.reason is null) then
@@ -28,20 +27,12 @@ begin
   perform private.credit_booking(booking, array(
     select row(0, r.id, r.kwh, null, null)::private.credit_line
       from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id), null);
-  sale.partner_id := tenant;
-  sale.booking_id := booking.id;
-  sale.reference := 'sandbox-' || booking.id;
-  sale.buyer := 'Sandbox';
-  sale.ere := private.sellable_ere(booking);
-  sale.price := price;
-  sale.gross := round(sale.ere * price, 2);
-  sale.sold_on := private.today();
   -- less than half a cent is credited and stays unsold
-  perform private.record_sale(booking, sale) where sale.gross > 0;
+  perform private.record_sale(booking, 'sandbox-' || booking.id, 'Sandbox', s.ere, price, private.today())
+     from private.sellable_ere(booking) s (ere) where round(s.ere * price, 2) > 0;
 end $$;
 
--- What of a quarter of these accounts is credited and sold, and which months are in no booking: {booking_id, accounts, kwh, ere, gross_eur,
--- net_eur, left_out}. They are of a partner and of the house. kWh; ERE to two decimals; of left_out the first 1000.
+-- What of a quarter of a partner's accounts, its own and in the house, is credited and sold, and (of left_out the first 1000) what is not.
 create function private.settled_quarter(partner uuid, accounts uuid[], quarter date) returns json
 language plpgsql stable
 as $$

@@ -1,5 +1,3 @@
--- The tables and views of sandbox.
-
 create table core.virtual_chargers (
   partner_id        uuid          not null,
   id                uuid          not null default gen_random_uuid(),

@@ -1,5 +1,4 @@
--- The sandbox: an integrator plays the customer, the charger, the reviewer and the mailbox. The functions of production do the work; only
--- the caller differs. None of it runs on another host.
+-- An integrator plays the customer, the charger, the reviewer and the mailbox. The functions of production do the work.
 
 -- The sessions of a virtual charger since it was last collected. Always the same: its id decides when the n-th takes place.
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb

@@ -1,5 +1,3 @@
--- The tables and views of tenancy.
-
 create table core.partners (
   id                uuid          not null default gen_random_uuid(),
   name              text          not null,
@@ -51,7 +49,6 @@ comment on column core.partners.locale is
   'The language for customers whose own is not known. Null: pages speak the browser''s, mail Dutch. Set by the operator.';
 comment on column core.partners.mandate_years is 'For how many calendar years its customers sign; null if they choose. Set by the operator.';
 
-alter table core.partners enable row level security;
 create policy "a tenant sees itself" on core.partners
   for select to api_owner using (id = (select private.partner_id()));
 create policy "a tenant changes itself" on core.partners for update to api_owner
@@ -166,7 +163,6 @@ comment on column core.oauth_clients.tokens_valid_from is
   'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
 comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: its partner.';
-alter table core.oauth_clients enable row level security;
 create policy "a client sees itself" on core.oauth_clients
   for select to api_owner using (id = (select private.client_id()));
 grant select on core.oauth_clients to api_owner;

@@ -1,5 +1,6 @@
--- The last file: what a function gets by its schema, so that none is without it.
+-- The last file: what every table and function gets by its schema, so that none is without it.
 --
+--   core     row-level security, so that a table without a policy is reached by nobody
 --   all      an empty search_path, but for bodies that were parsed when the function was made: they name what they use by identity, and
 --            the planner writes them into the query, which a setting would forbid
 --   api      api_owner owns them, so that row-level security holds inside them; edge runs them, or edge_slow where that is granted beside one
@@ -8,8 +9,12 @@
 --            functions cross tenants with this one; a test allows it only where they, or a trigger, need it.
 do $$
 declare
+  kept regclass;
   made record;
 begin
+  for kept in select c.oid from pg_catalog.pg_class c where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relrowsecurity loop
+    execute format('alter table %s enable row level security', kept);
+  end loop;
   for made in
     select p.oid::regprocedure as signature, n.nspname as schema, p.prosqlbody is not null as parsed,
            has_function_privilege('edge_slow', p.oid, 'execute') as slow
