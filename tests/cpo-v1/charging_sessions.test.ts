@@ -453,6 +453,22 @@ describe("§2 a session and its charger's names", () => {
     });
   });
 
+  test("a charger that is removed and registered again has no session that it had before, by its new id either", async () => {
+    const serial_number = `again${count}`;
+    const before = await register({ serial_number });
+    await deliver([session({ charger_id: before, external_ref: undefined })]);
+    await world.post("/v1/chargers:remove", { charger_id: before }, token);
+    const after = await register({ serial_number });
+    const told = (fields: object) => session({ charger_id: after, external_ref: undefined, ...fields });
+    const { results } = await deliver([told({ kwh: 6 }), told({ session_id: "b", ...at(11) })]);
+    expect(results).toMatchObject([
+      { status: "updated", reason: "name_moved", counted: true },
+      { status: "created", counted: true },
+    ]);
+    expect(await get(`/v1/charging-sessions/${results[1].charging_session_id}`)).toMatchObject({ charger_id: after });
+    expect(await months()).toEqual(["2026-03 11 2"]);
+  });
+
   test("names that mean two chargers are refused", async () => {
     await register({ external_ref: `${reference}-b`, evses: [{ evse_uid: `${reference}-uid` }] });
     const { results } = await deliver([session({ evse_uid: `${reference}-uid` })]);

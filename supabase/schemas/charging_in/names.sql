@@ -16,7 +16,7 @@ begin atomic
 end;
 
 -- Whether a charger has a session, not withdrawn, that its source told by this name, and that overlaps a charge or begins within five minutes
--- of it.
+-- of it. By the id of the same charger, registered again: whatever its source called it.
 create function private.has_under_name(charger uuid, kind text, value text, started_at timestamptz, ended_at timestamptz) returns boolean
 language sql stable
 as $$
@@ -27,8 +27,9 @@ as $$
        and s.started_at > has_under_name.started_at - interval '31 days'
        and s.started_at <= greatest(has_under_name.started_at + interval '5 minutes', has_under_name.ended_at)
        and (s.started_at >= has_under_name.started_at - interval '5 minutes' or s.ended_at > has_under_name.started_at)
-       and exists (select from jsonb_path_query(e.document, 'strict $.** ? (@.type() == "string")') word
-                    where private.charger_name_value(has_under_name.kind, word #>> '{}') = has_under_name.value))
+       and (has_under_name.kind = 'charger_id' or exists (
+              select from jsonb_path_query(e.document, 'strict $.** ? (@.type() == "string")') word
+               where private.charger_name_value(has_under_name.kind, word #>> '{}') = has_under_name.value)))
 $$;
 
 -- The chargers of a client that sessions name, with the EVSE, by place. Unknown names do not matter as long as one is known; a removed
@@ -58,7 +59,13 @@ begin
         union all
         select '', h.id, null, h.removed_at, false from core.chargers h
          where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid and h.owner_id = owner
-           and h.user_id is null) l on true
+           and h.user_id is null
+        union all
+        -- it was registered before, under another id
+        select '', r.id, null, r.removed_at, true
+          from core.chargers h join core.chargers r on r.partner_id = h.partner_id and r.serial_number = h.serial_number
+         where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid and h.owner_id = owner
+           and h.user_id is null and r.owner_id = owner and r.user_id is null and r.brand = h.brand and r.removed_at is not null and r.id <> h.id) l on true
   ), hit as (
     select t.place, t.rank, m.charger_id, m.evse_no, s.stood, m.given_up,
            -- a name of the party before one for all; of those who had the name then, the first to lose it
