@@ -52,8 +52,7 @@ begin
   end if;
 end $$;
 
--- A repeat by cpo_external_ref, {iban, same_iban}: stores a new IBAN and ignores the rest (specification section 4.1). An unchanged IBAN
--- restarts no waiting time. Asks for same_iban, {as: ciphertext, same}, if the last four characters are equal.
+-- A repeat by cpo_external_ref stores a new IBAN and nothing else (specification section 4.1). It may ask for same_iban, {as: ciphertext, same}.
 create function private.repeat_account(account uuid, input jsonb) returns json
 language plpgsql
 as $$

@@ -24,8 +24,7 @@ as $$
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
 $$;
 
--- private.act_as_operator, and the one active connection that private.connections_named finds by {connection}, or an archived one by its
--- own id; locked. Its partner becomes the tenant of the transaction.
+-- private.act_as_operator, and the one active connection that {connection} names, or an archived one by its id; locked. Its tenant is entered.
 create function private.connection_named(input jsonb) returns core.connections
 language plpgsql
 as $$

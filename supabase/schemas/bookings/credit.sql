@@ -72,8 +72,7 @@ begin
   end if;
 end $$;
 
--- Credits the waiting rows of a locked booking, and stores the total that the register granted, if given. Returns how many rows. No accepted
--- kWh is a rejection. If fewer than submitted are accepted, the rest is written off.
+-- Credits the waiting rows of a locked booking, and stores the granted total, if given. No kWh is a rejection; fewer are written off.
 create function private.credit_booking(booking core.bookings, lines private.credit_line[], granted numeric) returns int
 language plpgsql
 as $$

@@ -32,8 +32,7 @@ begin
   perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash') where refused is null;
 end $$;
 
--- Stores the IBAN, also after the mandate ended: registered months are still paid. To replace one takes a code mailed for this, which the
--- browser of repeat_hash may send twice; its refusal is an answer. With missing, an IBAN that is there stays.
+-- Stores the IBAN, also after the mandate ended. To replace one takes a code, whose refusal is an answer. With missing, one that is there stays.
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$

@@ -18,8 +18,7 @@ end $$;
 comment on function private.claimant_stands(core.drafts) is
   'Whether the customer of a draft may act, by any link: false while their login is banned. Definer, because logins belong to Supabase Auth.';
 
--- Makes the bearer of a claim link the caller, within the tenant of the draft. A sandbox helper that plays the customer keeps its own kind.
--- Null for an open draft of a deactivated partner, and while the customer's login is banned.
+-- Makes the bearer of a claim link the caller. A sandbox helper keeps its own kind. Null for an open draft of a deactivated partner, or banned.
 create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
 language plpgsql
 as $$

@@ -51,8 +51,7 @@ begin
   perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)), private.emit_draft('draft.conflict', draft.id, 'conflict');
 end $$;
 
--- Marks a draft with a proven address as claimed, and returns null. A conflict is stored, so its refusal is an answer. Asks for login, and
--- stores nothing, if Supabase Auth must make it first. A link makes or replaces no login, because the partner may have opened it.
+-- Marks a draft with a proven address as claimed. A conflict is stored, so its refusal is an answer. May ask for login. A link makes none.
 create function private.prove_draft(draft core.drafts, by_link boolean, request jsonb) returns json
 language plpgsql
 as $$

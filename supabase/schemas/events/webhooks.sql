@@ -10,8 +10,7 @@ begin
     'delivered_to', endpoint.delivered_to, 'failing_since', private.iso(endpoint.failing_since), 'last_error', endpoint.last_error);
 end $$;
 
--- The number behind which something in a log begins (field from), or at which it ends (to). named is a cursor, the id of an event, or a
--- moment, included; null is the end.
+-- The number behind which something in a log begins (from), or at which it ends (to): a cursor, an event or a moment, included; null is the end.
 create function private.place_in_log(owner uuid, field text, named text) returns bigint
 language plpgsql
 as $$

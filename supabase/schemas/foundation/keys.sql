@@ -11,8 +11,7 @@ as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex
 comment on function private.claim_mac(text, text) is
   'HMAC-SHA-256 under a key in hex. Definer, because api_owner may not use the schema of the extensions.';
 
--- The keys of one purpose (claim, mail, opt_out, customer), in hex, from sqlKeys in packages/shared/src/auth/keys.ts. The first makes, all
--- verify. A text that is no object is the one key of its caller.
+-- The keys of a purpose, in hex, from sqlKeys in packages/shared/src/auth/keys.ts: the first makes, all verify. No object: the one key itself.
 create function private.keys_for(purpose text, keys text) returns text[]
 language sql immutable
 return string_to_array(case when starts_with(keys, '{') then keys::jsonb ->> purpose else keys end, ',');

@@ -51,8 +51,7 @@ as $$
     when coalesce(partner.company ->> 'street', '') = '' or coalesce(partner.company ->> 'city', '') = '' then 'address_missing' end
 $$;
 
--- Writes an invoice of its quarter's entries that no invoice has, or a credit note of the corrected invoice's reversals. Moves its VAT to
--- an account of its own, which the next payout pays. Null if there is nothing. The partner's invoices are locked.
+-- Writes an invoice of a quarter's entries that none has, or a credit note; null if there is nothing. The next payout pays its VAT. Locked.
 create function private.write_invoice(partner core.partners, quarter date, by_login text, corrects uuid, regime text, rate numeric)
 returns core.invoices
 language plpgsql

@@ -1,5 +1,4 @@
--- The operator on everything at once, without personal data: what waits, how much there is, what was sold. It answers as quickly for a
--- million accounts: what waits is counted up to ten thousand; large tables have the planner's estimate.
+-- What waits, how much there is, what was sold. Waiting rows are counted to ten thousand; large tables have the planner's estimate.
 
 -- Counts the rows of a query of ours, up to ten thousand: {what, count, or_more}.
 create function private.waiting(what text, query text) returns json

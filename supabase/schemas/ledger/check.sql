@@ -1,5 +1,4 @@
--- Whether ledger, months, bookings, sales and payouts agree: what should be, what is, how many things disagree, and the first of them.
--- These read everything of a tenant: hash joins, whatever the planner believes.
+-- Whether ledger, months, bookings, sales and payouts agree. Everything of a tenant is read: hash joins, whatever the planner believes.
 
 create function private.check_kwh(tenant uuid) returns setof private.check_result
 language sql stable

@@ -1,7 +1,6 @@
 -- The mail outbox: a mail is stored in the transaction of the change. The worker writes its text and sends it.
 
--- enqueue_mail for many: letters of one kind [{recipient, cause, content, to_nobody, connection, counted}]. Drops mail over the limits of
--- its address (private.mails_that_fit), and returns how many. counted says whether it fits, if the caller has counted it.
+-- enqueue_mail for many: letters of one kind. Drops mail over the limits of its address, unless counted says that it fits; returns how many.
 create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
 as $$

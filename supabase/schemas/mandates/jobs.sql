@@ -1,5 +1,4 @@
--- The scheduled work on mandates. Each job first locks the accounts it tells something, because a reset locks accounts first, and leaves
--- locked accounts to the next run.
+-- The scheduled work on mandates. A reset locks accounts first, so each job does, and leaves locked accounts to the next run.
 
 create function private.expire_mandates() returns bigint
 language plpgsql security definer

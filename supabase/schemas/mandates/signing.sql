@@ -178,8 +178,7 @@ end $$;
 comment on function private.end_others_sign_ins(text, uuid) is
   'On the sandbox a tenant''s first signature ends the sign-ins at that address: another tenant may have read the code. Definer, because it looks across tenants.';
 
--- Stores a signature: {signed_name, document, document_sha256, address, user_agent} on facts, by a mandate link, or a claim without one. The
--- caller has proven who signs. brought_by is the partner who brings them with it.
+-- Stores a signature on facts, by a mandate link, or a claim without one. The caller has proven who signs; brought_by brings them with it.
 create function private.record_signature(connection uuid, link uuid, facts jsonb, request jsonb, brought_by uuid default null) returns uuid
 language plpgsql
 as $$

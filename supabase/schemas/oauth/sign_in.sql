@@ -1,7 +1,6 @@
 -- Signing in on a page: counted before Supabase Auth is asked; one-time codes go by mail.
 
--- Counts an attempt {email_hash, address_hash, device_hash} by origin and account, browsers that signed in before apart from all others.
--- What was counted before a refusal stays, so the refusal must be an answer.
+-- Counts an attempt by origin and account, browsers that signed in before apart. What was counted stays, so a refusal must be an answer.
 create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
 as $$

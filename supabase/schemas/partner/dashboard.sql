@@ -1,5 +1,4 @@
--- GET /partner/dashboard. Up to 1,000 customers are counted when somebody reads. Above that the last count is answered, and if it is older
--- than a minute, the worker is asked for a new one.
+-- GET /partner/dashboard: counted when read up to 1,000 customers, above that by the worker, if a reader finds the count a minute old.
 
 -- The number of a partner's drafts in each status as of now, in the order of the dashboard.
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)

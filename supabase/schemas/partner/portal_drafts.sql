@@ -66,8 +66,7 @@ end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
   'A page of a partner''s newest drafts: {for: {text, status, needs, sort}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
 
--- Whether a draft's customer may be mailed the invitation once more: {state, last_at, again_at, by_hand}. Three times, each a day after the
--- last invitation or reminder. mail_limit: by private.mails_that_fit.
+-- Whether a draft's customer may be mailed the invitation again: three times, each a day after the last. mail_limit: private.mails_that_fit.
 create function private.draft_mailing(draft core.drafts, key text) returns jsonb
 language plpgsql stable
 as $$

@@ -102,8 +102,7 @@ begin
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
 
--- Who is owed something or owes it, and why they are not paid now; null if the database knows no obstacle. What is below the minimum is
--- carried over while more can come.
+-- Who is owed or owes something, and why they are not paid now. What is below the minimum is carried over while more can come.
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 set enable_nestloop = off

@@ -2,8 +2,7 @@
 -- they signed for, of any CPO. Every statement looks these up again: a changed address or a CPO that is switched off ends it at once.
 -- Row-level security gives them no row, so the definers here read all of it, beginning at private.own_account_rows.
 
--- The accounts of CPO clients that the signatory at an address signed for, newest first, a hundred at most. None of a partner or client
--- that is switched off. Only definers call it, because it looks across tenants.
+-- The accounts of CPO clients that the signatory at an address signed for, a hundred at most. Only definers call it: it crosses tenants.
 create function private.signed_accounts(address text) returns setof core.accounts
 language plpgsql stable rows 1
 as $$

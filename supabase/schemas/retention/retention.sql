@@ -1,5 +1,4 @@
--- Retention deletes what need not be kept any more, when the operator says so: docs/retention.md. Each step deletes whole things of one
--- kind, in an order that leaves no reference to what is gone.
+-- Retention deletes what need not be kept any more: docs/retention.md. Each step deletes whole things, and leaves no reference to them.
 
 -- Data from before this day may be deleted: on 1 January 2033 data from before 2027.
 create function private.retention_border() returns date

@@ -1,7 +1,6 @@
 -- GET /sandbox/v1/mail.
 
--- Whether an address belongs to nobody but this partner now: its login comes from the partner's own drafts or invitations, and no other
--- tenant has anything there. Only definers call it, because it looks across tenants.
+-- Whether an address belongs to nobody but this partner now: no other tenant has a login, draft or account there. Only definers call it.
 create function private.is_nobody_elses(partner uuid, address text) returns boolean
 language plpgsql stable
 as $$
