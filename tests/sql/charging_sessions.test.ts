@@ -592,6 +592,15 @@ test("§1 whatever comes, in whatever order, the totals are the sums of what cou
           charger,
         );
         expect(overlapping, "no two counted sessions overlap").toBe(0);
+        const misjudged = await rows(
+          `select s.external_id from core.charging_sessions s
+            where s.charger_id = $1 and s.ended_at is not null and (s.flags && '{overlapping,duplicate}') <> exists (
+              select from core.charging_sessions o
+               where o.charger_id = s.charger_id and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
+                 and o.started_at < s.ended_at and o.ended_at > s.started_at)`,
+          charger,
+        );
+        expect(misjudged, "each that overlaps one that came first is flagged, and no other").toEqual([]);
       }
     }),
     { numRuns: 40 },

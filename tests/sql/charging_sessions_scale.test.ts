@@ -51,3 +51,32 @@ test("§8 10,000 sessions are one set-based batch", async () => {
   // twenty times as many: with a nested loop anywhere they would take four hundred times as long, some minutes
   for (const { ms } of [first, again, corrected]) expect(ms).toBeLessThan(150 * few.ms);
 });
+
+test("§8 2,000 pieces of one charge are not compared with each other, new or corrected", async () => {
+  const pieces = (charger_id: string, seconds: number, lasting: number): SessionItem[] =>
+    Array.from({ length: 2000 }, (_, n) => ({
+      charger_id,
+      external_id: `s${n}`,
+      started_at: new Date(Date.UTC(2020, 0, 1) + n * seconds * 1000).toISOString(),
+      ended_at: new Date(Date.UTC(2020, 0, 1) + (n * seconds + lasting) * 1000).toISOString(),
+      wh: 20,
+    }));
+  const charger = async () => addCharger(world, await world.addUser());
+  const timed = async (batch: readonly SessionItem[]) => {
+    const begun = performance.now();
+    const results = await ingest(world, ...batch);
+    return { ms: Math.round(performance.now() - begun), flagged: results.filter(({ flags }) => flags?.length).length };
+  };
+  const apart = await timed(pieces(await charger(), 86_400, 20));
+  for (const [what, batch, flagged] of [
+    ["one after the other", pieces(await charger(), 20, 20), 0],
+    ["all at once", pieces(await charger(), 10, 36_000), 1999],
+  ] as const) {
+    const first = await timed(batch);
+    for (const each of batch) each.wh = 21;
+    const corrected = await timed(batch);
+    console.log(`2,000 ${what}: ${first.ms} ms new, ${corrected.ms} ms corrected; days apart: ${apart.ms} ms`);
+    expect([first.flagged, corrected.flagged]).toEqual([flagged, flagged]);
+    for (const { ms } of [first, corrected]) expect(ms).toBeLessThan(10 * apart.ms);
+  }
+});

@@ -29,13 +29,16 @@ begin
               from unnest(sent) u) i
       left join core.chargers h on h.partner_id = private.partner_id() and h.id = (i.item).charger_id and (i.item).reason is null
       left join core.charging_sessions s
-        on s.partner_id = h.partner_id and s.charger_id = h.id and s.source = (i.item).source and s.external_id = (i.item).external_id
+        on s.partner_id = private.partner_id() and s.charger_id = h.id and s.source = (i.item).source and s.external_id = (i.item).external_id
      cross join lateral (select private.charging_session_flags(i.item, h.power_kw) as flags offset 0) f);
 end $$;
 
--- Inserts new sessions, keeps the words of new and changed ones as evidence, and returns the new ones.
-create function private.write_charging_sessions(compared private.compared_charging_session[]) returns private.charging_session_change[]
+-- Inserts new sessions, keeps the words of new and changed ones as evidence, keeps what completed ones said before they were updated, and
+-- returns the new ones. It looks nothing up. Planned for each batch, the check of each foreign key would be planned too.
+create function private.write_charging_sessions(compared private.compared_charging_session[], updated private.charging_session_change[])
+returns private.charging_session_change[]
 language plpgsql
+set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   created private.charging_session_change[];
@@ -59,10 +62,17 @@ begin
          i.meter_start_wh, i.meter_end_wh, i.end_from, private.now()
     from unnest(compared) c cross join lateral (select (c.item).*) i
    where c.status in ('created', 'updated') and i.document is not null;
+  insert into core.replaced_charging_sessions
+    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+  select (u.before).partner_id, (u.before).charger_id, (u.before).id, (u.before).owner_id, (u.before).month, (u.before).started_at,
+         (u.before).ended_at, (u.before).wh, (u.before).flags, (u.before).received_at
+    from unnest(updated) u
+   where (u.before).ended_at is not null
+     and ((u.before).started_at, (u.before).ended_at, (u.before).wh) is distinct from ((u.after).started_at, (u.after).ended_at, (u.after).wh);
   return created;
 end $$;
 
--- Updates changed sessions, keeps what a completed one said before, and returns both.
+-- Updates changed sessions, and returns them with what they said before.
 create function private.correct_charging_sessions(compared private.compared_charging_session[]) returns private.charging_session_change[]
 language plpgsql
 as $$
@@ -79,15 +89,24 @@ begin
      where c.status = 'updated' and s.partner_id = private.partner_id() and s.charger_id = (c.item).charger_id and s.id = c.session_id
     returning s as session, c.before)
   select array_agg(row(w.session, w.before)::private.charging_session_change) into updated from written w;
-  insert into core.replaced_charging_sessions
-    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select (u.before).partner_id, (u.before).charger_id, (u.before).id, (u.before).owner_id, (u.before).month, (u.before).started_at,
-         (u.before).ended_at, (u.before).wh, (u.before).flags, (u.before).received_at
-    from unnest(updated) u
-   where (u.before).ended_at is not null
-     and ((u.before).started_at, (u.before).ended_at, (u.before).wh) is distinct from ((u.after).started_at, (u.after).ended_at, (u.after).wh);
   return updated;
 end $$;
+
+-- The sessions of a charger that may last into one of these windows, or begin in it. Each window begins a day before what it is for.
+create function private.charging_sessions_in(charger uuid, windows tstzmultirange) returns setof core.charging_sessions
+language sql stable
+begin atomic
+  select n.*
+    from unnest(windows) w
+   cross join lateral (
+     select near.* from core.charging_sessions near
+      where near.partner_id = private.partner_id() and near.charger_id = charger and near.started_at >= lower(w) and near.started_at <= upper(w)
+     union all
+     -- only a long session that began over a day ago can still last
+     select long.* from core.charging_sessions long
+      where long.partner_id = private.partner_id() and long.charger_id = charger and long.ended_at - long.started_at > interval '23 hours'
+        and long.started_at > lower(w) - interval '30 days' and long.started_at < lower(w)) n;
+end;
 
 -- Flags changed sessions, and those they overlap or used to, and returns the months that may differ now. Of two that overlap at an EVSE the
 -- first to come stands. duplicate: begin and end are within five minutes, and the energy within 1 % or 0.1 kWh; of two sources, beside EVSE
@@ -96,8 +115,12 @@ create function private.judge_charging_sessions(changes private.charging_session
 language plpgsql
 as $$
 declare
-  looked  private.charging_session_change[] := changes;
-  touched private.touched_month[];
+  looked   private.charging_session_change[] := coalesce(changes, '{}');
+  covered boolean[];
+  ends     timestamptz[];
+  at       int;
+  event    record;
+  touched  private.touched_month[];
 begin
   if exists (select from unnest(changes) c where (c.before).id is not null) then
     looked := array(
@@ -105,21 +128,59 @@ begin
         from (select c as change from unnest(changes) c
               union all
               -- A session that was corrected may no longer overlap later ones, or overlap others than before. These come as they were.
-              select row(other.session, other.session)::private.charging_session_change
-                from unnest(changes) c
-                cross join lateral (values ((c.before).started_at, (c.before).ended_at), ((c.after).started_at, (c.after).ended_at)) span (started_at, ended_at)
-                cross join lateral (
-                  select s as session from core.charging_sessions s
-                   where s.partner_id = private.partner_id() and s.charger_id = (c.after).charger_id
-                     and s.started_at < span.ended_at + interval '5 minutes' and s.ended_at > span.started_at - interval '5 minutes'
-                     and s.started_at > span.started_at - interval '31 days'
-                  offset 0) other  -- one index lookup per span, instead of a join of all sessions with all
-               where (c.before).id is not null) k
+              select row(other, other)::private.charging_session_change
+                from (select (c.after).charger_id, range_agg(tstzrange(v.first - interval '5 minutes', v.last + interval '5 minutes')) as spans,
+                             range_agg(tstzrange(v.first - interval '1 day', v.last + interval '5 minutes')) as windows
+                        from unnest(changes) c
+                       cross join lateral (values ((c.before).started_at, (c.before).ended_at), ((c.after).started_at, (c.after).ended_at)) t (started_at, ended_at)
+                       cross join lateral (select least(t.started_at, t.ended_at) as first, greatest(t.started_at, t.ended_at) as last) v
+                       where (c.before).id is not null and t.ended_at is not null
+                       group by 1) g
+               cross join lateral private.charging_sessions_in(g.charger_id, g.windows) other
+               where tstzrange(least(other.started_at, other.ended_at), greatest(other.started_at, other.ended_at), '[]') && g.spans and other.ended_at is not null) k
        order by ((k.change).after).id, (k.change).after is not distinct from (k.change).before);
   end if;
+  -- Each session asks whether one that came before it, and began before it ended, ends after it began. All are gone through as they came, EVSE
+  -- by EVSE. ends is a Fenwick tree: the latest end of those that came so far, for each number of first starts. So no two are compared.
+  covered := array_fill(false, array[cardinality(looked)]);
+  for event in
+    with asking as (
+      select c.place, s.* from unnest(looked) with ordinality c (after, before, place) cross join lateral (select (c.after).*) s where s.ended_at is not null
+    ), told as (
+      select a.charger_id, a.connector, a.arrival, a.ended_at as key, a.started_at as bound, a.place::int as place from asking a
+      union all
+      select n.charger_id, n.connector, n.arrival, n.started_at, n.ended_at, null
+        from (select a.charger_id, range_agg(tstzrange(least(a.started_at, a.ended_at) - interval '1 day', greatest(a.started_at, a.ended_at), '[]')) as windows
+                from asking a group by a.charger_id) g
+       cross join lateral private.charging_sessions_in(g.charger_id, g.windows) n
+       where n.ended_at is not null and n.flags <@ '{overlapping,duplicate,after_lock}'
+    )
+    select t.bound, t.place, count(*) filter (where t.place is null) over evse::int as size,
+           count(*) filter (where t.place is null) over (evse order by t.key, t.place nulls last rows unbounded preceding)::int as rank,
+           row_number() over (evse order by t.arrival, t.place nulls last) as n
+      from told t
+    window evse as (partition by t.charger_id, t.connector)
+     order by t.charger_id, t.connector, t.arrival, t.place nulls last
+  loop
+    if event.n = 1 then
+      ends := array_fill('-infinity'::timestamptz, array[event.size]);
+    end if;
+    at := event.rank;
+    if event.place is null then
+      while at <= event.size loop
+        ends[at] := greatest(ends[at], event.bound);
+        at := at + (at & -at);
+      end loop;
+    else
+      while at > 0 loop
+        covered[event.place] := covered[event.place] or ends[at] > event.bound;
+        at := at - (at & -at);
+      end loop;
+    end if;
+  end loop;
   with looked_at as materialized (
     select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags, c.after is distinct from c.before as changed, (c.before).month as old_month,
-           private.own_flags(s.flags) || coalesce(o.flags, '{}') as judged,
+           private.own_flags(s.flags) || case when e.same then '{duplicate}'::text[] when c.covered then '{overlapping}' else '{}' end as judged,
            -- what came after the lock, and was withdrawn since, was never booked
            not 'withdrawn' = any (s.flags) or exists (
              select from core.replaced_charging_sessions r
@@ -128,32 +189,24 @@ begin
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                 and d.period in (s.month, case when (c.before).ended_at is not null then (c.before).month end)) as locked
-      from unnest(looked) c
+      from rows from (unnest(looked), unnest(covered)) c (after, before, covered)
      cross join lateral (select (c.after).*) s
       join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-      left join lateral (
-        select case when bool_or(e.same) then '{duplicate}'::text[] when count(*) > 0 then '{overlapping}' else '{}' end as flags
-          from (
-           -- only a long session that began over a day ago can still last
+     cross join lateral (
+       select exists (
+         select from (
+           -- an EVSE charges one car at a time, so these are enough: more than 300 that begin within ten minutes are no charges
            select near.* from core.charging_sessions near
-            where near.partner_id = s.partner_id and near.charger_id = s.charger_id and near.started_at > s.started_at - interval '24 hours'
-              and near.started_at <= s.ended_at + interval '5 minutes'
-           union all
-           select long.* from core.charging_sessions long
-            where long.partner_id = s.partner_id and long.charger_id = s.charger_id and long.ended_at - long.started_at > interval '23 hours'
-              and long.started_at > s.started_at - interval '31 days' and long.started_at <= s.started_at - interval '24 hours') o
-         cross join lateral (
-           select abs(extract(epoch from o.started_at - s.started_at)) <= 300 and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
-                  and abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
-                  -- short sessions of one source may follow each other so closely
-                  and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at) as same) e
-         where s.ended_at is not null
-           and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
-           and o.started_at <= s.ended_at + interval '5 minutes' and o.ended_at >= s.started_at - interval '5 minutes'
-           and case when o.connector = s.connector then e.same or o.started_at < s.ended_at and o.ended_at > s.started_at
-                    -- A source that names no EVSE means the first. A file without ids knows a session by its EVSE, and may name it later.
-                    else e.same and (o.source <> s.source and least(o.connector, s.connector) = 1 or s.source = 'file' and o.received_at <> s.received_at
-                                     and (o.started_at, o.ended_at, o.wh) = (s.started_at, s.ended_at, s.wh)) end) o on true
+            where near.partner_id = private.partner_id() and near.charger_id = s.charger_id and near.started_at >= s.started_at - interval '5 minutes'
+              and near.started_at <= s.started_at + interval '5 minutes'
+            order by near.started_at limit 300) o
+          where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
+            and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300 and abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
+            -- short sessions of one source may follow each other so closely
+            and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
+            -- A source that names no EVSE means the first. A file without ids knows a session by its EVSE, and may name it later.
+            and (o.connector = s.connector or o.source <> s.source and least(o.connector, s.connector) = 1
+                 or s.source = 'file' and o.received_at <> s.received_at and (o.started_at, o.ended_at, o.wh) = (s.started_at, s.ended_at, s.wh))) as same offset 0) e
   ), verdict as materialized (
     select l.*, l.judged || case when l.booked and ('after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}'))
                                  then '{after_lock}'::text[] else '{}' end as new_flags
@@ -170,8 +223,9 @@ begin
      order by v.id
   )
   select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
-    from (select charger_id, connection_id, month from verdict
-          union select charger_id, connection_id, old_month from verdict where old_month is not null) m;
+    from (select v.charger_id, v.connection_id, t.month from verdict v cross join lateral (values (v.month), (v.old_month)) t (month)
+           where t.month is not null and (v.changed or v.flags <> v.new_flags)
+           group by 1, 2, 3) m;
   return touched;
 end $$;
 
@@ -219,7 +273,7 @@ begin
             from unnest(touched) t) t
     join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
     left join core.charging_sessions s
-      on s.partner_id = h.partner_id and s.charger_id = t.charger_id and s.counted and s.started_at >= t.since and s.started_at < t.until
+      on s.partner_id = private.partner_id() and s.charger_id = t.charger_id and s.counted and s.started_at >= t.since and s.started_at < t.until
    group by h.partner_id, h.id, t.month
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
@@ -256,16 +310,17 @@ language plpgsql
 -- compiling a statement takes longer than running it
 set jit = 'off'
 set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
+-- only rows cost: to save a page, the planner reads all sessions of a charger instead of the one that a key means
+set seq_page_cost = 0 set random_page_cost = 0 set cpu_operator_cost = 0.0001
 as $$
 declare
   chargers constant uuid[] := array(select distinct i.charger_id from unnest(sent) i where i.reason is null);
   compared private.compared_charging_session[];
   changes  private.charging_session_change[];
 begin
-  -- A plan that was kept from a small table may read all sessions of a charger for each item. Planning a batch takes 100 ms: it is done where
-  -- the table is small, or a charger has many items.
-  if cardinality(sent) > 20 and (cardinality(sent) > 20 * cardinality(chargers)
-       or (select c.reltuples < 10000 from pg_catalog.pg_class c where c.oid = 'core.charging_sessions'::regclass)) then
+  -- A plan that was kept from a table without rows may read all of the partner for each item. Planning a batch takes 100 ms: it is done where
+  -- the table is small.
+  if cardinality(sent) > 20 and (select c.reltuples < 10000 from pg_catalog.pg_class c where c.oid = 'core.charging_sessions'::regclass) then
     perform set_config('plan_cache_mode', 'force_custom_plan', true);
   end if;
   -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
@@ -276,10 +331,10 @@ begin
                              where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
     order by c.id for no key update;
   compared := private.compare_charging_sessions(sent);
-  changes := private.write_charging_sessions(compared);
   if exists (select from unnest(compared) c where c.status = 'updated') then
-    changes := changes || private.correct_charging_sessions(compared);
+    changes := private.correct_charging_sessions(compared);
   end if;
+  changes := changes || private.write_charging_sessions(compared, changes);
   if changes <> '{}' then
     perform private.total_charging_sessions(private.judge_charging_sessions(changes));
   end if;
