@@ -1,6 +1,6 @@
 // What is broken, one after the other.
 
-import { appendFileSync, rmSync } from "node:fs";
+import { appendFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -13,8 +13,12 @@ import { MODES } from "../load/neighbor.ts";
 type Scene = Load & { random: Random };
 export type Fault = {
   name: string;
-  /** The part of the stack that ends by it, if one does. */
-  ends?: Part;
+  /** The parts of the stack that end by it, if any do. */
+  ends?: readonly Part[];
+  /** For how long the functions stand still. */
+  frozen_ms?: number;
+  /** Two faults at once. */
+  isPair?: true;
   /** What the scene has to have. */
   needs?: Name | "disk";
   /** Breaks something, and resolves when it is no longer broken. */
@@ -26,7 +30,7 @@ const kill =
   ({ trial }) =>
     killed(trial, part);
 
-type Part = "functions" | "gateway" | "postgres";
+export type Part = "functions" | "gateway" | "postgres";
 
 /** Kills a part, which may be just starting. */
 async function killed({ processes }: Trial, part: Part): Promise<void> {
@@ -48,7 +52,34 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
     }
 }
 
+/** Stops a part with its children for 10 s. */
+async function freeze({ processes }: Trial, part: Part): Promise<void> {
+  const pid = processes()[part];
+  const pids = [pid, ...childrenOf(pid)];
+  signal(pids, "SIGSTOP");
+  await sleep(FROZEN_MS);
+  signal(pids, "SIGCONT");
+}
+
+const frozen = (part: Part, title: string): Fault => ({
+  name: `${title} frozen for 10 s`,
+  happen: ({ trial }) => freeze(trial, part),
+});
+
+/** The second begins while the first lasts. */
+const both = (name: string, first: Fault, second: Fault): Fault => ({
+  ...first,
+  name,
+  isPair: true,
+  ends: [...(first.ends ?? []), ...(second.ends ?? [])],
+  happen: async (scene) => {
+    await Promise.all([first.happen(scene), sleep(BETWEEN_MS).then(() => second.happen(scene))]);
+  },
+});
+
 const FROZEN_MS = 10_000;
+/** From the first of two faults to the second. */
+const BETWEEN_MS = 3_000;
 const HELD_MS = 8_000;
 const FULL_MS = 8_000;
 /** Longer than anybody waits for a neighbor. */
@@ -83,23 +114,24 @@ async function holdLock({ trial }: Scene): Promise<void> {
   }
 }
 
-/** Leaves not a byte on the disk of the database. */
+/** Leaves not a byte on the disk of the database. The writers' clocks run meanwhile, so nothing here may hold up this process. */
 async function fillDisk({ trial }: Scene): Promise<void> {
   const file = join(trial.data_dir, "postgres/full");
   const chunk = Buffer.alloc(2 ** 20);
-  const fill = () => {
+  const fill = async () => {
     try {
-      for (;;) appendFileSync(file, chunk);
+      for (;;) await appendFile(file, chunk);
     } catch {
       // full
     }
   };
-  fill();
-  for (let waited = 0; waited < FULL_MS; waited += 100) {
+  await fill();
+  const until = performance.now() + FULL_MS;
+  while (performance.now() < until) {
     await sleep(100);
-    fill();
+    await fill();
   }
-  rmSync(file);
+  await rm(file);
 }
 
 /** Kills the functions in the middle of sending a webhook: it was received, and its result is not stored. */
@@ -127,8 +159,20 @@ const DOES: Record<(typeof MODES)[number], string> = {
   drip: "answers byte by byte",
 };
 
+const POSTGRES_KILLED: Fault = { name: "Postgres is killed", ends: ["postgres"], happen: kill("postgres") };
+const FUNCTIONS_KILLED: Fault = { name: "the functions are killed", ends: ["functions"], happen: kill("functions") };
+const GATEWAY_KILLED: Fault = { name: "the OCPP gateway is killed", ends: ["gateway"], happen: kill("gateway") };
+const POSTGRES_FROZEN = frozen("postgres", "Postgres is");
+const FUNCTIONS_FROZEN: Fault = { ...frozen("functions", "the functions are"), frozen_ms: FROZEN_MS };
+const [AUTH, EAN_REGISTER, SMTP] = [
+  neighborFaults("auth", "Supabase Auth"),
+  neighborFaults("ean_register", "the EAN register"),
+  neighborFaults("smtp", "the mail server"),
+];
+const hanging = (faults: readonly Fault[]): Fault => faults[MODES.indexOf("hang")] as Fault;
+
 export const FAULTS: readonly Fault[] = [
-  { name: "Postgres is killed", ends: "postgres", happen: kill("postgres") },
+  POSTGRES_KILLED,
   {
     name: "a backend of Postgres is killed",
     async happen({ trial, random }) {
@@ -138,22 +182,22 @@ export const FAULTS: readonly Fault[] = [
       if (rows.length > 0) process.kill(random.pick(rows).pid, "SIGKILL");
     },
   },
-  { name: "the functions are killed", ends: "functions", happen: kill("functions") },
-  { name: "the worker is killed while it sends", ends: "functions", happen: killWhileSending },
-  { name: "the OCPP gateway is killed", ends: "gateway", happen: kill("gateway") },
-  {
-    name: "Postgres is frozen for 10 s",
-    async happen({ trial }) {
-      const pids = [trial.processes().postgres, ...childrenOf(trial.processes().postgres)];
-      signal(pids, "SIGSTOP");
-      await sleep(FROZEN_MS);
-      signal(pids, "SIGCONT");
-    },
-  },
+  FUNCTIONS_KILLED,
+  { name: "the worker is killed while it sends", ends: ["functions"], happen: killWhileSending },
+  GATEWAY_KILLED,
+  POSTGRES_FROZEN,
+  FUNCTIONS_FROZEN,
+  frozen("gateway", "the OCPP gateway is"),
   { name: "all connections are taken", happen: takeConnections },
   { name: "a lock is held for 8 s", happen: holdLock },
-  { name: "the disk is full", needs: "disk", ends: "postgres", happen: fillDisk },
-  ...neighborFaults("auth", "Supabase Auth"),
-  ...neighborFaults("ean_register", "the EAN register"),
-  ...neighborFaults("smtp", "the mail server"),
+  { name: "the disk is full", needs: "disk", ends: ["postgres"], happen: fillDisk },
+  ...AUTH,
+  ...EAN_REGISTER,
+  ...SMTP,
+  both("the functions are killed while Postgres is frozen", POSTGRES_FROZEN, FUNCTIONS_KILLED),
+  both("Postgres is killed while the functions are frozen", FUNCTIONS_FROZEN, POSTGRES_KILLED),
+  both("the OCPP gateway is killed while Postgres is frozen", POSTGRES_FROZEN, GATEWAY_KILLED),
+  both("the functions are killed while Supabase Auth hangs", hanging(AUTH), FUNCTIONS_KILLED),
+  both("Postgres is killed while the EAN register hangs", hanging(EAN_REGISTER), POSTGRES_KILLED),
+  both("the functions are killed while the mail server hangs", hanging(SMTP), FUNCTIONS_KILLED),
 ];

@@ -11,7 +11,7 @@ Afterwards it compares what was acknowledged with what is stored. Exit code 1 if
   npm run faults -- [options]
 
   --seconds <number>   how long each host is broken; every fault happens once at least   (300)
-  --short              only the faults of processes and of Postgres, once each
+  --short              only the faults of processes and of Postgres, once each, none at once with another
   --host <host>        sandbox or production alone   (both, one after the other)
   --fault <name>       only this one; may be given several times
   --seed <number>      repeats the choices of an earlier run   (random)
@@ -38,8 +38,8 @@ function options() {
   const foreign = fault?.find((name) => !FAULTS.some((each) => each.name === name));
   if (foreign) throw new Error(`There is no fault "${foreign}": ${FAULTS.map(({ name }) => name).join(", ")}.`);
   const hosts: Host[] = host ? [host] : short ? ["sandbox"] : ["sandbox", "production"];
-  const neighborless = FAULTS.filter(({ needs }) => !needs || needs === "disk").map(({ name }) => name);
-  const only = fault ?? (short ? neighborless : undefined);
+  const alone = FAULTS.filter(({ needs, isPair }) => !isPair && (!needs || needs === "disk")).map(({ name }) => name);
+  const only = fault ?? (short ? alone : undefined);
   return {
     help,
     hosts,

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Random, randomOf } from "../kit/random.ts";
 import { type Load, type LoadOptions, toSeconds, underLoad } from "../load/load.ts";
-import { FAULTS, type Fault } from "./faults.ts";
+import { FAULTS, type Fault, type Part } from "./faults.ts";
 
 const HEALED_MS = 30_000;
 /** Between two faults, and before the first. */
@@ -67,9 +67,9 @@ export async function faults({ seconds, only, say = () => {}, ...options }: Opti
 async function takeOne(left: Fault[], happened: readonly Happened[], random: Random): Promise<Fault> {
   const since = (ms: number) =>
     happened.filter(({ healed_at }) => healed_at > performance.now() - ms).map(({ fault }) => fault);
-  const isReady = ({ ends, needs }: Fault) =>
-    (!ends || since(MINUTE).filter((each) => each.ends === ends).length < MOST_ENDS) &&
-    (needs !== "ean_register" || !since(CIRCUIT_MS).some((each) => each.needs === needs));
+  const mayEnd = (part: Part) => since(MINUTE).filter(({ ends }) => ends?.includes(part)).length < MOST_ENDS;
+  const isReady = ({ ends = [], needs }: Fault) =>
+    ends.every(mayEnd) && (needs !== "ean_register" || !since(CIRCUIT_MS).some((each) => each.needs === needs));
   for (;;) {
     const ready = left.filter(isReady);
     if (ready.length > 0) return left.splice(left.indexOf(random.pick(ready)), 1)[0] as Fault;
@@ -106,7 +106,7 @@ async function breakOnce(fault: Fault, load: Load, random: Random, begun: number
       kinds.filter((_, n) => !healed[n]).join(),
     );
   const to = ends ?? performance.now();
-  windows.push({ from, to, silent: fault.ends === "functions" });
+  windows.push({ from, to, silent: fault.ends?.includes("functions") ?? false, frozen_ms: fault.frozen_ms ?? 0 });
   const meanwhile = journal.attempts.filter(({ ended }) => ended >= from && ended <= to);
   const failures: Record<string, number> = {};
   for (const { status } of meanwhile)
@@ -125,7 +125,7 @@ async function breakOnce(fault: Fault, load: Load, random: Random, begun: number
 const lineOf = ({ fault, at_s, requests, failures, healed_s, last }: Result): string =>
   [
     `${at_s.toFixed(1).padStart(7)} s`,
-    fault.padEnd(36),
+    fault.padEnd(52),
     `${requests} requests`.padStart(14),
     Object.entries(failures)
       .map(([status, count]) => `${count} × ${status}`)

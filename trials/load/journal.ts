@@ -12,8 +12,8 @@ const LATE_MS = 10_000;
 const SLOW_LATE_MS = 65_000;
 const MOST_SHOWN = 300;
 
-/** Of one attempt. A status of 0: no answer came. */
-export type Attempt = { kind: string; at: number; ended: number; status: number };
+/** Of one attempt. A status of 0: no answer came. `limit`: later than that, in ms, no answer may come. */
+export type Attempt = { kind: string; what: string; at: number; ended: number; status: number; limit: number };
 // biome-ignore lint/suspicious/noExplicitAny: a writer reads an answer that was checked against its schema
 export type Answer = { status: number; body: any };
 export type Request = {
@@ -31,7 +31,6 @@ export async function openJournal(base_url: string) {
   const slow = new Set(endpoints.filter((endpoint) => endpoint.slow).map(({ id }) => id));
   const attempts: Attempt[] = [];
   const slowest = new Map<string, number>();
-  const timed = (id: string, took: number) => slowest.set(id, Math.max(slowest.get(id) ?? 0, Math.round(took)));
   const broken = new Map<string, { promise: string; first: string; count: number }>();
 
   /** A promise that was broken, counted by its words without numbers. */
@@ -43,8 +42,11 @@ export async function openJournal(base_url: string) {
   };
 
   /** Notes how an attempt ended. */
-  const note = (kind: string, at: number, status: number) =>
-    attempts.push({ kind, at, ended: performance.now(), status });
+  const note = (kind: string, at: number, status: number, what = kind, limit = Number.POSITIVE_INFINITY) => {
+    const ended = performance.now();
+    attempts.push({ kind, what, at, ended, status, limit });
+    slowest.set(what, Math.max(slowest.get(what) ?? 0, Math.round(ended - at)));
+  };
 
   /** One request of an operation of openapi.json; null where no answer came. */
   const send = async (kind: string, id: string, { token, body, id: named = "" }: Request = {}) => {
@@ -73,10 +75,7 @@ export async function openJournal(base_url: string) {
     } catch {
       // a body that is no JSON is complained about below
     }
-    const took = performance.now() - at;
-    note(kind, at, answer?.status ?? 0);
-    timed(id, took);
-    if (took > limit) complain(`${id}: an answer came later than ${limit / 1000} s`, `${took.toFixed(0)} ms`);
+    note(kind, at, answer?.status ?? 0, id, limit);
     if (!answer) return null;
     const fault = operation.fault(answer.status, type, said);
     if (fault) complain(`${id} ${answer.status}: an answer that is not declared`, `${fault} in ${said}`);
@@ -97,10 +96,7 @@ export async function openJournal(base_url: string) {
     } catch {
       // no answer
     }
-    const took = performance.now() - at;
-    note(kind, at, page?.status ?? 0);
-    timed("a page", took);
-    if (took > LATE_MS) complain(`a page came later than ${LATE_MS / 1000} s`, `${took.toFixed(0)} ms ${url}`);
+    note(kind, at, page?.status ?? 0, "a page", LATE_MS);
     if (page && page.status >= 500 && page.status !== 503) complain(`a page answered ${page.status}`, page.text);
     return page;
   };

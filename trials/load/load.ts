@@ -30,8 +30,8 @@ export type LoadOptions = {
   prepare?: ((data_dir: string) => Promise<void>) | undefined;
   disk_mb?: number | undefined;
 };
-/** When something was broken, until all was healed. `silent`: requests may have had no answer. */
-export type Window = { from: number; to: number; silent: boolean };
+/** When something was broken, until all was healed. `silent`: requests may have had no answer. `frozen_ms`: the functions stood still. */
+export type Window = { from: number; to: number; silent: boolean; frozen_ms: number };
 export type Load = {
   trial: Trial;
   journal: Journal;
@@ -157,10 +157,13 @@ export async function liftLimits({ db }: Trial): Promise<void> {
   );
 }
 
-/** Nothing fails while nothing is broken, and only what ends the functions leaves a request without an answer. */
+/** Nothing fails while nothing is broken, only what ends the functions leaves a request without an answer, and no answer is late. */
 function judgeAttempts(journal: Journal, windows: readonly Window[]): void {
-  for (const { kind, at, ended, status } of journal.attempts) {
+  for (const { kind, what, at, ended, status, limit } of journal.attempts) {
     const met = windows.filter(({ from, to }) => at <= to && ended >= from);
+    const frozen = Math.max(0, ...met.map(({ frozen_ms }) => frozen_ms));
+    if (ended - at > limit + frozen)
+      journal.complain(`${what}: an answer came later than ${limit / 1000} s`, `${(ended - at).toFixed(0)} ms`);
     if (status >= 500 && met.length === 0) journal.complain(`${kind}: ${status} while nothing was broken`);
     if (status === 0 && !met.some(({ silent }) => silent))
       journal.complain(`${kind}: no answer although the functions ran`);

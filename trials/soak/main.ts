@@ -8,18 +8,20 @@ waits for locks, dead rows, lag of jobs, tables that should not grow. Exit code 
 
   npm run soak -- [options]
 
-  --minutes <number>   of the three days together           (10)
-  --host <host>        sandbox or production                (sandbox)
+  --minutes <number>   of the three days together   (10)
+  --host <host>        sandbox or production alone   (both, one after the other)
   --seed <number>      repeats the choices of an earlier run   (random)
 `;
 
+const HOSTS = ["sandbox", "production"] as const;
+
 async function main(): Promise<number> {
-  let asked: { minutes: number; seed: number; host: string; help: boolean };
+  let asked: { minutes: number; seed: number; host?: string | undefined; help: boolean };
   try {
     const { values } = parseArgs({
       options: {
         minutes: { type: "string", default: "10" },
-        host: { type: "string", default: "sandbox" },
+        host: { type: "string" },
         seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 32)) },
         help: { type: "boolean", default: false },
       },
@@ -32,17 +34,23 @@ async function main(): Promise<number> {
     return 2;
   }
   const { help, host, minutes, seed } = asked;
-  if (help || (host !== "sandbox" && host !== "production")) {
+  const hosts = HOSTS.filter((each) => host === undefined || each === host);
+  if (help || hosts.length === 0) {
     process[help ? "stdout" : "stderr"].write(HELP);
     return help ? 0 : 2;
   }
-  const result = await soak({ host, minutes, seed });
-  for (const { figure, unit, days, good } of result.figures) {
-    const values = days.map((value) => String(value).padStart(9)).join("");
-    process.stderr.write(`${figure.padEnd(40)}${values} ${unit.padEnd(4)} ${good ? "" : "grew"}\n`);
+  const results = [];
+  for (const each of hosts) {
+    process.stderr.write(`${each}, seed ${seed}\n`);
+    const result = await soak({ host: each, minutes, seed });
+    for (const { figure, unit, days, good } of result.figures) {
+      const values = days.map((value) => String(value).padStart(9)).join("");
+      process.stderr.write(`${figure.padEnd(40)}${values} ${unit.padEnd(4)} ${good ? "" : "grew"}\n`);
+    }
+    results.push(result);
   }
-  process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  return result.broken.length > 0 || result.figures.some(({ good }) => !good) ? 1 : 0;
+  process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+  return results.some(({ broken, figures }) => broken.length > 0 || figures.some(({ good }) => !good)) ? 1 : 0;
 }
 
 process.exit(await main());
