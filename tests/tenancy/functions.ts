@@ -5,7 +5,7 @@ import type pg from "pg";
 import type { Db } from "#shared/foundation/db.ts";
 import type { World } from "../harness/world.ts";
 import type { Kind } from "./identifiers.ts";
-import { type Rows, rowsOf, without } from "./rows.ts";
+import { type Rows, rowsOf, tableOf, without } from "./rows.ts";
 
 /** Somebody who was admitted, as SQL is told. */
 export type Admitted = { name: string; caller: Record<string, string> };
@@ -147,10 +147,14 @@ async function ask(
     const statement = `select ${name}(${given.map((_, at) => `$${at + 1}`)})::text as answer`;
     const { rows } = await session.query(statement, given);
     await session.query("reset role");
-    const wrote = await session.query(
-      "select from pg_stat_xact_user_tables where schemaname = 'core' and n_tup_upd + n_tup_del > 0",
+    const { rows: wrote } = await session.query<{ name: string }>(
+      `select distinct coalesce(i.inhparent, s.relid)::regclass::text as name
+         from pg_stat_xact_user_tables s left join pg_inherits i on i.inhrelid = s.relid
+        where s.schemaname in ('core', 'auth') and s.n_tup_upd + s.n_tup_del > 0`,
     );
-    const changed = wrote.rowCount ? [...without(mine, await rowsOf(session))] : [];
+    const names = wrote.map(({ name }) => name);
+    const before = new Set([...mine].filter((row) => names.includes(tableOf(row))));
+    const changed = before.size > 0 ? [...without(before, await rowsOf(session, names))] : [];
     return { outcome: String(rows[0].answer), changed };
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
@@ -179,6 +183,7 @@ export async function ownAnswers(
           what,
           shapeOf(outcome)
             .split(/[,[\]{}]/)
+            .map((part) => part.trim())
             .toSorted()
             .join(),
         );

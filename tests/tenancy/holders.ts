@@ -12,6 +12,7 @@ import { signedCustomer } from "../pages/signatory_customer.ts";
 import { type Admitted, ownAnswers } from "./functions.ts";
 import { type Kind, kindsOf } from "./identifiers.ts";
 import { type Links, linksOf } from "./links.ts";
+import { type Allowed, allowed } from "./oauth.ts";
 import { type Asked, crawl, type Visitor, visitorOf } from "./pages.ts";
 import { type Rows, rowsOf, tracesOf, without } from "./rows.ts";
 
@@ -23,6 +24,7 @@ export type Holders = {
   /** A client of another partner. */
   elsewhere: Holder;
   links: Record<"victim" | "other", Links>;
+  applications: Record<"victim" | "other" | "elsewhere", Allowed>;
   /** The others as SQL is told of them, and what it answers them before and after the victim came. */
   callers: readonly Admitted[];
   answers: Record<"before" | "after", ReadonlyMap<string, string>>;
@@ -42,12 +44,14 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
   for (const holder of [other, elsewhere]) await fill(world, holder, 2);
   const visitors = await visitorsOf(world, other);
   const others = await linksOf(world, other);
+  const theirs = { other: await allowed(world, other.user), elsewhere: await allowed(world, elsewhere.user) };
   const callers = await callersOf(world, other, elsewhere, visitors);
   const answered = await ownAnswers(admin, callers);
   const before = await rowsOf(admin);
   const victim = await holderOf(world);
   await fill(world, victim, 7);
   const links = { victim: await linksOf(world, victim), other: others };
+  const applications = { ...theirs, victim: await allowed(world, victim.user) };
   const found = (await Promise.all((await visitorsOf(world, victim)).map((visitor) => crawl(world, visitor)))).flat();
   const cursors = await Promise.all(
     ["listEvents", "listPartnerEvents", "listChargingSessions"].map(async (id) => {
@@ -70,7 +74,7 @@ export async function makeHolders(world: OAuth): Promise<Holders> {
     { name: "cursors", isId: false, values: cursors },
     { name: "invoices.number", isId: false, values: ["2026-0007"] },
   );
-  return { victim, other, elsewhere, links, callers, answers, visitors, found, mine, traces, kinds };
+  return { victim, other, elsewhere, links, applications, callers, answers, visitors, found, mine, traces, kinds };
 }
 
 /** What makes something, by any caller; a client that makes an account of its own does so below. */

@@ -42,7 +42,7 @@ export type Bearer = {
   sample: Holder["sample"];
 };
 
-const admits = ({ caller }: Routed, { kind }: Bearer): boolean => {
+export const admits = ({ caller }: Routed, { kind }: Bearer): boolean => {
   if (caller.kind === "worker") return kind === caller.secret;
   if (caller.kind === "partner" && kind === "partner_key") return caller.key;
   return ADMITS[caller.kind].includes(kind);
@@ -77,6 +77,10 @@ export async function bearersOf(world: OAuth, other: Holder, elsewhere: Holder):
 /** What is taken by one may be taken by no other: these answers say so, and not by whom (docs/model.md). */
 const TAKEN = /^(ean_in_use|charger_claimed|A charger with ocpp_identity .* already exists)$/;
 
+/** Sends a sample with a credential. */
+export const sendSample = (world: OAuth, sample: Sample, token: string): Promise<Answer> =>
+  world.send(sample.path, { ...sent(sample), token });
+
 export type Told = (kind: string, bearer: string, outcome: string) => void;
 type Attack = {
   world: OAuth;
@@ -94,7 +98,7 @@ export async function attackApi({ world, endpoints = ENDPOINTS, victim, bearers,
   let requests = 0;
   const send = async (sample: Sample, token: string): Promise<Answer> => {
     requests += 1;
-    return world.send(sample.path, { ...sent(sample), token });
+    return sendSample(world, sample, token);
   };
   const look = (what: string, answer: Answer, said: string) => {
     const text = typeof answer.body === "string" ? answer.body : (JSON.stringify(answer.body) ?? "");

@@ -2,19 +2,24 @@
 
 import type pg from "pg";
 
-/** Every row of `core` and of the logins, as `table {…}`. */
+/** Rows of `core` and of the logins, as `table {…}`. */
 export type Rows = ReadonlySet<string>;
 
-export async function rowsOf(admin: Pick<pg.Pool, "query">): Promise<Rows> {
-  const { rows: tables } = await admin.query<{ name: string }>(
+export async function rowsOf(admin: Pick<pg.Pool, "query">, only?: readonly string[]): Promise<Rows> {
+  const names = only ?? (await tablesOf(admin));
+  const each = names.map((name) => `select '${name} ' || to_jsonb(t)::text as row from ${name} t`);
+  const { rows } = await admin.query<{ row: string }>(each.join(" union all "));
+  return new Set(rows.map(({ row }) => row));
+}
+
+async function tablesOf(admin: Pick<pg.Pool, "query">): Promise<string[]> {
+  const { rows } = await admin.query<{ name: string }>(
     `select oid::regclass::text as name from pg_class
       where (relnamespace = 'core'::regnamespace and relkind in ('r', 'p') and not relispartition)
          or oid in ('auth.users'::regclass, 'auth.sessions'::regclass)
       order by 1`,
   );
-  const each = tables.map(({ name }) => `select '${name} ' || to_jsonb(t)::text as row from ${name} t`);
-  const { rows } = await admin.query<{ row: string }>(each.join(" union all "));
-  return new Set(rows.map(({ row }) => row));
+  return rows.map(({ name }) => name);
 }
 
 /** The rows that the others have not. */

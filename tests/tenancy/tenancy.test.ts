@@ -14,10 +14,13 @@ import type { Kind } from "./identifiers.ts";
 import { attackLinks } from "./links.ts";
 import { Matrix, withMatrix } from "./matrix.ts";
 import { meantBy } from "./means.ts";
+import { attackOAuth, presentAgain } from "./oauth.ts";
+import { doOwn } from "./own.ts";
 import { attackPages } from "./pages.ts";
 import { type Place, placesOf } from "./places.ts";
 import { attackApi, attackOcpi, type Bearer, bearersOf, type Told } from "./requests.ts";
 import { type Rows, rowsOf, tableOf, without } from "./rows.ts";
+import { forgeTickets, presentTickets, recordTickets, type Tickets } from "./tickets.ts";
 
 /** Whether every identifier is tried in every place, which takes minutes. */
 const EVERY = process.env.TENANCY === "every";
@@ -31,6 +34,7 @@ let bearers: Bearer[];
 let before: Rows;
 let matrix: Matrix;
 let recorded: Recorded;
+let tickets: Tickets;
 beforeAll(async () => {
   // nothing changes by itself meanwhile
   world = await createOAuthWorld({ limits: "lifted", now: new Date().toISOString() });
@@ -41,18 +45,36 @@ beforeAll(async () => {
     world,
     holders.kinds.flatMap(({ values }) => values),
   );
-  const links = ["claim of another", "mailed code of another"];
+  tickets = recordTickets(world);
+  const links = ["claim of another", "mailed code of another", "another application"];
   matrix = new Matrix([...[...bearers, ...holders.visitors].map(({ name }) => name), ...links]);
 });
 afterAll(() => world?.close());
 
+/** Credentials, and what they are shown for. */
+const KINDS = [
+  "cpo for cpo",
+  "ocpi_token for ocpi",
+  "page_session for partner",
+  "page_session for session",
+  "partner_key for partner",
+  "partner_key for sandbox",
+  "personal_token for user",
+  "session for session",
+  "user for partner",
+  "user for user",
+];
+
+/** Whoever has a link may ask for its code, and guess: that is counted. */
+const COUNTED = /^core\.(one_time_codes|rate_limit_state) /;
+
 /** The victim's rows are what they were, and no row that somebody made since has an id of theirs. */
-async function expectUnchanged() {
+async function expectUnchanged(but?: RegExp) {
   const { kinds, mine } = holders;
   const after = await rowsOf(world.database.admin);
-  expect([...without(mine, after)]).toEqual([]);
   const ids = kinds.flatMap(({ isId, values }) => (isId ? values : []));
-  expect([...without(after, before)].filter((row) => ids.some((id) => row.includes(id)))).toEqual([]);
+  const added = [...without(after, before)].filter((row) => ids.some((id) => row.includes(id)));
+  expect([...without(mine, after), ...added].filter((row) => !but?.test(row))).toEqual([]);
 }
 
 test("contract §1 every text that a request can have is an identifier of a known kind, or says why it is nobody's", () => {
@@ -112,6 +134,13 @@ test("contract §1 a CDR of another platform is not found by an OCPI token, and 
   expect(await attackOcpi({ world, bearers: [own], kinds, told: () => {} })).toEqual([expect.stringMatching(/200$/)]);
 });
 
+test("contract §1 a code or token that a person gave an application opens nothing for another", async () => {
+  const { victim, other, elsewhere } = holders.applications;
+  const told: Told = (...told) => matrix.tell(...told);
+  expect(await attackOAuth({ world, victim, others: [other, elsewhere], told })).toEqual([]);
+  await expectUnchanged();
+});
+
 test("contract §1 somebody else's identifier on the pages of a person, a signatory or a partner gets what nobody's gets", async () => {
   const { kinds, traces, visitors: others, found } = holders;
   const { faults, requests } = await attackPages({
@@ -155,13 +184,34 @@ test(
   PATIENCE_MS,
 );
 
+test("contract §1 a ticket is admitted by the role, for the function, the tenant and the person that it is for, and nowhere else", async () => {
+  const { admin } = world.database;
+  expect([...tickets.keys()].toSorted()).toEqual(KINDS);
+  expect(await forgeTickets(admin, tickets, holders.victim)).toEqual([]);
+  const { faults, admitted } = await presentTickets(admin, tickets);
+  expect(faults).toEqual([]);
+  expect(admitted).toBeGreaterThan(200);
+});
+
 test("contract §1 the claim or code of one customer opens nothing at the link of another", async () => {
   const told: Told = (...told) => matrix.tell(...told);
-  const { links, mine, traces } = holders;
+  const { links, traces } = holders;
   expect(await attackLinks({ world, ...links, traces, told })).toEqual([]);
-  const changed = [...without(mine, await rowsOf(world.database.admin))];
-  // whoever has a link may ask for its code, and guess: that is counted
-  expect(changed.filter((row) => !/^core\.(one_time_codes|rate_limit_state) /.test(row))).toEqual([]);
+  // the codes that were mailed
+  before = await rowsOf(world.database.admin);
+  await expectUnchanged(COUNTED);
+});
+
+test("contract §1 what others do with what is theirs shows nothing of somebody else's and changes nothing of it", async () => {
+  const { links, visitors, kinds, applications } = holders;
+  // a name of somebody's may be a name of one's own: the requests before gave it to something
+  const named = kinds.flatMap(({ isId, values }) => (isId ? [] : values));
+  const traces = new Map([...holders.traces].filter(([trace]) => !named.some((name) => name.includes(trace))));
+  const { faults, done } = await doOwn({ world, bearers, visitors, links: links.other, traces });
+  expect(faults).toEqual([]);
+  expect(done.length).toBeGreaterThan(200);
+  expect(await presentAgain(world, applications.other, applications.elsewhere)).toEqual([]);
+  await expectUnchanged(COUNTED);
 });
 
 // of every place the table would say what no request means
@@ -182,4 +232,26 @@ test("contract §1 these tests find a hole: where one table has no row-level sec
   expect(faults).toContainEqual(
     expect.stringMatching(/^issueMandateLink by a client of another partner, accounts.id .* not .*404/),
   );
+});
+
+/** Plants a fault: takes one condition out of a function. */
+async function plant(name: string, condition: string) {
+  const { admin } = world.database;
+  const { rows } = await admin.query<{ made: string }>("select pg_get_functiondef($1::regproc) as made", [name]);
+  const made = rows[0]?.made ?? "";
+  expect(made).toContain(condition);
+  await admin.query(made.replace(condition, "true"));
+}
+
+test("contract §1 these tests find a hole: where a refresh token is rotated for any application", async () => {
+  const { victim, other } = holders.applications;
+  await plant("private.rotate_refresh_token", "g.client_id = client.id");
+  const faults = await attackOAuth({ world, victim, others: [other], told: () => {} });
+  expect(faults).toContainEqual(expect.stringMatching(/^the refresh token as refresh token: 200/));
+});
+
+test("contract §1 these tests find a hole: where a grant admits any person", async () => {
+  await plant("private.user_scopes", "g.user_id = (credential ->> 'user_id')::uuid");
+  const faults = await forgeTickets(world.database.admin, tickets, holders.victim);
+  expect(faults).toContain("user for user, with the user_id of somebody else, is admitted");
 });
