@@ -402,6 +402,12 @@ describe("a statement", () => {
       ["P", "Btw-nummer NL009876543B01"],
     ]);
     expect(Buffer.from(pdf).toString("latin1")).toContain("/Alt (Laadpunt Zuid)");
+    const without = composeStatement(statement(), { ...SERVICE, SERVICE_VAT: undefined });
+    expect(without.sender?.lines, "a service without a VAT number").toEqual([
+      "ERE Service",
+      "Teststraat 1",
+      "KvK-nummer 87654321",
+    ]);
     expect(roles((await readPdf(await writePdf(stated(), CREATED))).tags)).not.toContain("Figure");
   });
 

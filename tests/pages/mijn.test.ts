@@ -49,7 +49,7 @@ describe("contract §7 signing in to one's own pages", () => {
     expect(cookie).toMatch(
       /^mijn=[0-9A-Za-z]{43}\.[\w-]{22}; Max-Age=86400; Path=\/pages\/mijn; HttpOnly; SameSite=Lax$/,
     );
-    expect(heading((await ask(answer.location ?? "")).text)).toBe("ERE en geld in 2026");
+    expect(heading((await ask(answer.location ?? "")).text)).toBe("Geld in 2026");
     const stored = await world.row("select * from core.page_sessions where user_id = $1", paid.user_id);
     const secret = /^mijn=([^;]*)/.exec(cookie)?.[1] ?? "";
     expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));
@@ -437,6 +437,7 @@ describe("§4.4 chargers of a person's own", () => {
     const { id } = await world.row("select id from core.chargers where ocpp_identity = $1", identity);
     const before = await ask(mijn(world, "/chargers"));
     expect(before.text).toContain(`het adres van de server is <code data-copy>${address}</code>`);
+    expect(before.text).toContain("nog niet bekend: wij zoeken dat uit");
 
     const admit = async (tried: string) =>
       (
@@ -460,10 +461,11 @@ describe("§4.4 chargers of a person's own", () => {
     expect([same, fresh === password]).toEqual([identity, false]);
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain("verkeerd wachtwoord");
     expect([await admit(password), await admit(fresh)]).toEqual([false, true]);
-    await world.row("update core.chargers set latest_meter_wh = 12345 where id = $1", id);
+    await world.row("update core.chargers set latest_meter_wh = 12345, mid_eligible = false where id = $1", id);
     const heard = (await ask(mijn(world, "/chargers"))).text;
     expect(heard).toContain("<dt>Laatst gehoord</dt>");
     expect(heard).toContain("12,3 kWh");
+    expect(heard).toContain("nee, levert geen ERE op");
     expect(heard, "the right password came since").not.toContain("verkeerd wachtwoord");
   });
 

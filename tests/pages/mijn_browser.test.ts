@@ -69,8 +69,8 @@ describe.skipIf(noBrowser)(
         expect(await heading(), "nothing is left behind").toBe("Log in");
       }));
 
-    test.each(["nl", "en"])("the menu is one row on a phone of 360, in %s", (lang) =>
-      onPage(browser, { viewport: { width: 360, height: 640 } }, async (page) => {
+    test.each(["nl", "en"])("the menu is one row on a phone of 320, in %s", (lang) =>
+      onPage(browser, { viewport: { width: 320, height: 640 } }, async (page) => {
         await signIn(page, fresh, lang);
         for (const path of ["/mandate", "/tokens"]) {
           await page.goto(`${mijn(world, path)}?lang=${lang}`);

@@ -41,7 +41,7 @@ describe("contract §6 what is changed from the own pages ends there", () => {
       expect(wrong.text).toContain('value="NL00"');
       const saved = await ask(page, { form: { form_token, iban: IBAN, code: await codeFor(customer) } });
       const told = main(saved.text);
-      expect(heading(saved.text)).toMatch(/^ERE .* in 2026$/);
+      expect(heading(saved.text)).toMatch(/^(Geld|Money) in 2026$/);
       expect(told).not.toContain(away);
       const mail = await world.mail("where recipient = $1 and template = 'customer_iban_changed'", customer.email);
       for (const text of [told, mail.text]) for (const part of [hours, until]) expect(text).toContain(part);
@@ -55,7 +55,7 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const ask = await browserOf(world, customer);
     const page = await open(ask, customer, "/earnings", "/payout");
     const saved = await ask(page, { form: { form_token: formToken((await ask(page)).text), iban: IBAN } });
-    expect(heading(saved.text)).toBe("ERE en geld in 2026");
+    expect(heading(saved.text)).toBe("Geld in 2026");
     expect(main(saved.text)).toContain("48 uur niets naar over");
   });
 

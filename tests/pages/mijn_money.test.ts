@@ -85,6 +85,30 @@ describe("contract §6 the first page says what a customer got, and what is stil
     expect(main(before ?? "")).toContain("op 30 december 2025: overzicht als pdf");
   });
 
+  test("the page of money begins with what the year brings; its quarters and its total have the same estimate", async () => {
+    await publish("0.42");
+    const ask = await browserOf(world, paid);
+    const read = async (query: string) => (await ask(mijn(world, query))).text.replaceAll("\u00a0", " ");
+    const [start, page] = [main(await read("")), main(await read("/earnings"))];
+    const [, estimate = ""] = /Nog verwacht ± (€ [\d,]+)/.exec(start) ?? [];
+    const [, whole = "", got = ""] =
+      /Geld in 2026 ± (€ [\d,]+) krijgt u voor wat u in 2026 laadde (€ [\d,]+) betaald, /.exec(page) ?? [];
+    const cents = (euro: string) => Number(euro.replace(/\D/g, ""));
+    expect(page).toContain(`${got} betaald, ${estimate} geschat Per kwartaal`);
+    expect(cents(whole)).toBe(cents(got) + cents(estimate));
+    const [, rows = "", total] = /Per kwartaal (.*) Totaal [^€]*(± € [\d,]+)/.exec(page) ?? [];
+    const estimates = [...rows.matchAll(/± (€ [\d,]+) geschat/g)].map(([, euro = ""]) => cents(euro));
+    expect(estimates.reduce((all, each) => all + each, 0)).toBe(cents(estimate));
+    expect(total).toBe(`± ${whole}`);
+    expect(page).toMatch(/komt u in 2026 uit op ongeveer € \d+ \([\d.]+ ERE\)/);
+    expect(main(await read("/earnings?year=2025")), "nothing counts before 2026").not.toContain("voor wat u in 2025");
+    await publish(null);
+    const unknown = main(await read("/earnings"));
+    await publish("0.42");
+    expect(unknown).toContain(`${got} betaald, de rest is nog niet bekend`);
+    expect(unknown).toMatch(/komt u in 2026 uit op ongeveer [\d.]+ ERE\./);
+  });
+
   test("nobody is shown a large zero: what is to come is large until something was paid", async () => {
     await publish("0.42");
     await world.row(

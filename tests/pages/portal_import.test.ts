@@ -106,7 +106,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const done = (await ask(portal(world, page))).text;
     expect(heading(done)).toBe("Uw klanten zijn aangemeld");
     expect(done).toContain("Niemand is gemaild.");
-    const links = done.match(/<code>[^<]*\/claim\/[^<]*<\/code>/g) ?? [];
+    const links = done.match(/<code data-copy>[^<]*\/claim\/[^<]*<\/code>/g) ?? [];
     expect(links).toHaveLength(3);
     expect(rowsOf(done).map(([row]) => row)).toEqual([2, 3, 5, 6]);
     const after = await rowCounts(world, ...DRAFTS);
@@ -192,7 +192,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const done = (await ask(portal(world, `${page}?show=bad`))).text;
     expect(done).toContain("Van 1.100 regels zijn er 1.000 aangemeld.");
     expect(rowsOf(done)).toEqual(foretold);
-    expect(done).toMatch(/Hetzelfde e-mailadres staat op regel 2\./);
+    expect(done).toContain("Staat dubbel in het bestand: ook op regel 2");
     const { n } = await world.row(
       "select count(*)::int as n from core.audit_log where action = 'drafts.imported' and details ->> 'added' = '500'",
     );
@@ -415,6 +415,11 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(heading(text)).toBe("Wat staat in welke kolom?");
     for (const meant of ["Huisnummer", "Postcode"]) expect(text).toContain(`Bedoelt u: ${meant}?`);
     expect(text, "by what is in it, whatever stands above it").toContain("Bedoelt u: E-mailadres?");
+    expect(text).toContain("Kijk of wij hieronder goed kozen");
+    expect(text, "the only way on").toContain('<button class="button">Lees het bestand zo</button>');
+    expect((await look("Klantnaam;Huisnr\nJan;8\n")).text).toContain(
+      "Wij weten niet in welke kolom het e-mailadres staat",
+    );
     expect((await confirm(page)).location, "nothing is imported before").toContain(page);
     const form = {
       form_token: await tokenOf(ask, page),

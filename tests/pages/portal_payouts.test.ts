@@ -43,6 +43,9 @@ describe("§4.2 what a partner earned, on its pages", () => {
       new Intl.NumberFormat("nl-NL", { style: "currency", currency: "EUR" }).format(amount);
     for (const said of ["2e kwartaal 2026", euro(payout.partner_share_eur), euro(invoice.total_eur), invoice.number])
       expect(text).toContain(said);
+    expect((await ask(portal(world))).text).toContain(
+      `<p class="amount"><strong>${euro(payout.partner_share_eur)}</strong> verdiend in 1 kwartaal`,
+    );
     expect(text).toMatch(/Betaald|Wordt nog betaald/);
     expect(text).toContain(
       "Van wat de ERE van een klant opbrengen houden wij 20% in voor onze dienst. Van die kosten is 25% voor u.",

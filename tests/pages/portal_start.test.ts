@@ -138,6 +138,6 @@ describe("§4.2 what needs a partner's attention", () => {
     const browser = await portalBrowser(world, await newManager(world, { id }));
     const { text } = await browser(portal(world));
     expect(text).toContain("Geteld onder uw nieuwste 2.000 klanten.");
-    expect(text).toContain("Met een getekende machtiging, van 2.500 in totaal");
+    expect(text).toContain("met een machtiging die geldt; 2.500 klanten in totaal");
   });
 });

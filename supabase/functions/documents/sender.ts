@@ -10,5 +10,6 @@ export type Service = Pick<Configuration, "SERVICE_NAME" | "SERVICE_ADDRESS" | "
 export function senderOf(service: Service, logo: Logo | null, locale: Locale): NonNullable<Content["sender"]> {
   const { kvk, vat_number } = WORDS[locale].invoice;
   const { SERVICE_NAME, SERVICE_ADDRESS, SERVICE_KVK, SERVICE_VAT } = service;
-  return { lines: [SERVICE_NAME, SERVICE_ADDRESS, `${kvk} ${SERVICE_KVK}`, `${vat_number} ${SERVICE_VAT}`], logo };
+  const vat = SERVICE_VAT ? [`${vat_number} ${SERVICE_VAT}`] : [];
+  return { lines: [SERVICE_NAME, SERVICE_ADDRESS, `${kvk} ${SERVICE_KVK}`, ...vat], logo };
 }

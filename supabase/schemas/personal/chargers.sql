@@ -50,9 +50,10 @@ language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'session');
-  return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(), 'chargers', private.own_chargers());
+  return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(), 'chargers', private.own_chargers(),
+    'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id() and h.status = 'active' and h.mid_eligible is null));
 end $$;
-comment on function api.read_own_chargers(jsonb) is 'A person''s chargers, as their own pages show them: {email, accounts, chargers}.';
+comment on function api.read_own_chargers(jsonb) is 'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown}. mid_unknown has the ids of chargers nobody judged yet.';
 
 create function api.remove_own_charger(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -266,6 +266,15 @@ as $$
    where h.user_id = private.user_id() and (h.mid_eligible is not true or h.connection_id is null)
 $$;
 
+-- The quarters in which something counts, with their euro.
+create function private.own_earned(since date, until date) returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object('quarter', q.quarter, 'kwh', q.kwh, 'ere', q.ere, 'sold_ere', q.sold_ere,
+                                             'net_eur', q.net, 'unpaid_eur', q.unpaid, 'unsold', q.unsold) order by q.quarter), '[]')
+    from private.own_quarters(since, until) q
+$$;
+
 create function api.read_own_start(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -277,9 +286,7 @@ begin
     'email', private.own_email(), 'year', year,
     'name', private.own_name(),
     'charged_kwh', (select coalesce(sum(m.kwh), 0) from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-    'quarters', (select coalesce(json_agg(json_build_object('quarter', q.quarter, 'kwh', q.kwh, 'ere', q.ere, 'sold_ere', q.sold_ere,
-                                                            'net_eur', q.net, 'unpaid_eur', q.unpaid, 'unsold', q.unsold) order by q.quarter), '[]')
-                   from private.own_quarters('-infinity', 'infinity') q),
+    'quarters', private.own_earned('-infinity', 'infinity'),
     'paid', private.own_paid(year),
     'progress', private.own_progress(),
     'idle_chargers', private.own_idle_chargers(year),
@@ -341,6 +348,7 @@ begin
     'year', year,
     'years', private.own_years(),
     'position', private.own_ere_position(year),
+    'quarters', private.own_earned(make_date(year, 1, 1), make_date(year + 1, 1, 1)),
     'left_out', private.own_left_out(year),
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
@@ -350,7 +358,7 @@ begin
     'prices', '{"fee_pct": null}'::json);
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, left_out, idle_chargers, accounts, payouts, overviews}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, quarters, left_out, idle_chargers, accounts, payouts, overviews}.';
 
 create function api.read_own_mandates(caller jsonb) returns json
 language plpgsql stable security definer

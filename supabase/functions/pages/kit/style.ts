@@ -77,6 +77,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } .menu summary::before { width: .9rem; } }
 @media (max-width: 24rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
+@media (max-width: 21rem) { .menu { font-size: .875rem; } .menu :is(a, summary) { padding: 0 .2rem; } .menu summary::before { width: .7rem; } }
 
 @media (min-width: 48rem) { .wide table.blocks { min-width: 62rem; } .wide .blocks :is(td, th) { padding-left: .75rem; padding-right: .75rem; } }
 [role="search"] { margin-bottom: 2rem; }
@@ -180,6 +181,7 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .timeline strong { font-weight: 650; }
 .timeline .later strong { color: var(--quiet); font-weight: 400; }
 .timeline li > span:not(.hidden) { display: inline-block; color: var(--quiet); font-variant-numeric: tabular-nums; }
+@media (max-width: 30rem) { .timeline li > span:not(.hidden) { display: block; } }
 .timeline div { margin: .4rem 0 .25rem; padding: .85rem 1.1rem; border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; background: var(--tint); }
 .timeline .yours div { border-left-color: var(--wait); background: var(--wait-tint); }
 .timeline div > :last-child { margin-bottom: 0; }
@@ -231,6 +233,7 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick + .skip:focus { opacity: 1; }
 .pick:not(:has(:checked)) + .skip { display: none; }
 .pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
+.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 0 3rem; }
 .funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
 .funnel li { display: grid; grid-template-columns: 7.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
 .funnel svg { width: 100%; height: 1.75rem; border-radius: 5px; background: var(--tint); }

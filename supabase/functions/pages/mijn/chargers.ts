@@ -13,7 +13,7 @@ import { WORDS } from "./words.ts";
 /** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */
 export function chargersPage(
   frame: MijnFrame,
-  { email, accounts, chargers }: Chargers,
+  { email, accounts, chargers, mid_unknown }: Chargers,
   { typed, errors }: Returned,
   gateway: string | undefined,
 ): Html {
@@ -35,7 +35,7 @@ ${
 </dl></div>`
     : ""
 }
-${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, gateway))}
+${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, mid_unknown.includes(charger.id), gateway))}
 <h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p>
 ${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
@@ -54,7 +54,7 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
   });
 }
 
-function one(frame: MijnFrame, charger: Charger, gateway: string | undefined): Html {
+function one(frame: MijnFrame, charger: Charger, midUnknown: boolean, gateway: string | undefined): Html {
   const words = WORDS[frame.locale].chargers;
   const { id, nickname, status, mid_certified, is_charging, current_session, last_seen_at, latest_meter_wh } = charger;
   const { ocpp_identity, password_refused_at } = charger;
@@ -70,7 +70,7 @@ function one(frame: MijnFrame, charger: Charger, gateway: string | undefined): H
 <div><dt>${words.status}</dt><dd>${now}</dd></div>
 ${last_seen_at ? html`<div><dt>${words.heard}</dt><dd>${longMoment(last_seen_at, frame.words)}</dd></div>` : ""}
 ${latest_meter_wh === undefined ? "" : html`<div><dt>${words.meter}</dt><dd>${inNumbers(frame, latest_meter_wh / 1000, 1)} kWh</dd></div>`}
-<div><dt>${words.mid}</dt><dd>${mid_certified ? words.mid_yes : words.mid_no}</dd></div>
+<div><dt>${words.mid}</dt><dd>${mid_certified ? words.mid_yes : midUnknown ? words.mid_unknown : words.mid_no}</dd></div>
 </dl>
 ${password_refused_at && gateway ? html`<div class="panel waits"><p>${words.refused(longMoment(password_refused_at, frame.words))}</p></div>` : ""}
 ${

@@ -7,17 +7,17 @@ import { doneOf, inNumbers, table } from "../kit/signed_in_views.ts";
 import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
 import { addressOf, nameOf } from "./mandates.ts";
-import type { Account, Earnings, Payout } from "./model.ts";
-import { percent, settles } from "./money.ts";
+import type { Account, Earned, Earnings, Payout } from "./model.ts";
+import { estimated, kindsOf, partsOf, percent, settles, sum } from "./money.ts";
 import { leftOut } from "./months.ts";
 import type { MijnFrame } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
-/** Quarters from open to paid, what was paid, where to, and what the service keeps. */
+/** What a year brings, its quarters from open to paid, what was paid, where to, and what the service keeps. */
 export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string | null): Html {
   const { locale } = frame;
   const words = WORDS[locale].earnings;
-  const { year, position, accounts, payouts } = earnings;
+  const { year, accounts, payouts, quarters } = earnings;
   const by = settles(accounts);
   const [held = null] = accounts
     .flatMap(({ iban_held_until }) => iban_held_until ?? [])
@@ -27,11 +27,12 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
     title: words.title(year),
     body: html`${doneOf(news === "account_changed" && held ? words.changed(longMoment(held, frame.words)) : undefined)}
 ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
-<h2 class="first">${words.quarters}</h2>
+${broughtBy(frame, earnings, by !== "we")}
+<h2${shownEuro(frame, quarters) ? "" : html` class="first"`}>${words.quarters}</h2>
 ${quarterTable(frame, earnings, by !== "we")}
 <p class="quiet">${by === "we" ? words.steps : by === "both" ? words.steps_any : words.steps_via(by.cpo)}</p>
+${forecast(frame, earnings)}
 ${leftOut(frame, earnings)}
-${position.forecast_ere ? html`<p>${words.forecast(inNumbers(frame, position.forecast_ere), year)}</p>` : ""}
 <h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
 ${
   payouts.length === 0
@@ -77,22 +78,64 @@ function yearOverviews(frame: MijnFrame, { accounts, overviews }: Earnings): Htm
 <ul>${overviews.map(({ account_id, year }) => html`<li><a class="link" href="${frame.to(`/overview/${account_id}/${year}`)}">${words.overview(year, name(account_id))}</a></li>`)}</ul>`;
 }
 
-function quarterTable(frame: MijnFrame, { position }: Earnings, via: boolean): Html {
+/** Euro, and that some of them are an estimate; null where there are none. */
+function shownEuro({ locale }: MijnFrame, quarters: readonly Earned[]): string | null {
+  const { paid, waits, estimated } = partsOf(quarters);
+  const total = sum([paid, waits, estimated]);
+  return total > 0 ? `${estimated > 0 ? "± " : ""}${inEuro(total, locale)}` : null;
+}
+
+/** One large figure, what the kWh of the year bring; then how much of it is paid, on its way and estimated. */
+function broughtBy(frame: MijnFrame, { year, quarters, accounts }: Earnings, via: boolean): Html {
+  const { earnings: words, overview } = WORDS[frame.locale];
+  const all = shownEuro(frame, quarters);
+  if (!all) return html``;
+  const { paid, waits, estimated, unknown } = partsOf(quarters);
+  const kinds = kindsOf(frame, accounts);
+  const parts = [paid, waits, estimated].flatMap((euro, kind) =>
+    euro > 0 ? `${inEuro(euro, frame.locale)} ${kinds[kind]}` : [],
+  );
+  return html`<p class="amount"><strong>${all}</strong> ${via ? words.brought_net(year) : words.brought(year)}<br><span class="quiet">${[...parts, ...(unknown ? [overview.unknown_rest] : [])].join(", ")}</span></p>`;
+}
+
+/** What the year may bring in all, in euro where one price and one fee are known for it. */
+function forecast(frame: MijnFrame, { year, position: { forecast_ere }, quarters }: Earnings): Html {
+  if (!forecast_ere) return html``;
   const words = WORDS[frame.locale].earnings;
+  const [one, ...others] = new Map(
+    quarters.flatMap(({ unsold }) => unsold).map((each) => [`${each.price_per_ere_eur} ${each.fee_pct}`, each]),
+  ).values();
+  const { paid, waits, estimated: expected } = partsOf(quarters);
+  const ere = Math.max(forecast_ere - quarters.reduce((all, quarter) => all + quarter.ere, 0), 0);
+  const more = one && others.length === 0 ? estimated({ ...one, ere }) : null;
+  const euro = more === null ? null : inEuro(Math.round(sum([paid, waits, expected, more])), frame.locale);
+  return html`<p>${words.forecast(inNumbers(frame, forecast_ere), year, euro?.replace(/[.,]00$/, "") ?? null)}</p>`;
+}
+
+function quarterTable(frame: MijnFrame, { position, quarters }: Earnings, via: boolean): Html {
+  const { earnings: words, overview, months } = WORDS[frame.locale];
+  const kwhAndEre = (kwh: number, ere: number) =>
+    html`${inNumbers(frame, kwh)}<small>${overview.ere(inNumbers(frame, ere, 2))}</small>`;
+  // exact, as the first page adds them
+  const all = (of: "kwh" | "ere") => quarters.reduce((total, quarter) => total + quarter[of], 0);
   return table(
     words.quarters,
-    [words.quarter, words.kwh, words.ere, via ? words.net : words.you].map((name) => ({ name })),
-    position.quarters.map(({ quarter, kwh, ere_credits, price_per_ere, revenue_eur, status }) => {
-      const [, number = ""] = quarter.split("-Q");
+    [words.quarter, words.kwh, via ? words.net : words.you].map((name) => ({ name })),
+    position.quarters.map(({ quarter, kwh, ere_credits, price_per_ere, status }) => {
+      const [year, number = ""] = quarter.split("-Q");
+      const first = `${year}-${String(Number(number) * 3 - 2).padStart(2, "0")}-01`;
+      const euro = shownEuro(
+        frame,
+        quarters.filter((earned) => earned.quarter === first),
+      );
+      const by = price_per_ere === null ? overview.kinds.estimated : words.price(inEuro(price_per_ere, frame.locale));
       return [
         html`${words.in_year(number)}<small>${words.status[status === "closed" && kwh === 0 ? "empty" : status]}</small>`,
-        inNumbers(frame, kwh),
-        inNumbers(frame, ere_credits, 2),
-        revenue_eur === null
-          ? null
-          : html`${inEuro(revenue_eur, frame.locale)}${price_per_ere === null ? "" : html`<small>${words.price(inEuro(price_per_ere, frame.locale))}</small>`}`,
+        kwhAndEre(kwh, ere_credits),
+        euro && html`${euro}<small>${by}</small>`,
       ];
     }),
+    { total: [months.total, kwhAndEre(all("kwh"), all("ere")), shownEuro(frame, quarters)] },
   );
 }
 

@@ -183,13 +183,14 @@ export const en: MijnWords = {
   },
 
   earnings: {
-    title: (year) => `ERE and money in ${year}`,
+    title: (year) => `Money in ${year}`,
+    brought: (year) => `is yours for what you charged in ${year}`,
+    brought_net: (year) => `after our fee, for what you charged in ${year}`,
     quarters: "By quarter",
     quarter: "Quarter",
     kwh: "kWh that count",
     quarter_name: (quarter, year) => `Q${quarter} ${year}`,
     in_year: (quarter) => `Q${quarter}`,
-    ere: "ERE",
     you: "For you",
     status: {
       open: "in progress",
@@ -201,7 +202,8 @@ export const en: MijnWords = {
     steps:
       "When a quarter is over it is registered with the government, then sold, and then we pay you. That takes some months.",
     price: (price) => `${price} per ERE`,
-    forecast: (ere, year) => `If you go on like this, you will have about ${ere} ERE in ${year}.`,
+    forecast: (ere, year, euro) =>
+      `If you go on like this, ${year} will bring about ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,
     paid: (year) => `What we paid you in ${year}`,
     payout: (amount, day) => `${amount} on ${day}: statement as PDF`,
     nothing_paid: (year) => `Nothing was paid in ${year}.`,
@@ -393,7 +395,8 @@ export const en: MijnWords = {
     charging: (kwh, since) => `charging now: ${kwh} kWh since ${since}`,
     mid: "MID meter",
     mid_yes: "yes, earns ERE",
-    mid_no: "no or not known yet: earns no ERE now",
+    mid_no: "no, earns no ERE",
+    mid_unknown: "not known yet: we are finding out",
     heard: "Last heard",
     meter: "Meter reading",
     silent: "We have never heard this charger. Look at “OCPP” in the app or on the web page of the charger:",
@@ -497,7 +500,7 @@ export const en: MijnWords = {
     nothing_kept: "After that we keep nothing about you.",
     gone: "You cannot undo this.",
     first_download: "Do you want to keep your data? Then download it first.",
-    iban: "We still owe you money, but do not know which account to pay. First enter your account number, under ERE and money.",
+    iban: "We still owe you money, but do not know which account to pay. First enter your account number, under Money.",
     yes: "Yes, end my account",
     no: "No, go back",
     closed: "Your account has ended",

@@ -11,7 +11,6 @@ type Quarter = {
   ere_credits: number;
   sold_ere: number;
   price_per_ere: number | null;
-  revenue_eur: number | null;
   status: "open" | "closed" | "sold" | "paid";
 };
 
@@ -134,6 +133,7 @@ export type Earnings = {
   year: number;
   years: number[];
   position: Position;
+  quarters: Earned[];
   left_out: LeftOut[];
   idle_chargers: IdleCharger[];
   accounts: Account[];
@@ -183,7 +183,8 @@ export type Charger = {
   password_refused_at?: string;
   latest_meter_wh?: number;
 };
-export type Chargers = { email: string; accounts: Account[]; chargers: Charger[] };
+/** `mid_unknown` has the chargers of which nobody knows yet whether they have a MID meter. */
+export type Chargers = { email: string; accounts: Account[]; chargers: Charger[]; mid_unknown: string[] };
 
 export type Application = {
   client_id: string;

@@ -20,10 +20,11 @@ export function settles(accounts: readonly Account[]): "we" | "both" | { cpo: st
 export const percent = ({ words }: MijnFrame, pct: number): string =>
   new Intl.NumberFormat(words.date_locale).format(pct);
 
-const sum = (values: readonly number[]) => Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
+export const sum = (values: readonly number[]) =>
+  Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
 
 /** What may come of ERE; null where no price is known. */
-function estimated({ ere, price_per_ere_eur: price, fee_pct }: Unsold): number | null {
+export function estimated({ ere, price_per_ere_eur: price, fee_pct }: Unsold): number | null {
   if (ere < 0.01) return 0;
   return price === null ? null : estimateOf([ere, price], fee_pct).net;
 }
@@ -31,7 +32,7 @@ function estimated({ ere, price_per_ere_eur: price, fee_pct }: Unsold): number |
 const estimateFor = (unsold: readonly Unsold[]): number => sum(unsold.map((each) => estimated(each) ?? 0));
 
 /** The euro of quarters, and whether some of it is not known yet. */
-function partsOf(quarters: readonly Earned[]) {
+export function partsOf(quarters: readonly Earned[]) {
   const estimates = quarters.flatMap(({ unsold }) => unsold.map(estimated));
   return {
     paid: sum(quarters.flatMap(({ net_eur, unpaid_eur }) => [net_eur, -unpaid_eur])),
@@ -109,6 +110,13 @@ function computed(frame: MijnFrame, { quarters }: Overview): Html {
   return html`<details><summary>${words.estimate_how}</summary>${[words.ere_hint, ...lines].map((line) => html`<p>${line}</p>`)}</details>`;
 }
 
+/** The names of the three kinds of euro, as partsOf() has them. */
+export function kindsOf({ locale }: MijnFrame, accounts: readonly Account[]): readonly [string, string, string] {
+  const { kinds } = WORDS[locale].overview;
+  const by = settles(accounts);
+  return [typeof by === "object" && by.cpo ? kinds.paid_via(by.cpo) : kinds.paid, kinds.waits, kinds.estimated];
+}
+
 /**
  * This year and, where something counted before it, the last one: euro by quarter in three kinds, the kWh beneath, and a table. What is
  * still to come of earlier years is said beside the plot, because the figure above it has it.
@@ -117,12 +125,7 @@ export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overvi
   const { locale } = frame;
   const { overview: words, earnings } = WORDS[locale];
   const first = quarters.some(({ quarter }) => quarter < `${year}`) ? year - 1 : year;
-  const by = settles(accounts);
-  const kinds = [
-    typeof by === "object" && by.cpo ? words.kinds.paid_via(by.cpo) : words.kinds.paid,
-    words.kinds.waits,
-    words.kinds.estimated,
-  ];
+  const kinds = kindsOf(frame, accounts);
   const euro = (amount: number) => inEuro(amount, locale);
   const short = new Intl.NumberFormat(frame.words.date_locale, { notation: "compact", maximumFractionDigits: 0 });
   const all = Array.from({ length: (year - first + 1) * 4 }, (_, index) => {

@@ -191,13 +191,14 @@ export const nl = {
   },
 
   earnings: {
-    title: (year: number) => `ERE en geld in ${year}`,
+    title: (year: number) => `Geld in ${year}`,
+    brought: (year: number) => `krijgt u voor wat u in ${year} laadde`,
+    brought_net: (year: number) => `na onze kosten, voor wat u in ${year} laadde`,
     quarters: "Per kwartaal",
     quarter: "Kwartaal",
     kwh: "kWh die meetelt",
     quarter_name: (quarter: string, year: string) => `${quarter}e kwartaal ${year}`,
     in_year: (quarter: string) => `${quarter}e kwartaal`,
-    ere: "ERE",
     you: "Voor u",
     status: {
       open: "loopt nog",
@@ -209,7 +210,8 @@ export const nl = {
     steps:
       "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij u. Reken op enkele maanden.",
     price: (price: string) => `${price} per ERE`,
-    forecast: (ere: string, year: number) => `Gaat u zo door, dan komt u in ${year} uit op ongeveer ${ere} ERE.`,
+    forecast: (ere: string, year: number, euro: string | null) =>
+      `Gaat u zo door, dan komt u in ${year} uit op ongeveer ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,
     paid: (year: number) => `Wat wij u in ${year} hebben betaald`,
     payout: (amount: string, day: string) => `${amount} op ${day}: overzicht als pdf`,
     nothing_paid: (year: number) => `In ${year} is niets uitbetaald.`,
@@ -401,7 +403,8 @@ export const nl = {
     charging: (kwh: string, since: string) => `laadt nu: ${kwh} kWh sinds ${since}`,
     mid: "MID-meter",
     mid_yes: "ja, levert ERE op",
-    mid_no: "nee of nog niet bekend: levert nu geen ERE op",
+    mid_no: "nee, levert geen ERE op",
+    mid_unknown: "nog niet bekend: wij zoeken dat uit",
     heard: "Laatst gehoord",
     meter: "Meterstand",
     silent: "Wij hebben deze laadpaal nog nooit gehoord. Kijk in de app of op de webpagina van de laadpaal bij “OCPP”:",
@@ -506,7 +509,7 @@ export const nl = {
     nothing_kept: "Wij bewaren daarna niets meer van u.",
     gone: "U kunt dit niet terugdraaien.",
     first_download: "Wilt u uw gegevens bewaren? Download ze dan eerst.",
-    iban: "U krijgt nog geld, maar wij weten niet op welke rekening. Vul eerst uw rekeningnummer in, bij ERE en geld.",
+    iban: "U krijgt nog geld, maar wij weten niet op welke rekening. Vul eerst uw rekeningnummer in, bij Geld.",
     yes: "Ja, beëindig mijn account",
     no: "Nee, terug",
     closed: "Uw account is beëindigd",

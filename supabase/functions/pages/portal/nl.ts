@@ -67,12 +67,15 @@ export const nl = {
       signed: "getekend",
       active: "actief",
       of: (share: string) => `${share}% van wie is uitgenodigd`,
-      all_customers: (count: string) => `Met een getekende machtiging, van ${count} in totaal`,
+      all_customers: (count: string, one: boolean) =>
+        `met een machtiging die geldt; ${count} ${one ? "klant" : "klanten"} in totaal`,
     },
     quarters: {
       title: "Uw verdiensten",
       plot: "Uw aandeel per kwartaal, in euro",
-      description: (total: string, quarters: string) => `In totaal ${total} in ${quarters} kwartalen.`,
+      earned: (quarters: number) => `verdiend in ${quarters} ${quarters === 1 ? "kwartaal" : "kwartalen"}`,
+      to_come: (euro: string) =>
+        `Er komt nog ± ${euro}: wij schatten dat met de ERE die nog niet verkocht zijn, tegen de laatste gemiddelde prijs.`,
       all: "Alle uitbetalingen en facturen",
     },
     figures: "Cijfers",
@@ -82,8 +85,6 @@ export const nl = {
     total: "Geladen in totaal",
     ere: "ERE",
     ere_hint: "Van maanden die onder een machtiging vallen.",
-    share: "Uw aandeel dat nog komt",
-    share_hint: "Een schatting: de ERE die nog niet verkocht zijn, tegen de laatste gemiddelde prijs.",
     months: "Per maand",
     months_title: "Geladen door uw klanten per maand, in kWh",
     months_description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,

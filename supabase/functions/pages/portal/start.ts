@@ -27,8 +27,8 @@ function startPage(frame: PortalFrame, { who, figures, payouts, attention }: Sta
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
     body: html`${attentionTo(frame, attention)}
-${funnel(frame, figures)}
-${byQuarter(frame, payouts)}
+<div class="beside">${funnel(frame, figures)}
+${byQuarter(frame, payouts, figures.partner_share_estimated_eur)}</div>
 ${allFigures(frame, figures)}`,
   });
 }
@@ -41,7 +41,8 @@ function funnel(frame: PortalFrame, { drafts, customers_total, customers_active 
   const step = (id: "invited" | "claimed" | "signed" | "active", count: number, page: string, query = {}) => {
     const of =
       all === 0 || id === "invited" || id === "active" ? "" : words.funnel.of(inNumbers(frame, (count / all) * 100));
-    const small = id === "active" ? words.funnel.all_customers(inNumbers(frame, customers_total)) : of;
+    const small =
+      id === "active" ? words.funnel.all_customers(inNumbers(frame, customers_total), customers_total === 1) : of;
     return html`<li><span><strong>${inNumbers(frame, count)}</strong> <a href="${frame.to(page, query)}">${words.funnel[id]}</a></span>
 <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.round((count / most) * 1000) / 10}" height="1"/></svg>${small ? html`<small>${small}</small>` : ""}</li>`;
   };
@@ -57,32 +58,34 @@ ${step("active", customers_active, "/customers", { active: "yes" })}
 /** Quarters that are shown: two years. */
 const QUARTERS = 8;
 
-/** What the partner earned by quarter, of what was sold. */
-function byQuarter(frame: PortalFrame, payouts: readonly Payout[]): Html {
+/** What the partner earned in all and by quarter, of what was sold, and what may still come. */
+function byQuarter(frame: PortalFrame, payouts: readonly Payout[], estimated: number): Html {
   const words = WORDS[frame.locale];
   const { quarters } = words.start;
   const shown = payouts.toSorted((one, other) => one.period.localeCompare(other.period)).slice(-QUARTERS);
   const total = shown.reduce((sum, { partner_share_eur }) => sum + partner_share_eur, 0);
   const euro = (value: number) => inEuro(value, frame.locale);
+  const toCome = estimated > 0 ? html`<span class="quiet">${quarters.to_come(euro(estimated))}</span>` : "";
   return html`<section aria-labelledby="by-quarter"><h2 id="by-quarter">${quarters.title}</h2>
 ${
   shown.length === 0
-    ? html`<p>${words.payouts.nothing}</p>`
-    : html`${bars({
-        id: "quarters",
-        title: quarters.plot,
-        description: quarters.description(euro(total), String(shown.length)),
-        points: shown.map(({ period, status, partner_share_eur }) => {
-          const [year = "", quarter = ""] = period.split("-Q");
-          return {
-            short: words.payouts.quarter_short(quarter),
-            below: year,
-            said: `${words.payouts.quarter_name(quarter, year)}: ${euro(partner_share_eur)}, ${words.payouts.statuses[status].toLowerCase()}`,
-            values: [Math.max(partner_share_eur, 0)],
-          };
-        }),
-        format: (value) => inEuro(value, frame.locale),
-      })}
+    ? html`<p>${words.payouts.nothing}</p>${toCome && html`<p>${toCome}</p>`}`
+    : html`<p class="amount"><strong>${euro(total)}</strong> ${quarters.earned(shown.length)}${toCome && html`<br>${toCome}`}</p>
+${bars({
+  id: "quarters",
+  title: quarters.plot,
+  description: `${euro(total)} ${quarters.earned(shown.length)}`,
+  points: shown.map(({ period, status, partner_share_eur }) => {
+    const [year = "", quarter = ""] = period.split("-Q");
+    return {
+      short: words.payouts.quarter_short(quarter),
+      below: year,
+      said: `${words.payouts.quarter_name(quarter, year)}: ${euro(partner_share_eur)}, ${words.payouts.statuses[status].toLowerCase()}`,
+      values: [Math.max(partner_share_eur, 0)],
+    };
+  }),
+  format: (value) => inEuro(value, frame.locale),
+})}
 <p><a class="link" href="${frame.to("/payouts")}">${quarters.all}</a></p>`
 }</section>`;
 }
@@ -92,7 +95,6 @@ function allFigures(frame: PortalFrame, figures: Figures): Html {
   const count = (value: number) => inNumbers(frame, value);
   return html`<section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
 <dl class="figures">
-<div><dt>${words.share}</dt><dd>${inEuro(figures.partner_share_estimated_eur, frame.locale)}<small>${words.share_hint}</small></dd></div>
 <div><dt>${words.this_month}</dt><dd>${count(figures.kwh_this_month)} kWh</dd></div>
 <div><dt>${words.total}</dt><dd>${count(figures.kwh_total)} kWh</dd></div>
 <div><dt>${words.ere}</dt><dd>${inNumbers(frame, figures.ere_estimated, 2)}<small>${words.ere_hint}</small></dd></div>

@@ -150,6 +150,8 @@ export const en: ImportWords = {
     read_again: "Read the file this way",
     which_columns: "What is in which column?",
     no_email: "We do not know which column has the e-mail address. Choose it below.",
+    email_guessed:
+      "We are not sure of every column. Check whether we chose well below, and then read the file this way.",
     no_header: "without a name",
     waits: (header) => `First choose what is in the column ${header}`,
     choose_first: "First choose above what is in each column.",
@@ -193,7 +195,7 @@ export const en: ImportWords = {
     page: (page) => `Page ${page}`,
     drafted: "Will be signed up",
     was_drafted: "Signed up",
-    also: (row) => `The same address is in row ${row}.`,
+    twice: (row) => `Is in the file twice: also in row ${row}`,
     invited: "Will be invited",
     not_mailed: "Not mailed: this address has had enough invitations today. Pass the link on yourself.",
   },

@@ -181,7 +181,7 @@ function said(
     if (row?.wrong) notes.push(`${headingOf(customers, words, row.wrong.column)} ${words.wrong[row.wrong.what]}.`);
     const first = first_rows.get(row?.email ?? "") ?? verdict.row;
     if (verdict.reason === "already_drafted" && first < verdict.row)
-      notes.push(words.table.also(String(customers.sheet_rows[first - 1] ?? first)));
+      return { label: words.table.twice(String(customers.sheet_rows[first - 1] ?? first)), notes };
     return { label: words.reason[verdict.reason], notes };
   }
   const { drafted, was_drafted, invited } = words.table;
@@ -299,8 +299,8 @@ const nameOfColumn = ({ column_names }: (typeof WORDS)["nl"]["bring"], column: s
 const MOST_COLUMNS = 40;
 const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
-/** What each column was read as, and a choice where it is not as it is meant. */
-function columns(frame: PortalFrame, { id, brought, customers }: Kept, typed: URLSearchParams): Html {
+/** What each column was read as, and a choice where it is not as it is meant. `first` where nothing else can be done. */
+function columns(frame: PortalFrame, { id, brought, customers }: Kept, typed: URLSearchParams, first = false): Html {
   const { bring: words } = WORDS[frame.locale];
   if (!("table" in brought)) return html``;
   const { rows } = brought.table;
@@ -331,7 +331,7 @@ ${COLUMNS.map((name) => html`<option value="${name}"${name === (typed.get(nameOf
 ${formToken(frame.form_token)}
 <p>${words.look.columns_what}</p>
 <div class="filters">${shown.map(choice)}</div>
-<div class="actions"><button class="button second">${words.look.read_again}</button></div>
+<div class="actions"><button class="button${first ? "" : " second"}">${words.look.read_again}</button></div>
 </form></details>`;
 }
 
@@ -356,10 +356,11 @@ ${consentTick(frame, news, "all")}
 /** A file of which we do not know the column of addresses. */
 function mappingPage(frame: PortalFrame, who: Who, kept: Kept, { typed }: Returned): Html {
   const { look: words } = WORDS[frame.locale].bring;
+  const guessed = kept.customers.columns.some(({ suggestion }) => suggestion === "email");
   return portalPage(frame, "/import", who, {
     title: words.which_columns,
-    body: html`<p class="panel waits" role="status">${words.no_email}</p>
-${columns(frame, kept, typed)}
+    body: html`<p class="panel waits" role="status">${guessed ? words.email_guessed : words.no_email}</p>
+${columns(frame, kept, typed, true)}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.back}</a></p>`,
   });
 }
@@ -399,7 +400,7 @@ function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): TableCell[] {
   return [
     String(kept.customers.sheet_rows[verdict.row - 1] ?? verdict.row),
     html`${read?.email ?? words.no_email}${name ? html` <span class="quiet">${name}</span>` : ""}<br>
-${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<small><code>${verdict.claim_url}</code></small>` : ""}`,
+${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<small><code data-copy>${verdict.claim_url}</code></small>` : ""}`,
   ];
 }
 
