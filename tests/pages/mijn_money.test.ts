@@ -235,7 +235,11 @@ describe("contract §6 how far a customer is, with the next step and who must do
   });
 
   test("who signed without account number and charger: both are theirs to give, each with its button", async () => {
+    await publish("0.42");
     const page = await overviewOf(await newCustomer(world));
+    expect(main(page), "before anything was charged").toMatch(
+      /^ Dag \S+ ± € 279 per jaar voor u, bij 2\.500 kWh Dit is een schatting/,
+    );
     expect(steps(page).slice(0, 4)).toEqual([
       "Getekend: done",
       "Goedgekeurd: yours",
@@ -279,6 +283,10 @@ describe("contract §6 how far a customer is, with the next step and who must do
     const rejected = await overviewOf(customer);
     expect(steps(rejected)[1]).toBe("Goedgekeurd: yours");
     expect(main(rejected)).toContain("Uw registratie is afgekeurd.");
+    await world.row("update core.chargers set mid_eligible = null where account_id = $1 returning 1", body.account_id);
+    const unknown = await overviewOf(customer);
+    expect(steps(unknown)[1], "nobody is sent away with what the service finds out").toBe("Goedgekeurd: now");
+    expect(main(unknown)).toContain("Nu aan ons Uw registratie is afgekeurd, want wij weten nog niet");
   });
 
   test("after a withdrawal it says so, and not that nothing is needed or that a charger was just connected", async () => {

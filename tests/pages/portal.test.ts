@@ -39,7 +39,7 @@ describe("contract §7 signing in to the pages of a partner", () => {
     const { status, text } = await ask(answer.location ?? "");
     expect([status, heading(text)]).toEqual([200, `Overzicht van ${partnerName}`]);
     expect(text).toMatch(/<strong>1<\/strong> <a [^>]*>actief</);
-    expect(text).toContain("Met een getekende machtiging, van 1 in totaal");
+    expect(text).toContain("met een machtiging die geldt; 1 klant in totaal");
     expect(text).toContain(`U bent ingelogd als ${manager.email}, voor ${partnerName}.`);
   });
 
@@ -47,7 +47,7 @@ describe("contract §7 signing in to the pages of a partner", () => {
     const ask = await portalBrowser(world, await newManager(world, world.partnerB));
     const { text } = await ask(portal(world));
     expect(heading(text)).toBe(`Overzicht van ${await nameOf(world.partnerB)}`);
-    expect(text).toContain("Met een getekende machtiging, van 0 in totaal");
+    expect(text).toContain("met een machtiging die geldt; 0 klanten in totaal");
   });
 
   test("who manages no partner, or no longer an active one, is told so and may sign out", async () => {

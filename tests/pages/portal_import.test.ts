@@ -416,6 +416,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     for (const meant of ["Huisnummer", "Postcode"]) expect(text).toContain(`Bedoelt u: ${meant}?`);
     expect(text, "by what is in it, whatever stands above it").toContain("Bedoelt u: E-mailadres?");
     expect(text).toContain("Kijk of wij hieronder goed kozen");
+    expect(text).toContain("Kolommen: 4 gelezen, 0 overgeslagen");
     expect(text, "the only way on").toContain('<button class="button">Lees het bestand zo</button>');
     expect((await look("Klantnaam;Huisnr\nJan;8\n")).text).toContain(
       "Wij weten niet in welke kolom het e-mailadres staat",

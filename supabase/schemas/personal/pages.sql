@@ -288,13 +288,14 @@ begin
     'charged_kwh', (select coalesce(sum(m.kwh), 0) from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
     'quarters', private.own_earned('-infinity', 'infinity'),
     'paid', private.own_paid(year),
+    'offer', (select private.offer(a.partner_id, a.payout_handler) from private.own_account_rows() a limit 1),
     'progress', private.own_progress(),
     'idle_chargers', private.own_idle_chargers(year),
     'left_out', private.own_left_out(year),
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts.';
+  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_overview(caller jsonb) returns json
 language plpgsql stable security definer

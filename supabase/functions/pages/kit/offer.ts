@@ -148,6 +148,13 @@ ${kwh === null ? "" : html`<p class="quiet">${words.offer.fee_is_off(inNumber(wo
 </div>`;
 }
 
+/** The figure alone, of a typical driver: for who has not charged yet. Nothing where nothing is published. */
+export function typicalYield(frame: Frame, fee_pct: number, offer: Offer, partner: string | null): Html | "" {
+  if (!isPriced(offer)) return "";
+  return html`${figure(frame, shownYield(estimateOf, TYPICAL_KWH, factsOf(frame, offer, fee_pct)), partner)}
+<p class="quiet">${frame.words.offer.fee_is_off(inNumber(frame.words, fee_pct))}</p>`;
+}
+
 function estimate(frame: Frame, page: string, fee_pct: number, offer: Offer, partner: string, wishes: Wishes): Html {
   const { words } = frame;
   const { offer: said } = words;

@@ -337,6 +337,7 @@ input[type="color"] { flex: none; width: 4rem; height: 3.25rem; padding: .2rem; 
 .field:has(> [type="color"]) > :is(label, p) { flex: 0 0 100%; }
 .field > [data-color] { flex: 0 1 12rem; }
 .field .copy { margin-top: .5rem; }
+td .copy { display: block; margin: .4rem 0; }
 .copy:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .busy { margin: .5rem 0 0; color: var(--quiet); }
 @media (prefers-reduced-motion: reduce) { .busy progress { display: none; } }

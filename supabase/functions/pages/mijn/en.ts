@@ -139,6 +139,8 @@ export const en: MijnWords = {
     reviewing: "We are reviewing your registration. You get a mail when that is done.",
     checking: "We are checking your details, and then submit your registration.",
     rejected: "Your registration was rejected. Our mail says why, and what you can do. Not sure? Mail us.",
+    rejected_mid:
+      "Your registration was rejected, because we do not know yet whether your charger has a certified meter (MID). If it has one, we review your registration again.",
     silent: (names) =>
       `We have not heard from ${names} yet. Enter the address, the identity and the password in the charger.`,
     silent_action: "Connect your charger",

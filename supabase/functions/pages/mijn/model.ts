@@ -1,6 +1,7 @@
 import type { Farewell } from "#shared/domain/mail/notices.ts";
 /** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbours in SQL say. */
 import type { UserScope } from "#shared/values/scopes.ts";
+import type { Offer } from "../kit/offer.ts";
 import type { Signed } from "../kit/signature.ts";
 
 export type Month = { month: string; kwh: number; sessions: number; ere_credits: number };
@@ -92,6 +93,8 @@ export type Overview = {
    * back since: each comes off later payments of its account, which will be for its `unsold`.
    */
   paid: { year_eur: number; all_eur: number; debts: { eur: number; unsold: Unsold[] }[] };
+  /** What one of the accounts was told before signing; null without accounts. */
+  offer: Offer | null;
   progress: Record<string, Progress>;
   idle_chargers: IdleCharger[];
   left_out: LeftOut[];

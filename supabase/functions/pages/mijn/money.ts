@@ -3,6 +3,7 @@ import { bars } from "../kit/bars.ts";
 import { estimateOf } from "../kit/estimate.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { typicalYield } from "../kit/offer.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import type { Account, Earned, Overview, Unsold } from "./model.ts";
 import type { MijnFrame } from "./visit.ts";
@@ -48,7 +49,8 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   const words = WORDS[locale].overview;
   const { year, quarters, paid, accounts, charged_kwh } = overview;
   if (quarters.length === 0 && paid.all_eur === 0) {
-    return charged_kwh === 0 ? html`` : html`<p>${words.charged_only(inNumbers(frame, charged_kwh), year)}</p>`;
+    if (charged_kwh > 0) return html`<p>${words.charged_only(inNumbers(frame, charged_kwh), year)}</p>`;
+    return typical(frame, overview);
   }
   const by = settles(accounts);
   const { waits, estimated, unknown } = partsOf(quarters);
@@ -84,6 +86,18 @@ ${paid.all_eur > 0 || !toCome ? html`<div><dt>${words.expected}</dt><dd>${toCome
 </dl>
 ${computed(frame, overview)}
 </div>`;
+}
+
+/** What a year may bring, to who signed and has not charged yet. */
+function typical(frame: MijnFrame, { accounts: [account, ...others], offer }: Overview): Html {
+  if (!account?.checklist.mandate_signed || account.fee_pct === null || others.length > 0 || !offer) return html``;
+  const shown = typicalYield(
+    frame,
+    account.fee_pct,
+    offer,
+    offer.payout_handler === "via_cpo_invoicing" ? account.cpo : null,
+  );
+  return shown ? html`<div class="money">${shown}</div>` : html``;
 }
 
 /** How what may come is estimated, for each price and fee, and what ERE are. */

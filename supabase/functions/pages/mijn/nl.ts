@@ -147,6 +147,8 @@ export const nl = {
     checking: "Wij controleren uw gegevens en dienen daarna uw registratie in.",
     rejected:
       "Uw registratie is afgekeurd. In onze mail staat waarom, en wat u kunt doen. Komt u er niet uit? Mail ons.",
+    rejected_mid:
+      "Uw registratie is afgekeurd, want wij weten nog niet of uw laadpaal een geijkte meter (MID) heeft. Heeft hij die, dan beoordelen wij uw registratie opnieuw.",
     silent: (names: string) =>
       `Wij horen nog niets van ${names}. Vul het adres, de identiteit en het wachtwoord in de laadpaal in.`,
     silent_action: "Verbind uw laadpaal",

@@ -209,9 +209,12 @@ function needs(frame: MijnFrame, account: Account): Wait[] {
 }
 
 /** Where a registration is that lacks nothing we know of. */
-function approvalWaits(frame: MijnFrame, { connections }: Account, chargerMissing: boolean): Wait[] {
+function approvalWaits(frame: MijnFrame, { connections, chargers }: Account, chargerMissing: boolean): Wait[] {
   const words = WORDS[frame.locale].progress;
   const is = (status: string) => connections.some(({ registration_status }) => registration_status === status);
+  // nothing else is lacking: whoever finds out has it judged again
+  if (is("afgekeurd") && chargerMissing && chargers.waiting > 0)
+    return [{ who: "us", said: html`<p>${words.rejected_mid}</p>` }];
   if (is("afgekeurd")) return [{ who: "you", said: html`<p>${words.rejected}</p>${mailUs(frame)}` }];
   if (is("ingediend")) return [{ who: "us", said: html`<p>${words.reviewing}</p>` }];
   return chargerMissing ? [] : [{ who: "us", said: html`<p>${words.checking}</p>` }];

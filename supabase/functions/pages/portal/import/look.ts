@@ -317,7 +317,8 @@ function columns(frame: PortalFrame, { id, brought, customers }: Kept, typed: UR
     }))
     .filter(({ header, sample }) => header || sample)
     .slice(0, MOST_COLUMNS);
-  const read = customers.columns.filter(({ column }) => column).length;
+  // where nothing was read yet, what is chosen below stands for it
+  const read = customers.columns.filter(({ column, suggestion }) => column || (first && suggestion)).length;
   const choice = ({ header, column, suggestion, place, sample }: (typeof shown)[number]) => html`<div class="field">
 <label for="${nameOf(place)}">${shortened(header) || words.look.no_header}</label>
 <p class="hint" id="${nameOf(place)}-hint">${suggestion ? html`<strong>${words.look.do_you_mean(nameOfColumn(words, suggestion))}</strong> ` : ""}${sample ? words.look.such_as(shortened(sample)) : words.look.empty_column}</p>

@@ -64,6 +64,7 @@ begin
     'charged_kwh', (select coalesce(sum(m.kwh), 0) from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
     'quarters', private.own_earned('-infinity', 'infinity'),
     'paid', private.own_paid(year),
+    'offer', (select private.offer(a.partner_id, a.payout_handler) from private.own_account_rows() a limit 1),
     'progress', private.own_progress(),
     'idle_chargers', private.own_idle_chargers(year),
     'left_out', private.own_left_out(year),
@@ -87,6 +88,8 @@ $function$;
 COMMENT ON FUNCTION "api"."read_own_chargers"(jsonb) IS 'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown}. mid_unknown has the ids of chargers nobody judged yet.';
 
 COMMENT ON FUNCTION "api"."read_own_earnings"(jsonb, jsonb) IS 'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, quarters, left_out, idle_chargers, accounts, payouts, overviews}.';
+
+COMMENT ON FUNCTION "api"."read_own_start"(jsonb) IS 'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
 
 REVOKE ALL ON FUNCTION "private"."own_earned"(date, date) FROM PUBLIC;
 
