@@ -151,7 +151,7 @@ ${kwh === null ? "" : html`<p class="quiet">${words.offer.fee_is_off(inNumber(wo
 /** The figure alone, of a typical driver: for who has not charged yet. Nothing where nothing is published. */
 export function typicalYield(frame: Frame, fee_pct: number, offer: Offer, partner: string | null): Html | "" {
   if (!isPriced(offer)) return "";
-  return html`${figure(frame, shownYield(estimateOf, TYPICAL_KWH, factsOf(frame, offer, fee_pct)), partner)}
+  return html`${figure(frame, yieldOf(frame, offer, fee_pct, TYPICAL_KWH), partner)}
 <p class="quiet">${frame.words.offer.fee_is_off(inNumber(frame.words, fee_pct))}</p>`;
 }
 

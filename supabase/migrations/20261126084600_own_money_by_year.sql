@@ -42,7 +42,9 @@ begin
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
     'payouts', private.own_payouts(year),
-    'overviews', private.own_overviews());
+    'overviews', private.own_overviews(),
+    -- the page of 0.9.0 says what the service keeps, or that it is not known
+    'prices', '{"fee_pct": null}'::json);
 end $function$;
 
 CREATE OR REPLACE FUNCTION api.read_own_start (
