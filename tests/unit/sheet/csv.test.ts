@@ -1,7 +1,7 @@
 // CSV as spreadsheets write it, in every encoding that they use (design: files).
 
 import { expect, test } from "vitest";
-import { MAX_ROWS, SheetError } from "#shared/domain/sheet/model.ts";
+import { MAX_COLUMNS, MAX_ROWS, SheetError } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
 
 const bytes = (text: string, encoding: BufferEncoding = "utf8") => new Uint8Array(Buffer.from(text, encoding));
@@ -141,4 +141,9 @@ test("an empty file has no rows", async () => {
 test("rows beyond 5,000 are counted and not kept", async () => {
   const sheet = await readSheet(bytes(`email\n${"a\n".repeat(MAX_ROWS + 40)}`));
   expect([sheet.rows.length, sheet.more]).toEqual([MAX_ROWS + 1, 40]);
+});
+
+test("of a row with more columns than a header may have, one more is kept", async () => {
+  const [header, wide] = (await readSheet(bytes(`naam;email\n${"a;".repeat(100_000)}`))).rows;
+  expect([header?.cells.length, wide?.cells.length]).toEqual([2, MAX_COLUMNS + 1]);
 });

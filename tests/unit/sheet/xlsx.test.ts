@@ -3,6 +3,7 @@
 import Excel from "exceljs";
 import { strToU8, zipSync } from "fflate";
 import { expect, test } from "vitest";
+import { readUpload } from "#shared/domain/charging_in/file/read_upload.ts";
 import { type Cell, MAX_PARTS, MAX_ROWS, type Sheet, SheetError } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
 import { formatsOf, partsOf, relationsOf, workbookOf, zipOf } from "./workbook.ts";
@@ -390,3 +391,31 @@ test("entities that a document defines are not expanded", async () => {
 test("a workbook without any row is read as one", async () => {
   expect(await readSheet(workbookOf({}))).toMatchObject({ rows: [], more: 0 });
 });
+
+test("a long text in every cell, of signs that stand for 18, costs no more than a short one", async () => {
+  const headings = [
+    "paal",
+    "start",
+    "eind",
+    "kWh",
+    "meterstand begin",
+    "meterstand eind",
+    "laadtype",
+    "land",
+    "sessie",
+  ];
+  const texts = [...headings, "\ufdfa".repeat(32_767)];
+  const row = (place: (column: number) => number) =>
+    `<row>${headings.map((_, column) => `<c t="s"><v>${place(column)}</v></c>`).join("")}</row>`;
+  const file = workbookOf({
+    strings: texts.map((text) => `<si><t>${text}</t></si>`).join(""),
+    rows: row((column) => column) + row(() => headings.length).repeat(2000),
+  });
+  expect(file.length).toBeLessThan(8000);
+  const before = process.cpuUsage();
+  const { items, rejected } = await readUpload(file);
+  const { user, system } = process.cpuUsage(before);
+  expect([items.length, rejected.length]).toEqual([0, 2000]);
+  // without a limit of length it is more than a minute
+  expect((user + system) / 1e6, "seconds of the processor").toBeLessThan(2);
+}, 200_000);

@@ -22,7 +22,13 @@ export function storable(text: string): string {
 
 /** Cuts by code point, so that no character is halved. */
 export function cut(value: string, length: number): string {
-  return value.length <= length ? value : Array.from(value).slice(0, length).join("").trimEnd();
+  // so many code points are at most twice as many units; a long text is not taken apart whole
+  return value.length <= length
+    ? value
+    : Array.from(value.slice(0, 2 * length))
+        .slice(0, length)
+        .join("")
+        .trimEnd();
 }
 
 /** The form in which additions are compared: upper case, no spaces or dashes around; null if there is none. */

@@ -1,8 +1,11 @@
 // @ts-types="npm:@types/papaparse@5.5.2"
 import Papa from "papaparse";
-import { type Cell, EMPTY, MAX_ROWS, type Row, type Sheet, SheetError } from "./model.ts";
+import { type Cell, EMPTY, MAX_COLUMNS, MAX_ROWS, type Row, type Sheet, SheetError } from "./model.ts";
 
 type IsColumn = (header: string) => boolean;
+
+/** Characters in which the header's delimiter is looked for. */
+const LONGEST_HEADER = 100_000;
 
 /**
  * Reads a CSV file: UTF-8 with or without mark, UTF-16 with a mark, else Windows-1252. Tabs are a delimiter in UTF-16 only, as Excel
@@ -53,24 +56,29 @@ export function readCsvText(
   text = text.slice(blank.length);
   const above = blank.split("\n").length - 1;
 
-  const { data, errors } = Papa.parse<string[]>(text, {
-    delimiter: delimiterOf(text, separator?.[1], encoding, isColumn),
-    newline: "\n",
-  });
-  if (errors.some(({ type }) => type === "Quotes")) throw new SheetError("open_quote");
   const rows: Row[] = [];
   let more = 0;
-  data.forEach((values, index) => {
-    const cells = cellsOf(values);
-    if (cells.length === 0) return;
-    if (rows.length > MAX_ROWS) more++;
-    else rows.push({ sheet_row: above + 1 + index, cells });
+  let sheet_row = above;
+  // row by row: 4 MiB have two million short ones, of which 5,000 are kept
+  Papa.parse<string[]>(text, {
+    delimiter: delimiterOf(text.slice(0, LONGEST_HEADER), separator?.[1], encoding, isColumn),
+    newline: "\n",
+    fastMode: false, // which splits all of the text at once
+    step({ data, errors }) {
+      // with a delimiter given, no other error is known
+      if (errors.length > 0) throw new SheetError("open_quote");
+      sheet_row++;
+      const cells = cellsOf(data);
+      if (cells.length === 0) return;
+      if (rows.length > MAX_ROWS) more++;
+      else rows.push({ sheet_row, cells });
+    },
   });
   return { kind: "csv", encoding, rows, more };
 }
 
 function cellsOf(values: readonly string[]): Cell[] {
-  const cells: Cell[] = values.map((value) => {
+  const cells: Cell[] = values.slice(0, MAX_COLUMNS + 1).map((value) => {
     const text = value.trim().replace(/^'(?=[=+@-])/, "");
     return text ? { kind: "text", text } : EMPTY;
   });

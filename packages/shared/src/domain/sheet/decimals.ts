@@ -1,5 +1,5 @@
 import { wattHours } from "#shared/values/energy.ts";
-import type { Cell } from "./model.ts";
+import { type Cell, MAX_VALUE } from "./model.ts";
 
 export type Decimal = "," | ".";
 export type EnergyUnit = "Wh" | "kWh" | "MWh";
@@ -50,9 +50,9 @@ function shownBy(text: string): Decimal | "either" | null {
   return group === "." ? "," : group === "," ? "." : null;
 }
 
-/** Without unit, sideways spaces and full-width signs. */
+/** Without unit, sideways spaces and full-width signs; none of a text that is too long. */
 const digitsOf = (text: string): string =>
-  unitOf(text.normalize("NFKC").replace(/\s+/g, " ").replaceAll("’", "'")).rest;
+  text.length > MAX_VALUE ? "" : unitOf(text.normalize("NFKC").replace(/\s+/g, " ").replaceAll("’", "'")).rest;
 
 /**
  * Decides how a column of energy is written, from all its cells: only commas, only points, or both in one order. Number cells say
@@ -67,7 +67,7 @@ export function decideEnergy(header: string, cells: readonly Cell[], sent: Decim
   let either: number | null = null;
   cells.forEach((cell, index) => {
     if (cell.kind !== "text" && cell.kind !== "number") return;
-    units.add((cell.kind === "text" ? unitOf(cell.text).unit : null) ?? ofHeader ?? "kWh");
+    units.add((cell.kind === "text" ? unitOf(cell.text.slice(0, MAX_VALUE)).unit : null) ?? ofHeader ?? "kWh");
     if (cell.kind === "number") return;
     const shown = shownBy(digitsOf(cell.text));
     if (shown === "either") either ??= index;

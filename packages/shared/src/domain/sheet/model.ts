@@ -16,6 +16,10 @@ export type Cell =
 
 export const EMPTY: Cell = { kind: "empty", text: "" };
 
+/** The text of a cell that may be a month or a time, in lower case with single spaces; null of any other cell. */
+export const wordsOf = (cell: Cell): string | null =>
+  cell.kind === "text" && cell.text.length <= MAX_VALUE ? cell.text.toLowerCase().replace(/\s+/g, " ") : null;
+
 export type Row = {
   /** The number that the spreadsheet shows beside it, from 1. */
   sheet_row: number;
@@ -37,11 +41,13 @@ export type Sheet = {
 /** Rows beside the header. */
 export const MAX_ROWS = 5_000;
 /** Columns of the header. */
-const MAX_COLUMNS = 500;
+export const MAX_COLUMNS = 500;
 /** Cells of an XLSX sheet. */
 export const MAX_CELLS = 200_000;
 /** Characters of an XLSX cell, which is also what Excel takes. */
 export const MAX_CELL = 32_767;
+/** Characters of a text that may be a number, a month or a time. One sign may stand for 18. */
+export const MAX_VALUE = 200;
 /** Bytes of an XLSX file after inflating, all its parts together. */
 export const MAX_INFLATED = 16 * 1024 * 1024;
 /** Parts of an XLSX file, pictures included. */

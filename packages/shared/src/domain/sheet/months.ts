@@ -1,4 +1,4 @@
-import type { Cell } from "./model.ts";
+import { type Cell, wordsOf } from "./model.ts";
 
 /** Beginnings of the months' names, in Dutch and English. */
 const NAMES = [
@@ -31,8 +31,8 @@ const NAMED = /^(?:0?1[-/. ]+)?([a-z]+)\.?[-/. ']+(\d{4}|\d{2})$/;
  */
 export function readMonth(cell: Cell): string | null {
   if (cell.kind === "date") return ofWall(cell);
-  if (cell.kind !== "text") return null;
-  const text = cell.text.toLowerCase().replace(/\s+/g, " ");
+  const text = wordsOf(cell);
+  if (text === null) return null;
   const yearFirst = YEAR_FIRST.exec(text);
   if (yearFirst) return written(yearFirst[1], Number(yearFirst[2]));
   const monthFirst = MONTH_FIRST.exec(text);

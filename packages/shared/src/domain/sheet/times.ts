@@ -1,4 +1,4 @@
-import type { Cell } from "./model.ts";
+import { type Cell, wordsOf } from "./model.ts";
 
 const ZONE = String.raw`(?: ?(z|[+-]\d{2}:?\d{2}))?`;
 const CLOCK = String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?`;
@@ -30,8 +30,8 @@ function toldBy(cell: Cell): Told | null {
     const tells = cell.shows === "moment" || (cell.shows !== "time" && cell.wall % DAY !== 0);
     return tells ? { wall: cell.wall, ahead: null } : null;
   }
-  if (cell.kind !== "text") return null;
-  const text = cell.text.toLowerCase().replace(/\s+/g, " ");
+  const text = wordsOf(cell);
+  if (text === null) return null;
   const iso = YEAR_FIRST.exec(text);
   if (iso) {
     const [, year, month, day, hour, minute, second, zone] = iso;

@@ -303,7 +303,7 @@ function asSent(table: Table, row: Row): Record<string, unknown> {
   }
   if (!isEmpty(table, row, "evse_no")) sent.evse_no = countIn(table.cell(row, "evse_no"));
   for (const field of ["power_type", "country"] as const)
-    if (!isEmpty(table, row, field)) sent[field] = table.cell(row, field).text.toUpperCase();
+    if (!isEmpty(table, row, field)) sent[field] = nameIn(table.cell(row, field))?.toUpperCase() ?? "";
   return sent;
 }
 
