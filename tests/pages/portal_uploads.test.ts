@@ -108,6 +108,18 @@ describe("§4.1 a file of months", () => {
     expect((await ask(`${pathname}${search}`)).text).toContain("Dit bestand was al opgeslagen. Er is niets veranderd.");
   });
 
+  test("§4.1 three clicks at once store it once, also where a session waits for its charger", async () => {
+    const page = pageOf(
+      (await upload("sessie;laadpaal;start;eind;kWh\nw1;KL-wacht;10-03-2026 18:00;10-03-2026 19:00;5")).location,
+    );
+    const form_token = await tokenOf(ask, "/uploads");
+    const clicks = await Promise.all([1, 2, 3].map(() => ask(portal(world, page), { form: { form_token } })));
+    expect(clicks.map((click) => click.status)).toEqual([303, 303, 303]);
+    expect(
+      await world.row("select count(*)::int as uploads from core.uploads where results -> 0 ->> 'session_id' = 'w1'"),
+    ).toEqual({ uploads: 1 });
+  });
+
   test("§4.1 it says what is wrong with it, in both languages; nothing is kept", async () => {
     const refusal = async (file: string) => {
       const { status, text } = await upload(file);

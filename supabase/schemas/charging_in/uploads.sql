@@ -175,6 +175,10 @@ declare
 begin
   -- one file of a client at a time, so that equal ones find the first stored
   perform pg_advisory_xact_lock(hashtextextended('uploads of ' || private.client_id(), 0));
+  select * into upload from core.uploads u where u.partner_id = private.partner_id() and u.id = (input ->> 'upload_id')::uuid;
+  if found then  -- confirmed twice at once
+    return private.upload_answer(upload) || '{"idempotent": true}';
+  end if;
   select * into newest from core.uploads u
    where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
   if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind' and newest.decimal is not distinct from input ->> 'decimal'
