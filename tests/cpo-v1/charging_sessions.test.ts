@@ -840,7 +840,14 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
       [new Uint8Array([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]), 415, { error: "file_type" }],
       ["%PDF-1.7\n\0", 415, { error: "file_type" }],
       ['"laadpaal;start\n', 422, { error: "unreadable_file" }],
-      ["", 422, { error: "unknown_columns", headers: [] }],
+      ["%PDF-1.7\nwithout a zero", 415, { error: "file_type" }],
+      ['{"sessions": []}', 415, { error: "file_type" }],
+      [
+        '--x\r\nContent-Disposition: form-data; name="file"\r\n\r\nlaadpaal;start;kwh\r\n',
+        415,
+        { error: "file_type", detail: expect.stringContaining("not in a form") },
+      ],
+      ["", 422, { error: "unreadable_file", detail: expect.stringContaining("no rows") }],
       ["naam;bedrag\nSanne;5\n", 422, { error: "unknown_columns", headers: ["naam", "bedrag"] }],
       [
         "Station;Datum start;Prijs\n1;1-3-2026 0:00;2\n",

@@ -7834,7 +7834,7 @@ export interface components {
             };
         };
         /**
-         * @description `Missing or invalid API token`: Send Authorization: Bearer with a valid, unexpired credential for this host.
+         * @description `Missing or invalid API token`: Send Authorization: Bearer with a valid, unexpired credential for this host and path.
          *
          *     `invalid_client`: Unknown client or wrong secret. Send client_id and client_secret in the body.
          */
@@ -7972,7 +7972,7 @@ export interface components {
                 } & WithRequired<components["schemas"]["Error"], "error">;
             };
         };
-        /** @description `Missing or invalid API token`: Send Authorization: Bearer with a valid, unexpired credential for this host. */
+        /** @description `Missing or invalid API token`: Send Authorization: Bearer with a valid, unexpired credential for this host and path. */
         MissingOrInvalidToken: {
             headers: {
                 /** @description Quote it when you ask about a request */

@@ -128,6 +128,8 @@ test.each([
   ["a sep line that names a tab", bytes("sep=\t\nnaam\temail\nJan\ta@b.nl"), "tabs"],
   ["a quote that is not closed", bytes('naam;email\n"Jan;a@b.nl'), "open_quote"],
   ["UTF-16 without a mark", bytes("naam;email\nJan;a@b.nl", "utf16le"), "other"],
+  ["a PDF without a zero", bytes("%PDF-1.7\n1 0 obj"), "other"],
+  ["JSON", bytes(' {"sessions": []}'), "other"],
   ["bytes of a picture", new Uint8Array([0xff, 0xd8, 0xff, 0xe0, 0, 16]), "other"],
 ])("a file with %s is refused", async (_what, file, wrong) => {
   expect(await refusal(file)).toBe(wrong);

@@ -89,7 +89,7 @@ const table = {
   missing_or_invalid_token: {
     status: 401,
     error: "Missing or invalid API token",
-    detail: "Send Authorization: Bearer with a valid, unexpired credential for this host.",
+    detail: "Send Authorization: Bearer with a valid, unexpired credential for this host and path.",
   },
   invalid_client: {
     status: 401,

@@ -47,7 +47,8 @@ export function readCsvText(
   encoding: Sheet["encoding"] = "utf-8",
   isColumn: IsColumn = () => false,
 ): Sheet {
-  if (csv.includes("\0")) throw new SheetError("other");
+  // a picture, a PDF, a form as curl -F sends it, JSON
+  if (csv.includes("\0") || /^(%PDF-|--.+\r\nContent-|\s*\{)/.test(csv)) throw new SheetError("other");
   let text = csv.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
   const separator = /^"?sep=(.)"?\n/i.exec(text);
   if (separator) text = text.slice(separator[0].length);

@@ -92,6 +92,8 @@ export type Said = { kind?: Kind | undefined; decimal?: Decimal | undefined };
 export async function readUpload(file: Uint8Array, said: Said = {}): Promise<ReadUpload> {
   const { rows, more } = await sheetOf(file);
   const [header, ...body] = rows;
+  if (body.length === 0)
+    throw new UploadFault("unreadable_file", { detail: "The file has no rows below its header." }, "no_rows");
   const headers = (header?.cells ?? []).map(({ text }) => storable(cut(text, 120)));
   const kinds = said.kind ? [said.kind] : KINDS;
   const [kind, another] = kinds.filter((each) => lacks(each, fieldsOf(each, headers)).length === 0);
@@ -100,8 +102,6 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
     const detail = `The file has ${body.length + more} rows below its header; at most 5,000 are read. Send it in parts.`;
     throw new UploadFault("payload_too_large", { detail }, "too_many_rows");
   }
-  if (body.length === 0)
-    throw new UploadFault("unreadable_file", { detail: "The file has no rows below its header." }, "no_rows");
   const fields = fieldsOf(kind, headers);
   const table = new Table(headers, fields, body, said.decimal ?? null);
   const { items, rejected } = kind === "months" ? readMonths(table) : readSessions(table);
