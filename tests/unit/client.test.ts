@@ -159,7 +159,7 @@ describe("§4.5 tokens of a CPO client", () => {
       name: "ApiError",
       status: 401,
       code: "invalid_client",
-      message: "invalid_client Unknown client (r-1)",
+      message: "invalid_client: Unknown client (r-1)",
     });
     expect((await client.GET("/v1/accounts")).response.status).toBe(200);
   });

@@ -24,7 +24,8 @@ export class ApiError extends CallError {
     const said = (typeof body === "object" && body !== null ? body : {}) as Partial<ErrorBody>;
     const code = said.error ?? `HTTP ${status}`;
     const requestId = said.request_id ?? headers?.get("x-request-id") ?? null;
-    super([code, said.detail ?? said.error_description, requestId && `(${requestId})`].filter(Boolean).join(" "));
+    const detail = said.detail ?? said.error_description;
+    super([detail ? `${code}: ${detail}` : code, requestId && `(${requestId})`].filter(Boolean).join(" "));
     this.name = "ApiError";
     this.status = status;
     this.code = code;
