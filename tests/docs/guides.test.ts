@@ -235,11 +235,13 @@ test("§8 idempotency.md, §3 months.md, §1 eligibility.md, §4.1 sessions.md, 
   expect(connection).toMatchObject({ versions_url: `${settings.API}/ocpi/versions`, status: "none" });
 });
 
-test("§4.4 oauth.md: the metadata and a person's own token, by curl, exactly as written", async () => {
+test("§4.4 oauth.md, ocpp.md: the metadata, a person's own token and a charger of theirs, by curl, exactly as written", async () => {
   const [metadata, energy, chargers] = await follow(blocksOf("oauth"));
   expect(metadata).toMatchObject({ issuer: settings.API, code_challenge_methods_supported: ["S256"] });
   expect(energy.months.length).toBeGreaterThan(0);
   expect(chargers.chargers).toHaveLength(2);
+  const [charger] = await follow(blocksOf("ocpp"));
+  expect(charger.ocpp.endpoint).toContain(`/${charger.ocpp.identity}`);
 });
 
 test("§4.3 rehearse.md, ere.md: up to the first euro, by curl, exactly as written", async () => {

@@ -30,7 +30,7 @@ export function welcome(
   To open in a browser:
 
     to claim, as a customer  ${claimLink}
-    a customer's own pages   ${base_url}/pages/mijn  (${demo.user.email} / ${demo.user.password})
+    a customer's own pages   ${base_url}/pages/mijn  (sign in with a password: ${demo.user.email} / ${demo.user.password})
     a partner's portal       ${base_url}/pages/portal  (the same person, who manages the partner)
     the API's documentation  ${base_url}/docs
     mail, ${mail.padEnd(17)}  ${named}npm run -s operator -- mail list  (${mail === "which waits" ? `no mail server is set by SMTP_URL; ${shows}` : shows})
