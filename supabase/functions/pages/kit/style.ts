@@ -79,7 +79,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 24rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
 @media (max-width: 21rem) { .menu { font-size: .875rem; } .menu :is(a, summary) { padding: 0 .2rem; } .menu summary::before { width: .7rem; } }
 
-@media (min-width: 48rem) { .wide table.blocks { min-width: 62rem; } .wide .blocks :is(td, th) { padding-left: .75rem; padding-right: .75rem; } }
+@media (min-width: 48rem) { .wide .blocks :is(td, th) { padding-left: .6rem; padding-right: .6rem; } }
 [role="search"] { margin-bottom: 2rem; }
 [role="search"] details { margin: 0; }
 [role="search"] .field { margin-bottom: 1rem; }
