@@ -46,7 +46,7 @@ end $$;
 
 create function private.reserve_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
-set enable_seqscan = off set work_mem = '64MB'
+set enable_seqscan = off set work_mem = '64MB'  -- else submitting a year reads 2.7 times as many rows
 as $$
 declare
   postings private.posting[];
@@ -138,7 +138,6 @@ end $$;
 -- Opens months again, as staged or outside_mandate, whichever holds now. Sessions that came meanwhile count. The connections are locked.
 create function private.unlock_months(tenant uuid, connections uuid[], months date[]) returns void
 language plpgsql
-set enable_seqscan = off
 as $$
 begin
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period)

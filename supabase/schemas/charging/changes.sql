@@ -22,7 +22,6 @@ create trigger charger_changed after update of connection_id, mid_eligible on co
 -- Called when locked months open again: sessions that came meanwhile count.
 create function private.release_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   touched_connections uuid[];

@@ -362,7 +362,7 @@ end $$;
 -- As private.store_charging_sessions, from items as private.read_charging_sessions takes them, to private.charging_results.
 create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
 language plpgsql
-set plan_cache_mode = 'force_generic_plan'
+set plan_cache_mode = 'force_generic_plan'  -- with read_charging_sessions: else one session takes 5.3 ms instead of 4.3
 as $$
 begin
   return private.charging_results(private.store_charging_sessions(array(select r from private.read_charging_sessions(sessions) r)));

@@ -40,7 +40,7 @@ grant execute on function api.deliver_charging_sessions(jsonb, jsonb) to edge_sl
 create function private.delivered_sessions(results private.charging_session_result[])
 returns table (place int, sheet_row int, told_id text, status text, reason text, charging_session_id uuid, flags text[], counted boolean, not_counted text)
 language plpgsql stable
-set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
+set plan_cache_mode = 'force_generic_plan'  -- as in store_named_sessions
 as $$
 begin
   return query
@@ -54,7 +54,7 @@ begin
 end $$;
 
 create function api.withdraw_charging_sessions(caller jsonb, input jsonb) returns json
-language plpgsql security definer set plan_cache_mode = 'force_custom_plan'
+language plpgsql security definer
 as $$
 declare
   told constant text[] := array(select distinct t from jsonb_array_elements_text(input -> 'session_ids') t);
@@ -150,7 +150,8 @@ begin
 end $$;
 
 create function api.list_charging_sessions(caller jsonb, query jsonb) returns json
-language plpgsql security definer set plan_cache_mode = 'force_custom_plan'
+language plpgsql security definer
+set plan_cache_mode = 'force_custom_plan'  -- else a page takes a fifth longer, and reads twice as many rows
 as $$
 declare
   size     constant int         := (query ->> 'limit')::int;

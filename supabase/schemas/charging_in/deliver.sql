@@ -27,7 +27,6 @@ comment on function private.parked_by_name(uuid, text[], int) is
 -- client: parked_limit.
 create function private.park_charging(owner uuid, parked core.parked_charging[]) returns void
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   told text[] := array(select distinct n from unnest(parked) p cross join lateral unnest(p.names) n);
@@ -59,7 +58,7 @@ end $$;
 -- external_id null where EVSE and start identify it. shared is part of each item: sent_sha256, upload_id. status may be parked too.
 create function private.store_named_sessions(owner uuid, sessions jsonb, shared jsonb) returns private.charging_session_result[]
 language plpgsql
-set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
+set plan_cache_mode = 'force_generic_plan'  -- one session: else 7.5 ms instead of 4.5
 as $$
 declare
   wanted  private.named_charger[];
@@ -140,7 +139,6 @@ as $$ begin return private.charging_results(private.store_named_sessions(owner, 
 -- Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.
 create function private.judge_parked(owner uuid, chosen uuid[]) returns int
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   parked core.parked_charging[];

@@ -37,7 +37,7 @@ $$;
 -- at both.
 create function private.find_chargers(owner uuid, wanted private.named_charger[]) returns setof private.found_charger
 language plpgsql stable
-set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
+set plan_cache_mode = 'force_generic_plan'  -- as in store_named_sessions
 as $$
 begin
   return query

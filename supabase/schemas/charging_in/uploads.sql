@@ -4,7 +4,6 @@
 -- null where none matches, or more than one (reason).
 create function private.find_connections(items jsonb) returns table (place int, connection_id uuid, reason text)
 language plpgsql stable
-set plan_cache_mode = 'force_custom_plan'
 as $$
 begin
   return query
@@ -56,7 +55,6 @@ end $$;
 -- api.ingest_months, for many connections at once.
 create function private.deliver_months_of_file(input jsonb) returns jsonb
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   today       constant date := private.today();
@@ -123,7 +121,6 @@ end $$;
 -- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row, session_id?, status, …}].
 create function private.deliver_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
-set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   results constant private.charging_session_result[] := private.store_named_sessions(
@@ -166,7 +163,6 @@ $$;
 -- withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   dry    constant boolean := (input ->> 'dry_run')::boolean;

@@ -4,7 +4,6 @@
 -- were not withdrawn before.
 create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, sent_sha256 bytea) returns uuid[]
 language plpgsql
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   chosen  core.charging_sessions[];

@@ -15,7 +15,7 @@ end $$;
 -- Writes entries, opens the accounts they name, and returns how many were new. The same cause again must be the same entry.
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set enable_seqscan = off set work_mem = '64MB'
+set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -58,7 +58,6 @@ end $$;
 -- Moves back what the entries of these causes moved, once each, and returns how many were new.
 create function private.reverse_postings(partner uuid, causes text[]) returns int
 language plpgsql
-set enable_seqscan = off
 as $$
 declare
   written int;

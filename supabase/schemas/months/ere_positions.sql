@@ -65,8 +65,6 @@ end;
 
 create function api.list_ere_positions(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
--- Planned once: a plan made for the values at hand is no better, and its planning costs more than it shows.
-set plan_cache_mode = 'force_generic_plan'
 as $$
 declare
   years     int[];

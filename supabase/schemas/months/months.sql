@@ -47,10 +47,9 @@ return case when (coverage).decided is not true then 'staged'  -- nobody has sig
             when period >= private.first_delivery_month() and period <@ (coverage).covered then 'staged'
             else 'outside_mandate' end;
 
--- What the mandates of a connection cover; all null if nobody was asked. Called for each row of a batch, which would plan it each time.
+-- What the mandates of a connection cover; all null if nobody was asked.
 create function private.coverage_of(connection uuid) returns core.connection_coverage
 language plpgsql stable
-set plan_cache_mode = 'force_generic_plan'
 as $$
 begin
   return (select k from core.connection_coverage k where k.partner_id = private.partner_id() and k.connection_id = coverage_of.connection);

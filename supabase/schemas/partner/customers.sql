@@ -57,9 +57,7 @@ comment on function private.customer_borders(uuid, int) is
 
 create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json
 language plpgsql stable security definer
--- Table by table, each joined once to the whole stretch: looking into six of them for each customer took 34 us. Planned for the stretch and
--- the house at hand, which decide between look-ups and reading a table through.
-set plan_cache_mode = 'force_custom_plan'
+-- Table by table, each joined once to the whole stretch: looking into six of them for each customer took 34 us.
 as $$
 declare
   house constant uuid := private.house();

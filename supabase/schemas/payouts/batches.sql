@@ -37,7 +37,7 @@ end $$;
 create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
 language plpgsql stable
-set enable_seqscan = off
+set enable_seqscan = off  -- else taking back a sale of 400 accounts reads 16 times as many rows
 as $$
 begin
   return query
@@ -208,7 +208,6 @@ end $$;
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable
-set enable_seqscan = off
 as $$
 begin
   return query

@@ -22,7 +22,7 @@ end $$;
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
-set enable_nestloop = off
+set enable_nestloop = off  -- else payout prepare for 600 accounts takes 1.3 times as long
 as $$
 begin
   return query
@@ -46,7 +46,6 @@ end $$;
 -- The bookings with nothing left to sell: the register granted no more, or the rest is worth no cent by the price of the last sale.
 create function private.spent_bookings() returns uuid[]
 language plpgsql stable
-set enable_seqscan = off
 as $$
 begin
   return array(
@@ -61,7 +60,6 @@ end $$;
 -- Whether an account may earn more, if these bookings are spent: by a mandate, a bookable month, uncredited kWh or sellable ERE.
 create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
-set enable_seqscan = off
 as $$
 begin
   return exists (
@@ -93,7 +91,6 @@ end $$;
 -- Whether a partner may earn more, from its own accounts or the people it brought.
 create function private.partner_may_yield(partner uuid, spent uuid[]) returns boolean
 language plpgsql stable
-set enable_seqscan = off
 as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
@@ -105,7 +102,6 @@ end $$;
 -- Who is owed or owes something, and why they are not paid now. What is below the minimum is carried over while more can come.
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
-set enable_nestloop = off
 as $$
 declare
   spent constant uuid[] := case when minimum > 0 then private.spent_bookings() else '{}' end;

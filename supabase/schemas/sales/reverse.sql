@@ -3,7 +3,6 @@
 -- Which parts of a sale are paid out or on their way, even partly, to customer or partner.
 create function private.paid_out_allocations(sale core.sales) returns uuid[]
 language plpgsql stable
-set enable_seqscan = off
 as $$
 begin
   if not exists (select from core.ledger_accounts a where a.partner_id = sale.partner_id and a.kind = 'payout') then
@@ -26,7 +25,7 @@ end $$;
 -- Takes back what of a sale was not paid out, or with recover all of it: later payouts settle the negative balance. Its booking is locked.
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
-set enable_seqscan = off
+set enable_seqscan = off  -- else taking back a sale of 400 accounts reads 4 times as many rows
 as $$
 declare
   paid     uuid[] := private.paid_out_allocations(sale);
