@@ -136,12 +136,8 @@ comment on function private.chain_audit(int) is
   'Adds links for committed rows of the audit log and the ledger, at most size: {chained, more, sealed}. Definer, because nobody else may write links, and chains are of all tenants.';
 
 create function api.chain_audit(caller jsonb, input jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.chain_audit((input ->> 'size')::int);
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.chain_audit((input ->> 'size')::int); $$;
 comment on function api.chain_audit(jsonb, jsonb) is
   'Continues the chains of the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe to call at any time, from several callers at once.';
 grant execute on function api.chain_audit(jsonb, jsonb) to edge_slow;

@@ -26,12 +26,8 @@ $$;
 comment on function private.lease_documents(int) is 'Definer, because it leases documents of every tenant.';
 
 create function api.claim_documents(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.lease_documents((batch ->> 'size')::int);
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.lease_documents((batch ->> 'size')::int); $$;
 comment on function api.claim_documents(jsonb, jsonb) is
   'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is leased for five minutes, then offered again.';
 grant execute on function api.claim_documents(jsonb, jsonb) to edge_slow;

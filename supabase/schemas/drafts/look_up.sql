@@ -64,22 +64,17 @@ $$;
 comment on function private.due_draft_lookups(int) is 'Drafts whose address is due for a look-up. Definer: every tenant at once.';
 
 create function api.due_draft_lookups(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.due_draft_lookups((batch ->> 'size')::int);
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.due_draft_lookups((batch ->> 'size')::int); $$;
 comment on function api.due_draft_lookups(jsonb, jsonb) is
   'The next addresses to look up: {size} to [{partner_id, draft_id, postal_code, house_number, house_number_addition}].';
 grant execute on function api.due_draft_lookups(jsonb, jsonb) to edge_slow;
 
 create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-begin
-  perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
-  return private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
-end $$;
+  select private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  select private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
+$$;
 comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'Stores the EAN register''s answer for a due draft; null if it no longer waits.';
 grant execute on function api.record_draft_lookup(jsonb, jsonb, jsonb) to edge_slow;

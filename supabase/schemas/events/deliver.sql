@@ -113,12 +113,8 @@ comment on function private.lease_webhooks(int, text) is
   'Leases endpoints with something to send, for a minute each, with at most fifty events, or one while it fails. Definer: every tenant at once.';
 
 create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.lease_webhooks((batch ->> 'size')::int, batch ->> 'key')::json;
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.lease_webhooks((batch ->> 'size')::int, batch ->> 'key')::json; $$;
 comment on function api.claim_webhooks(jsonb, jsonb) is
   'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
 grant execute on function api.claim_webhooks(jsonb, jsonb) to edge_slow;

@@ -106,21 +106,19 @@ comment on function api.update_webhook(jsonb, jsonb) is
   'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint. types null is all. Its position stays, and what waits goes to the new address.';
 
 create function api.create_webhook(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-begin
-  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
-  return private.webhook_json(private.add_webhook(private.log_owner(), input));
-end $$;
+  select private.act_on_webhooks(caller), private.require_recent_sign_in();
+  select private.webhook_json(private.add_webhook(private.log_owner(), input));
+$$;
 comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks and /v1/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
 
 create function api.rotate_webhook(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-begin
-  perform private.act_on_webhooks(caller), private.require_recent_sign_in();
-  return private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
-end $$;
+  select private.act_on_webhooks(caller), private.require_recent_sign_in();
+  select private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
+$$;
 comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate and /v1/…: {webhook_id, secret, secret_id, now} to the endpoint.';
 
 create function api.switch_webhook(caller jsonb, input jsonb) returns json
@@ -148,21 +146,16 @@ comment on function api.revoke_webhook(jsonb, jsonb) is
   'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. Drops what was still to be sent.';
 
 create function api.replay_webhook(caller jsonb, input jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_on_webhooks(caller);
-  return private.replay_webhook(private.own_webhook(input ->> 'webhook_id'), input);
-end $$;
+language sql security definer
+as $$ select private.act_on_webhooks(caller); select private.replay_webhook(private.own_webhook(input ->> 'webhook_id'), input); $$;
 comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-begin
-  perform private.act_on_webhooks(caller);
-  return json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
-end $$;
+  select private.act_on_webhooks(caller);
+  select json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
+$$;
 comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
 
 create function api.pinged_webhook(caller jsonb, input jsonb) returns json

@@ -22,12 +22,8 @@ $$;
 comment on function private.due_ean_checks(int) is 'Signed connections whose EAN has been unverified for a week. Definer: every tenant at once.';
 
 create function api.due_ean_checks(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.due_ean_checks((batch ->> 'size')::int);
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.due_ean_checks((batch ->> 'size')::int); $$;
 comment on function api.due_ean_checks(jsonb, jsonb) is
   'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
 grant execute on function api.due_ean_checks(jsonb, jsonb) to edge_slow;

@@ -1,11 +1,10 @@
 -- Scheduled work: the worker calls, and each call does what is due. The runs are kept for /health/ready and the figures.
 
 create function api.run_due_jobs(caller jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return json_build_object(
+  select private.act_as(caller, 'worker');
+  select json_build_object(
     'mandates_expired', private.expire_mandates(),
     'endings_announced', private.announce_endings(),
     'missing_asked', private.announce_missing(),
@@ -26,7 +25,7 @@ begin
     'mail_counts_swept', private.sweep('mail_counts'),
     -- last: whose bucket it deletes waits until this transaction ends
     'rate_limits_swept', private.sweep('rate_limits'));
-end $$;
+$$;
 comment on function api.run_due_jobs(jsonb) is
   'Does everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
 grant execute on function api.run_due_jobs(jsonb) to edge_slow;
@@ -64,10 +63,6 @@ comment on function private.readiness() is
   'The newest migration of this database, and the seconds since a run of the worker ended: {schema_version, worker_age_seconds}, each null if there is none. Definer, because these tables belong to no tenant.';
 
 create function api.ready(caller jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'anyone');
-  return private.readiness();
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'anyone'); select private.readiness(); $$;
 comment on function api.ready(jsonb) is 'What /health/ready asks: private.readiness.';

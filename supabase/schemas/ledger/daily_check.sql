@@ -27,22 +27,17 @@ comment on function private.finish_ledger_check(uuid) is
   'Checks a tenant''s books and stores how many things disagree. Definer, because nobody else reads everything of a tenant.';
 
 create function api.begin_ledger_check(caller jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return json_build_object('partner_id', private.begin_ledger_check());
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select json_build_object('partner_id', private.begin_ledger_check()); $$;
 comment on function api.begin_ledger_check(jsonb) is
   'The tenant whose books are checked now: {partner_id}, null if none is due. Leased for a day, so that a check that does not end is not repeated at once.';
 grant execute on function api.begin_ledger_check(jsonb) to edge_slow;
 
 create function api.finish_ledger_check(caller jsonb, due jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
-end $$;
+  select private.act_as(caller, 'worker');
+  select json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
+$$;
 comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things disagree.';
 grant execute on function api.finish_ledger_check(jsonb, jsonb) to edge_slow;

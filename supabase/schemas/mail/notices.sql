@@ -102,12 +102,8 @@ comment on function private.due_notices(int) is
   'The next notices to mail, each leased for five minutes. Definer: every tenant at once, and a person''s draft is in its partner''s tenant.';
 
 create function api.due_notices(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.due_notices((batch ->> 'size')::int)::json;
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.due_notices((batch ->> 'size')::int)::json; $$;
 comment on function api.due_notices(jsonb, jsonb) is
   'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign_in, may_sign}].';
 grant execute on function api.due_notices(jsonb, jsonb) to edge_slow;
@@ -148,13 +144,12 @@ comment on function private.mail_notice(jsonb) is
   'Puts the mail of a notice in the outbox, once. With token_hash it has a link to sign by. Definer: every tenant at once.';
 
 create function api.mail_notices(caller jsonb, posts jsonb) returns json
-language plpgsql security definer
+language sql security definer
 as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return json_build_object('mailed', (
+  select private.act_as(caller, 'worker');
+  select json_build_object('mailed', (
     select count(*) filter (where private.mail_notice(p.post)) from jsonb_array_elements(posts) as p (post)));
-end $$;
+$$;
 comment on function api.mail_notices(jsonb, jsonb) is
   'Mails due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is of the mail''s link to sign by, or null.';
 grant execute on function api.mail_notices(jsonb, jsonb) to edge_slow;

@@ -41,23 +41,15 @@ begin
 end $$;
 
 create function api.lease_mail(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.lease_mail((batch ->> 'size')::int, batch ->> 'key');
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.lease_mail((batch ->> 'size')::int, batch ->> 'key'); $$;
 comment on function api.lease_mail(jsonb, jsonb) is
   'The next mails to send: {size, key} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again. Mail that its reader opted out of since, or whose link or code is of no use any more, is dropped.';
 grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
 
 create function api.claim_mail(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return '[]'::json;
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select '[]'::json; $$;
 comment on function api.claim_mail(jsonb, jsonb) is
   'What the worker of 0.9.0 asks for until it is replaced: no mail, because it does not know how to write one. To be deleted with release 1.0.0.';
 grant execute on function api.claim_mail(jsonb, jsonb) to edge_slow;
@@ -93,12 +85,8 @@ as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where 
 comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
 
 create function api.count_waiting_mail(caller jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.count_waiting_mail();
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.count_waiting_mail(); $$;
 comment on function api.count_waiting_mail(jsonb) is 'How many mails wait to be sent, as {waiting}, for a worker without a mail server to report.';
 grant execute on function api.count_waiting_mail(jsonb) to edge_slow;
 

@@ -37,12 +37,8 @@ as $$
 $$;
 
 create function api.lease_ocpi_pulls(caller jsonb, batch jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return private.lease_ocpi_pulls((batch ->> 'size')::int);
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.lease_ocpi_pulls((batch ->> 'size')::int); $$;
 comment on function api.lease_ocpi_pulls(jsonb, jsonb) is
   'The next platforms to read CDRs of: {size} to [{partner_id, owner_id, lease_id, versions_url, cdrs_url, origins, their_token, date_from, date_to, offset}].';
 grant execute on function api.lease_ocpi_pulls(jsonb, jsonb) to edge_slow;
@@ -136,12 +132,8 @@ comment on function private.settle_ocpi_pull(jsonb) is
   'Ends the lease of a pull. After 24 hours of failures an event and mails go out, once. Definer, because mail belongs to no client.';
 
 create function api.settle_ocpi_pull(caller jsonb, settled jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return json_build_object('settled', private.settle_ocpi_pull(settled));
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select json_build_object('settled', private.settle_ocpi_pull(settled)); $$;
 comment on function api.settle_ocpi_pull(jsonb, jsonb) is
   'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, operator} to {settled}. operator is an address to warn too.';
 grant execute on function api.settle_ocpi_pull(jsonb, jsonb) to edge_slow;

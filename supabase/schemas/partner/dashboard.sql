@@ -156,12 +156,8 @@ comment on function private.recount_dashboard() is
   'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Nothing if there is none, or another count runs. A count that fails or takes a minute is noted, and its SQLSTATE answered. Definer: every tenant at once.';
 
 create function api.recount_dashboard(caller jsonb) returns json
-language plpgsql security definer
-as $$
-begin
-  perform private.act_as(caller, 'worker');
-  return (select row_to_json(r) from private.recount_dashboard() r);
-end $$;
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select (select row_to_json(r) from private.recount_dashboard() r); $$;
 comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id, error}. partner_id is null if none is, error if the count did not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
