@@ -421,6 +421,14 @@ describe("§2 a session and its charger's names", () => {
       expect(results[0]).not.toHaveProperty("reason");
     });
 
+    test("told by the charger's id first, and by the name before it goes and after, it is one session", async () => {
+      await deliver([session({ external_ref: undefined, charger_id })]);
+      expect(await deliver([session()])).toMatchObject({ unchanged: 1 });
+      await moveName();
+      expect(await deliver([session()])).toMatchObject({ unchanged: 1, results: [{ reason: "name_moved" }] });
+      expect(await months()).toEqual(["2026-03 5 1"]);
+    });
+
     test("two chargers that change names are told apart by their own sessions", async () => {
       const second = await register({ external_ref: `${reference}-b` });
       await update({ charger_id, external_ref: null });

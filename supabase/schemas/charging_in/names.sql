@@ -16,7 +16,8 @@ begin atomic
 end;
 
 -- Whether a charger has a session, not withdrawn, that its source told by this name, and that overlaps a charge or begins within five minutes
--- of it. By the id of the same charger, registered again: whatever its source called it.
+-- of it. By the id of the same charger, registered again: whatever its source called it. A session told by the charger's id leaves no trace of
+-- a name it was told by again; it is the charge if begin and end are equal.
 create function private.has_under_name(charger uuid, kind text, value text, started_at timestamptz, ended_at timestamptz) returns boolean
 language sql stable
 as $$
@@ -29,7 +30,9 @@ as $$
        and (s.started_at >= has_under_name.started_at - interval '5 minutes' or s.ended_at > has_under_name.started_at)
        and (has_under_name.kind = 'charger_id' or exists (
               select from jsonb_path_query(e.document, 'strict $.** ? (@.type() == "string")') word
-               where private.charger_name_value(has_under_name.kind, word #>> '{}') = has_under_name.value)))
+               where private.charger_name_value(has_under_name.kind, word #>> '{}') = has_under_name.value
+                  or (lower(word #>> '{}'), s.started_at, s.ended_at)
+                   = (charger::text, has_under_name.started_at, has_under_name.ended_at))))
 $$;
 
 -- The chargers of a client that sessions name, with the EVSE, by place. Unknown names do not matter as long as one is known; a removed
