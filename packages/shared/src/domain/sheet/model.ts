@@ -56,11 +56,11 @@ export const MAX_PARTS = 2_000;
 /** Why a file cannot be read, and what to do, as an English sentence. */
 const WRONG = {
   // files of another kind
-  xls: 'This is an Excel file of before 2007. Open it, choose "Save as" and "Excel workbook (.xlsx)", and send that.',
+  xls: 'This is an Excel file of before 2007. Save it as "Excel workbook (.xlsx)", and send that.',
   encrypted: "This workbook has a password. Save it without one, and send that.",
-  xlsb: 'This is a binary Excel workbook. Choose "Save as" and "Excel workbook (.xlsx)", and send that.',
-  ods: 'This is an OpenDocument file. Choose "Save as" and "Excel workbook (.xlsx)", and send that.',
-  numbers: 'This is a Numbers file. Choose "Export to" and "Excel" in the menu File, and send that.',
+  xlsb: 'This is a binary Excel workbook. Save it as "Excel workbook (.xlsx)", and send that.',
+  ods: 'This is an OpenDocument file. Save it as "Excel workbook (.xlsx)", and send that.',
+  numbers: "This is a Numbers file. Export it to Excel, and send that.",
   markup: "This is a web page or XML. Open it in Excel, save it as .xlsx, and send that.",
   other: 'This is no spreadsheet. Send an Excel workbook (.xlsx) or "CSV UTF-8" itself, not in a form.',
   // files of our kind
