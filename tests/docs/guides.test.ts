@@ -308,6 +308,7 @@ test("§9.5 every guide with commands is run here", () => {
     "months",
     "oauth",
     "ocpi",
+    "ocpp",
     "rehearse",
     "sessions",
   ];
