@@ -140,7 +140,7 @@ test("§8 what is wrong with one customer or month is said, and stops no other; 
     [
       "KL-2001 delivered",
       expect.stringMatching(/^KL-2002 2026-13 /),
-      expect.stringMatching(/^KL-2003 ean_address_mismatch /),
+      expect.stringMatching(/^KL-2003 ean_address_mismatch: /),
     ],
   ]);
   variables = { ...variables, BASE_URL: "http://127.0.0.1:1" };
