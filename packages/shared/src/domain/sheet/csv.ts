@@ -1,11 +1,13 @@
 // @ts-types="npm:@types/papaparse@5.5.2"
 import Papa from "papaparse";
-import { type Cell, EMPTY, MAX_COLUMNS, MAX_ROWS, type Row, type Sheet, SheetError } from "./model.ts";
+import { type Cell, EMPTY, MAX_ROWS, type Row, type Sheet, SheetError } from "./model.ts";
 
 type IsColumn = (header: string) => boolean;
 
 /** Characters in which the header's delimiter is looked for. */
 const LONGEST_HEADER = 100_000;
+/** Cells of a row that are kept. A file of 4 MiB may have two million. */
+export const MOST_CELLS = 20_000;
 
 /**
  * Reads a CSV file: UTF-8 with or without mark, UTF-16 with a mark, else Windows-1252. Tabs are a delimiter in UTF-16 only, as Excel
@@ -79,7 +81,7 @@ export function readCsvText(
 }
 
 function cellsOf(values: readonly string[]): Cell[] {
-  const cells: Cell[] = values.slice(0, MAX_COLUMNS + 1).map((value) => {
+  const cells: Cell[] = values.slice(0, MOST_CELLS).map((value) => {
     const text = value.trim().replace(/^'(?=[=+@-])/, "");
     return text ? { kind: "text", text } : EMPTY;
   });

@@ -41,7 +41,7 @@ export type Sheet = {
 /** Rows beside the header. */
 export const MAX_ROWS = 5_000;
 /** Columns of the header. */
-export const MAX_COLUMNS = 500;
+const MAX_COLUMNS = 500;
 /** Cells of an XLSX sheet. */
 export const MAX_CELLS = 200_000;
 /** Characters of an XLSX cell, which is also what Excel takes. */
