@@ -656,7 +656,7 @@ describe("contract §3 payouts after a restore", () => {
   };
   const WAITS = "was restored or moved to another server";
 
-  test("contract §3 nobody is paid anew before an operator has said what the bank has", async () => {
+  test("contract §3 new payouts wait until an operator has said what the bank has", async () => {
     const [customer] = await world.sold([100]);
     const { batch } = await prepare();
     await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);

@@ -555,7 +555,7 @@ describe("§1 a platform sends CDRs", () => {
       [cdr("x", made, { id: undefined }), 200, 2001, /^id: /],
       [cdr("x", made, { total_energy: "10" }), 200, 2001, /^total_energy: /],
       [cdr("x", made, { total_energy: undefined }), 200, 2001, "total_energy: is missing"],
-      [cdr("x", made, { party_id: "XXX" }), 200, 2001, "party_id: NL-XXX is not a party of this connection"],
+      [cdr("x", made, { party_id: "OTH" }), 200, 2001, "party_id: NL-OTH is not a party of this connection"],
       [cdr("x\u0000", made), 200, 2001, /^id: /],
       [cdr("x", made, { auth_method: "\ud800" }), 200, 2001, /surrogate/],
       ["{", 400, 2001, /JSON/],
@@ -577,10 +577,10 @@ describe("§1 a platform sends CDRs", () => {
     );
     expect(await push(made.token, nested)).toMatchObject({ status: 400, code: 2001 });
     expect(
-      await push(made.token, cdr("to", made), { "OCPI-to-country-code": "NL", "OCPI-to-party-id": "XXX" }),
+      await push(made.token, cdr("to", made), { "OCPI-to-country-code": "NL", "OCPI-to-party-id": "OTH" }),
     ).toMatchObject({ code: 2001 });
     expect(
-      await push(made.token, cdr("from", made), { "OCPI-from-country-code": "NL", "OCPI-from-party-id": "XXX" }),
+      await push(made.token, cdr("from", made), { "OCPI-from-country-code": "NL", "OCPI-from-party-id": "OTH" }),
     ).toMatchObject({ code: 2001 });
     expect(await push(made.token, cdr("zip", made), { "content-encoding": "gzip" })).toMatchObject({
       status: 415,

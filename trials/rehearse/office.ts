@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Stack } from "#local/stack.ts";
 import { credentialsOf } from "../kit/credentials.ts";
 import { randomOf } from "../kit/random.ts";
 import type { Trial } from "../kit/stack.ts";
@@ -27,6 +28,14 @@ export function checking(say: (line: string) => void): { checks: Check[]; check:
   };
 }
 
+/** The books agree, and nobody changed a row without the service. */
+export async function agrees(stack: Stack, when: string, check: Checking): Promise<void> {
+  for (const command of ["ledger check", "audit verify"]) {
+    const { code, out, err } = await operatorCommand(stack, command.split(" "));
+    check(`${when}: ${command}`, code === 0 ? "ok" : out + err, code === 0);
+  }
+}
+
 /** Every price, so that money shows the kWh it is for. */
 const PRICE = "1.5";
 
@@ -50,16 +59,10 @@ export async function openOffice(trial: Trial, { seed }: { seed: number }) {
     if (code !== 0) throw new Error(`${command}: ${err}`);
     return JSON.parse(out);
   };
-  /** What a command says that is refused; nothing if it succeeds. */
-  const refusal = async (command: string) =>
-    run(command).then(
-      () => "",
-      (error: Error) => error.message,
-    );
   const file = (name: string) => join(data_dir, `${++files}-${name}`);
 
   const office = {
-    ...{ stack, db, journal, run, refusal, file, token: credentials.cpo ?? "" },
+    ...{ stack, db, journal, run, file, token: credentials.cpo ?? "" },
     /** Customers of the client with a charger, a signed mandate and an approved registration. */
     async customers(count: number): Promise<Customer[]> {
       const found: Bookable[] = [];
@@ -119,13 +122,7 @@ export async function openOffice(trial: Trial, { seed }: { seed: number }) {
       const { overview } = await run(`payout overview ${account_id} ${new Date().getUTCFullYear()}`);
       return { paid: overview.paid_eur, balance: account.balance_eur };
     },
-    /** The books agree, and nobody changed a row without the service. */
-    async agrees(when: string, check: Checking): Promise<void> {
-      for (const command of ["ledger check", "audit verify"]) {
-        const { code, out, err } = await operatorCommand(stack, command.split(" "));
-        check(`${when}: ${command}`, code === 0 ? "ok" : out + err, code === 0);
-      }
-    },
+    agrees: (when: string, check: Checking) => agrees(stack, when, check),
   };
   return office;
 }

@@ -31,7 +31,7 @@ import { openJournal } from "../load/journal.ts";
 import { keepWriting, liftLimits, toSeconds } from "../load/load.ts";
 import { type Bookable, imports, signatures } from "../load/people.ts";
 import { accountOf, months, sessions, type Writer, type Writing } from "../load/writers.ts";
-import { type Check, type Checking, checking, type Rehearsal } from "./office.ts";
+import { agrees, type Check, type Checking, checking, type Rehearsal } from "./office.ts";
 
 /** How long is written before the base copy, between it and the moment, and from the moment to the wrong deed. */
 const SPELL_MS = 8_000;
@@ -384,10 +384,7 @@ async function recover(data_dir: string, kept: string, before: Before, check: Ch
         bram: server.url("postgres", "operator_bram", passwords.operator_bram),
       },
     };
-    for (const words of ["ledger check", "audit verify"]) {
-      const { code, out, err } = await operatorCommand(restored, words.split(" "));
-      check(words, code === 0 ? "ok" : out + err, code === 0);
-    }
+    await agrees(restored, "restored", check);
     await repeatEnds(restored, db, before, check);
     await takeIn(restored, before, check);
   } finally {
@@ -511,8 +508,5 @@ async function judgeServing({ stack, db }: Trial, before: Before, check: Checkin
   }
   const { events } = before.receiver.received();
   check("its webhook", events - known, events > known);
-  for (const command of ["ledger check", "audit verify"]) {
-    const { code, out, err } = await operatorCommand(stack, command.split(" "));
-    check(`${command}, serving`, code === 0 ? "ok" : out + err, code === 0);
-  }
+  await agrees(stack, "serving", check);
 }

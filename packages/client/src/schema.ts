@@ -313,7 +313,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver monthly kWh totals of one connection
-         * @description A repeat for the same month replaces the stored total, unless the month is booked (`locked`). An invalid month does not fail the batch. A month that occurs twice in it is invalid both times. Months wait until a mandate is signed; those that it does not cover are `outside_mandate` and do not count. Your total replaces the sum of the month's charging sessions; `from_sessions: true` takes that sum again, also of later sessions.
+         * @description A repeat for the same month replaces the stored total, unless the month is booked (`locked`). An invalid month does not fail the batch. A month that occurs twice in it is invalid both times. Months wait until a mandate is signed. Months that it does not cover are `outside_mandate` and do not count. Your total replaces the sum of the month's charging sessions; `from_sessions: true` takes that sum again, also of later sessions.
          *
          *     Limit: 60 requests in 60 seconds for each client, shared by all endpoints of `cpo_sessions`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */

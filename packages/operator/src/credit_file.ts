@@ -46,7 +46,11 @@ export function readCreditFile(path: string): CreditLine[] {
   }));
 }
 
-function textOf(path: string): string {
+/**
+ * The text of a file that a command names.
+ * @throws {OperatorError} if it cannot be read, or is not UTF-8
+ */
+export function textOf(path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
   } catch (error) {

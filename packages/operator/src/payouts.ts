@@ -2,7 +2,6 @@
 // the bank file. A decrypted IBAN exists only in the memory of this process and in that file.
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { isSEPACountry, isValidIBAN } from "ibantools";
 import * as z from "zod";
@@ -10,6 +9,7 @@ import { ConfigurationError, readKeyRing } from "#shared/foundation/configuratio
 import { openIban, sealIban } from "#shared/values/iban.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
 import type { Input, Machine } from "./command.ts";
+import { textOf } from "./credit_file.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
 import { creditTransfers, readTransfers, type Transfer } from "./sepa_file.ts";
 
@@ -89,7 +89,7 @@ const sealFile = (keys: Keys, batch: string, xml: string) => ({
  */
 export async function adopt({ file, ...input }: Input, { call, env }: Machine): Promise<OpsAnswer> {
   const keys = readKeys(env);
-  const xml = readFile(String(file));
+  const xml = textOf(String(file));
   const { batch_id, transfers } = readTransfers(xml);
   const named = { ...input, batch: batch_id };
   const known = await call("payout_adopt", named);
@@ -108,14 +108,6 @@ export async function adopt({ file, ...input }: Input, { call, env }: Machine): 
   if (say(here).join() !== say(transfers).join())
     throw new OperatorError(`The file pays something else than the batch ${batch_id} here; nothing was stored.`);
   return { changed: true, ...(await call("payout_keep_file", { ...adopted, ...sealFile(keys, batch_id, xml) })) };
-}
-
-function readFile(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw new OperatorError(`The file ${path} cannot be read.`);
-  }
 }
 
 /**

@@ -93,7 +93,7 @@ export const deliverMonths = endpoint(
     description:
       "A repeat for the same month replaces the stored total, unless the month is booked (`locked`). An invalid month " +
       "does not fail the batch. A month that occurs twice in it is invalid both times. Months wait until a mandate is " +
-      "signed; those that it does not cover are `outside_mandate` and do not count. Your total replaces the sum of the " +
+      "signed. Months that it does not cover are `outside_mandate` and do not count. Your total replaces the sum of the " +
       "month's charging sessions; `from_sessions: true` takes that sum again, also of later sessions.",
     caller: { kind: "cpo", scope: "cpo:sessions:write" },
     idempotent: true,

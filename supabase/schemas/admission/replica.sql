@@ -1,6 +1,6 @@
 -- Reading on a replica: packages/shared/src/foundation/replica.ts.
 
--- Waits up to a quarter of a second until this replica has replayed so much. False on one that was promoted, which goes its own way.
+-- Waits up to a quarter of a second until this replica has replayed so much of the log. False if the replica was promoted.
 create function private.has_replayed(flushed pg_lsn) returns boolean
 language plpgsql
 as $$

@@ -32,7 +32,8 @@ begin
   perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash') where refused is null;
 end $$;
 
--- Stores the IBAN, also after the mandate ended. To replace one takes a code, whose refusal is an answer. With missing, one that is there stays.
+-- Stores the IBAN, also after the mandate ended. Replacing an IBAN takes a code; a wrong code is an answer. With missing, an IBAN that is there
+-- stays.
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$

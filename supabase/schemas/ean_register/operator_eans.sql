@@ -26,7 +26,7 @@ as $$
       select * from core.ean_checks k where k.partner_id = c.partner_id and k.connection_id = c.id order by k.id desc limit 1) k on true
 $$;
 
--- Open drafts without an EAN, oldest first. failed: only those that were not found, or could not be looked up.
+-- Open drafts without an EAN, oldest first. failed: only drafts whose EAN was not found, or whose look-up failed.
 create function private.unconfirmed_drafts(failed boolean, size int) returns json
 language sql stable
 as $$

@@ -56,7 +56,7 @@ begin
   return minimum;
 end $$;
 
--- After a restore a payment may be at the bank and not here. Until an operator has said that none is, nobody is paid anew.
+-- After a restore the bank may have a payment that is missing here. New payments wait until an operator says that it has none.
 create function private.refuse_unknown_payments() returns void
 language plpgsql
 as $$
