@@ -3,11 +3,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { type RulesetDefinition, Spectral } from "@stoplight/spectral-core";
 import { oas } from "@stoplight/spectral-rulesets";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "#local/postgres.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { ENDPOINTS, named, type Sample, samplesFor } from "./samples.ts";
 
@@ -45,19 +45,6 @@ afterAll(async () => {
   prism?.kill();
   await world?.close();
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
-}
 
 const send = ({ method, path, body, token }: Sample) =>
   fetch(`${proxy}${path}`, {

@@ -3,10 +3,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
+import { freePort } from "#local/postgres.ts";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { deliverWebhooks } from "../../supabase/functions/worker/webhooks.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -26,14 +26,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
   await world.close();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 test("§6 the receiver of the guide, fifteen lines, takes what is sent and refuses what is forged", async () => {
   expect(program.trimEnd().split("\n")).toHaveLength(15);

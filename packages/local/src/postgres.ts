@@ -4,6 +4,7 @@
 // its parent is killed. As root it adds a system user. It also takes over the signals of the process that loads it.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import {
   appendFileSync,
   chmodSync,
@@ -24,7 +25,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -168,26 +169,21 @@ function worksIn(pid: number, folder: string): boolean {
 
 /** The system's name for why nobody can listen on a port now (EADDRINUSE, EACCES); null if somebody can. */
 export function obstacleAt(port: number): Promise<string | null> {
-  return listen(port).then(
-    () => null,
-    (error: NodeJS.ErrnoException) => error.code ?? error.message,
-  );
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(null)));
+  });
 }
+
+/** Below the ports that systems give to outgoing connections: one of those could be taken before a program listens on it. */
+const PORTS = { first: 20_000, count: 12_000 };
 
 /** A port that nobody listens on now; the preferred one if that is so. */
 export async function freePort(preferred?: number): Promise<number> {
-  return preferred !== undefined && (await obstacleAt(preferred)) === null ? preferred : listen(0);
-}
-
-function listen(port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(port, "127.0.0.1", () => {
-      const { port: found } = probe.address() as AddressInfo;
-      probe.close(() => resolve(found));
-    });
-  });
+  for (let port = preferred; ; port = PORTS.first + randomInt(PORTS.count)) {
+    if (port !== undefined && (await obstacleAt(port)) === null) return port;
+  }
 }
 
 // The guard runs the server and reads from a pipe that the runner holds open. When the runner ends, even by kill -9,
