@@ -12,10 +12,10 @@ export default defineConfig({
     // four files at a time on two cores: a test also waits for timers, other programs and time limits, and a percentage ends at 100
     maxWorkers: availableParallelism() * 2,
     // a test waits for a real database, sometimes for real processes; these limits end one that hangs, not one on a slow machine
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // what is waited for comes at once or a little later, however busy the machine is
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 120_000 } },
     // the shell of the person who runs the tests must not change what they prove
     env: { TZ: "UTC" },
     projects: [

@@ -89,18 +89,14 @@ test("docs/add_an_endpoint.md names a rule, a declaration, a test, and what they
   ]);
 });
 
-test("docs/add_an_endpoint.md: the code compiles, and npm run openapi describes the endpoint", {
-  timeout: 300_000,
-}, async () => {
+test("docs/add_an_endpoint.md: the code compiles, and npm run openapi describes the endpoint", async () => {
   await program("node_modules/typescript/bin/tsc", "--noEmit");
   await program("packages/tools/src/write_openapi.ts");
   const { paths } = JSON.parse(readFileSync(at("openapi.json"), "utf8"));
   expect(paths["/v1/accounts/{account_id}/chargers"].get.operationId).toBe("listAccountChargers");
 });
 
-test("docs/add_an_endpoint.md: the endpoint answers, and the tests that cover every endpoint and function take it", {
-  timeout: 300_000,
-}, async () => {
+test("docs/add_an_endpoint.md: the endpoint answers, and the tests that cover every endpoint and function take it", async () => {
   const vitest = (...args: string[]) => program("node_modules/vitest/vitest.mjs", "run", ...args);
   const own = await vitest("tests/cpo-v1/list_account_chargers.test.ts", "tests/sql/schema_rules.test.ts");
   expect(own.stdout).toMatch(/Test Files\s+2 passed/);

@@ -207,9 +207,7 @@ test("§4.2 customers.md: bring customers, by curl, exactly as written", async (
   expect(customers.customers).toMatchObject([{ external_ref: "K-0001", registration_status: "goedgekeurd" }]);
 });
 
-test("§8 idempotency.md, §3 months.md, §1 eligibility.md, §4.1 sessions.md, ocpi.md: by curl, exactly as written", {
-  timeout: 300_000,
-}, async () => {
+test("§8 idempotency.md, §3 months.md, §1 eligibility.md, §4.1 sessions.md, ocpi.md: by curl, exactly as written", async () => {
   const [one, two] = await follow(blocksOf("idempotency"));
   expect([one.idempotent, two.idempotent]).toEqual([false, true]);
   expect(two.account_id).toBe(one.account_id);
@@ -355,15 +353,12 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
   });
   afterAll(() => browser?.close());
 
-  test.each(PAGES.map(({ name }) => name))(
-    "%s: nothing sticks out, and axe finds nothing",
-    { timeout: 60_000 },
-    (name) =>
-      onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
-        // axe is a script, which the policy of the page forbids
-        await page.goto(`${settings.API}/docs/${name}.html`);
-        await look(page, `docs-${name}`, "en");
-      }),
+  test.each(PAGES.map(({ name }) => name))("%s: nothing sticks out, and axe finds nothing", (name) =>
+    onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+      // axe is a script, which the policy of the page forbids
+      await page.goto(`${settings.API}/docs/${name}.html`);
+      await look(page, `docs-${name}`, "en");
+    }),
   );
 
   test("on a phone and by keyboard alone: to the text, and through the menu to another page", () =>
@@ -406,37 +401,31 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
       }
     }));
 
-  test(
-    "search finds a section and an operation by keyboard, says how many there are, and axe finds nothing in it",
-    {
-      timeout: 300_000,
-    },
-    () =>
-      onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
-        await page.goto(`${settings.API}/docs/`);
-        await page.keyboard.press("Control+k");
-        await page.keyboard.type("ean_in_use");
-        const status = page.getByRole("search").getByRole("status");
-        await expect.poll(() => status.textContent()).toMatch(/^\d+ sections/);
-        await look(page, "docs-search", "en");
-        await page.keyboard.press("Escape");
-        expect(await status.textContent()).toBe("");
+  test("search finds a section and an operation by keyboard, says how many there are, and axe finds nothing in it", () =>
+    onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+      await page.goto(`${settings.API}/docs/`);
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("ean_in_use");
+      const status = page.getByRole("search").getByRole("status");
+      await expect.poll(() => status.textContent()).toMatch(/^\d+ sections/);
+      await look(page, "docs-search", "en");
+      await page.keyboard.press("Escape");
+      expect(await status.textContent()).toBe("");
 
-        await page.keyboard.type("eligibility four gates");
-        await page.getByRole("search").getByRole("link").first().waitFor();
-        await page.keyboard.press("ArrowDown");
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { level: 1, name: "Eligibility" }).waitFor();
+      await page.keyboard.type("eligibility four gates");
+      await page.getByRole("search").getByRole("link").first().waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Eligibility" }).waitFor();
 
-        await page.getByLabel("Search").fill("acknowledge_mandate_lapses");
-        const results = page.getByRole("search").getByRole("link");
-        await results.first().waitFor();
-        const hrefs = await results.evaluateAll((links) => links.map((link) => link.getAttribute("href")));
-        expect(hrefs).toContain("reference.html#tag/cpo-v1/POST/v1/connections:update");
-        await page.getByLabel("Search").fill("qqqq");
-        await expect.poll(() => status.textContent()).toBe("Nothing has these words.");
-      }),
-  );
+      await page.getByLabel("Search").fill("acknowledge_mandate_lapses");
+      const results = page.getByRole("search").getByRole("link");
+      await results.first().waitFor();
+      const hrefs = await results.evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+      expect(hrefs).toContain("reference.html#tag/cpo-v1/POST/v1/connections:update");
+      await page.getByLabel("Search").fill("qqqq");
+      await expect.poll(() => status.textContent()).toBe("Nothing has these words.");
+    }));
 
   test("search finds what was typed before its script was there, and says nothing of what was deleted before its index was", () =>
     onPage(browser, { locale: "en" }, async (page) => {
@@ -496,35 +485,25 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
     "scrollable-region-focusable",
   ];
 
-  test(
-    "the reference on a phone and on a desk: nothing sticks out, axe finds nothing but in what Scalar makes, and nothing is logged as wrong",
-    {
-      timeout: 300_000,
-    },
-    () =>
-      onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
-        const faults = faultsOf(page);
-        page.setDefaultTimeout(60_000); // it draws three thousand fields first
-        await page.goto(`${settings.API}/docs/reference.html#tag/cpo-v1/GET/v1/accounts`);
-        await page
-          .getByRole("button", { name: /Test Request.*get \/v1\/accounts/i })
-          .first()
-          .waitFor();
-        // what stands above the operation is drawn after it
-        await page.locator("h1").first().waitFor({ state: "attached" });
-        await look(page, "docs-reference", "en", LOOKS, SCALARS_OWN);
-        expect(faults).toEqual([]);
-      }),
-  );
+  test("the reference on a phone and on a desk: nothing sticks out, axe finds nothing but in what Scalar makes, and nothing is logged as wrong", () =>
+    onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+      const faults = faultsOf(page);
+      await page.goto(`${settings.API}/docs/reference.html#tag/cpo-v1/GET/v1/accounts`);
+      await page
+        .getByRole("button", { name: /Test Request.*get \/v1\/accounts/i })
+        .first()
+        .waitFor();
+      // what stands above the operation is drawn after it
+      await page.locator("h1").first().waitFor({ state: "attached" });
+      await look(page, "docs-reference", "en", LOOKS, SCALARS_OWN);
+      expect(faults).toEqual([]);
+    }));
 
   test.each([
     ["beside the API", false],
     ["at an address of its own", true],
   ])(
     "the reference %s sends a request that the API answers, and nothing leaves for anybody else",
-    {
-      timeout: 300_000,
-    },
     async (_where, apart) => {
       const { API = "", CLIENT_ID = "", CLIENT_SECRET = "" } = settings;
       const host = await serveHttp();
@@ -544,7 +523,6 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
           if (/^https?:/.test(request.url())) origins.add(new URL(request.url()).origin);
         });
         const faults = faultsOf(page);
-        page.setDefaultTimeout(60_000); // it draws three thousand fields first
         await page.goto(`${home}/reference.html#tag/cpo-v1/GET/v1/accounts`);
         await page
           .getByRole("button", { name: /Test Request.*get \/v1\/accounts/i })
@@ -571,7 +549,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
           const answer = await asked;
           return [answer.status(), Object.keys(await answer.json())];
         };
-        await expect.poll(send, { timeout: 60_000 }).toEqual([200, expect.arrayContaining(["accounts"])]);
+        await expect.poll(send).toEqual([200, expect.arrayContaining(["accounts"])]);
         // of another origin the page reads the headers that the API names
         const headers = await page.evaluate(async (api) => {
           const answer = await fetch(`${api}/v1/accounts`);

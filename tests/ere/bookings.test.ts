@@ -354,7 +354,6 @@ describe("contract §3 booking open, submit, withdraw", () => {
                 `select from pg_stat_activity where ${waiting} and query_start < now() - interval '1 second'`,
               )
             ).rowCount,
-          { timeout: 10_000 },
         )
         .toBe(1),
     ]);

@@ -91,7 +91,7 @@ test("§6 a client with cpo:webhooks makes, reads, moves, tests, rotates, pauses
   );
   expect((await act(made.id, "revoke")).body).toEqual({ ok: true });
   expect((await world.get("/v1/webhooks", token)).body).toEqual({ webhooks: [] });
-}, 60_000);
+});
 
 test("§6 neither another client of the partner, nor its key, nor a person, nor another partner's client reaches a client's endpoint", async () => {
   const { id } = (await create()).body;

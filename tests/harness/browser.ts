@@ -47,6 +47,8 @@ export async function onPage(
   here.delete(key);
   const page = free ?? (await (await browser.newContext({ locale: "nl", ...options })).newPage());
   const context = page.context();
+  // Playwright's 30 s are those of a quiet machine
+  context.setDefaultTimeout(180_000);
   try {
     await run(page, context);
     if (!options?.bypassCSP) return;

@@ -58,9 +58,7 @@ test("§1 README: a first account, by curl, exactly as written", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, ean_validation_status: "matched", iban_stored: true });
 });
 
-test("contract §9 docs/deploy.md: the check of the client's address, exactly as written", {
-  timeout: 300_000,
-}, async () => {
+test("contract §9 docs/deploy.md: the check of the client's address, exactly as written", async () => {
   const bash = newcomer("address");
   const { functions } = JSON.parse(readFileSync(join(folder, "data/secrets.json"), "utf8"));
   const set = `BASE_URL=${running.stack.base_url} WORKER_SECRET=${functions.WORKER_SECRET}\n`;
@@ -74,9 +72,7 @@ test("contract §9 docs/deploy.md: the check of the client's address, exactly as
   expect(guessed.stdout.trim().split(" ")).toEqual([...Array(10).fill("401"), "429", "429"]);
 });
 
-test("§1 npm run demo: the whole story told against a stack of its own, signing included", {
-  timeout: 300_000,
-}, async () => {
+test("§1 npm run demo: the whole story told against a stack of its own, signing included", async () => {
   const demo = join(ROOT, "packages/local/src/demo.ts");
   const { stdout } = await run(process.execPath, [demo, "--stack", join(folder, "data/stack.json")]);
   expect(stdout).toContain("Four gates are open");
@@ -98,9 +94,7 @@ test("§1 npm run demo says what it takes: --help ends with 0, what it does not 
   });
 });
 
-test("§1 npm run demo ends with four open gates on the production host too, where no mail server is set", {
-  timeout: 300_000,
-}, async () => {
+test("§1 npm run demo ends with four open gates on the production host too, where no mail server is set", async () => {
   const data_dir = join(folder, "production");
   await prepare(data_dir);
   const production = await startStack({ host: "production", port: await freePort(), data_dir, fresh: false });

@@ -236,7 +236,6 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
 
   test.each(scenes)(
     "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
-    { timeout: 60_000 },
     async ({ name, go }) => {
       for (const lang of ["nl", "en"]) {
         await on({ bypassCSP: true }, async (page) => {

@@ -23,9 +23,7 @@ afterAll(async () => {
   rmSync(data_dir, { recursive: true, force: true });
 });
 
-test("§4.5 oauth4webapi runs the whole flow, refresh and revocation against npm start", {
-  timeout: 300_000,
-}, async () => {
+test("§4.5 oauth4webapi runs the whole flow, refresh and revocation against npm start", async () => {
   const { auth_url, demo } = running.stack;
   const app = await application(auth_url, demo.oauth_app);
   const first = await app.redeem(await app.callback(demo.user, "chargers:read sessions:read"));

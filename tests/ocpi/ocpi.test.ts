@@ -717,9 +717,7 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
   });
 
-  test("a worker whose process is killed reads on where it was: nothing is lost, doubled or skipped", {
-    timeout: 60_000,
-  }, async () => {
+  test("a worker whose process is killed reads on where it was: nothing is lost, doubled or skipped", async () => {
     const folder = mkdtempSync(join(tmpdir(), "ere-worker-"));
     await writeBundle(`${ROOT}supabase/functions/worker/index.ts`, folder);
     const { WORKER_SECRET, IBAN_KEYS } = world.environment.config;

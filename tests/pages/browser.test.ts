@@ -377,7 +377,6 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
 
   test.each(scenes)(
     "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
-    { timeout: 60_000 },
     async ({ name, go }) => {
       for (const locale of ["nl", "en"]) {
         await on({ locale, bypassCSP: true, baseURL: http.url }, async (page) => {

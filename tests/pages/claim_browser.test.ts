@@ -643,7 +643,6 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
 
   test.each(scenes)(
     "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
-    { timeout: 60_000 },
     async ({ name, go }) => {
       for (const locale of ["nl", "en"]) {
         await on({ locale, bypassCSP: true, baseURL: world.url }, async (page) => {

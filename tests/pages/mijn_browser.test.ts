@@ -127,7 +127,6 @@ describe.skipIf(noBrowser)(
 
     test.each(["nl", "en"])(
       "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
-      { timeout: 120_000 },
       async (lang) => {
         await onPage(browser, { bypassCSP: true }, async (page) => {
           await page.goto(`${mijn(world)}?lang=${lang}`);

@@ -34,7 +34,6 @@ describe.skipIf(noBrowser)(
 
     test.each(["nl", "en"])(
       "contract §4 every page of it without findings of axe, in %s, light and dark, at 390 and 1280",
-      { timeout: 120_000 },
       async (lang) => {
         await onPage(browser, { bypassCSP: true }, async (page) => {
           await signIn(page, lang);

@@ -75,7 +75,6 @@ describe.skipIf(noBrowser)(
 
     test.each(["nl", "en"])(
       "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
-      { timeout: 120_000 },
       async (lang) => {
         for (const who of [paid, via])
           await onPage(browser, { bypassCSP: true }, async (page) => {

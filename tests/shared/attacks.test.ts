@@ -140,7 +140,6 @@ describe("input that is small to send and long to read", () => {
           );
         }
     },
-    120_000,
   );
 });
 
