@@ -835,7 +835,7 @@ export interface paths {
         };
         /**
          * List every customer attributed to the partner, newest profile first
-         * @description Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. A profile is as new as its attribution to the partner. If the response breaks off, it is not valid JSON: repeat the request.
+         * @description Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. The newest profile is the one attributed last. If the response breaks off, it is not valid JSON: repeat the request.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
@@ -931,7 +931,7 @@ export interface paths {
         put?: never;
         /**
          * Create a single-use sign-in link that opens the claim of one draft
-         * @description The link works once, for 300 seconds, and until a newer one is created. Send `draft_id` or `email`; if you send both, they must belong to one draft. If several drafts have the e-mail, the call takes the newest that can be claimed. An active draft gets a link only while its account is empty (no connection yet). Send the link to the customer yourself, or let us mail it with `send_email: true`.
+         * @description The link works once, within 300 seconds. A newer link ends it. Send `draft_id` or `email`; if you send both, they must belong to one draft. If several drafts have the e-mail, the call takes the newest that can be claimed. An active draft gets a link only while its account is empty (no connection yet). Send the link to the customer yourself, or let us mail it with `send_email: true`.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
@@ -971,7 +971,7 @@ export interface paths {
         };
         /**
          * List the partner's payouts, newest quarter first
-         * @description Your share in the fees by quarter of charging, from the first sale of its ERE on. It covers your own accounts, and the customers you brought from the month of attachment. `kwh` counts the months whose ERE are sold, as the register accepted them. `status` is `pending` until everything is paid, and `approved` while the unpaid part is on its way to your bank. It is `failed` if the last payment of any part failed, and `none_due` if the share is 0.00. `payout_id` never changes.
+         * @description Your share in the fees by quarter of charging. A quarter appears with the first sale of its ERE. The share covers your own accounts, and customers you brought, from the month they were attached. `kwh` counts the months whose ERE are sold, as the register accepted them. `status` is `pending` until everything is paid, and `approved` while the unpaid part is on its way to your bank. It is `failed` if the last payment of any part failed, and `none_due` if the share is 0.00. `payout_id` never changes.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
@@ -1037,7 +1037,7 @@ export interface paths {
         };
         /**
          * Sum up customers, drafts, chargers, kWh and ERE
-         * @description Customers count from the month they were attached. ERE counts months inside a mandate, at the published factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price; 0 until there is one. Up to 1,000 customers the figures are current. With more customers the figures are from `as_of`. If they are over a minute old, a request starts a recount, which takes about a second.
+         * @description Customers count from the month they were attached. ERE counts months inside a mandate, at the published factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price, or 0 without a price. Up to 1,000 customers the figures are current. With more customers the figures are from `as_of`. If they are over a minute old, a request starts a recount, which takes about a second.
          *
          *     Limit: 120 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_read`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
@@ -1191,7 +1191,7 @@ export interface paths {
         put?: never;
         /**
          * Create claimable drafts from an Excel or CSV file
-         * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}. The first bytes say what the file is, not its name. Of a workbook we read the first visible sheet; formulas count by their stored value.
+         * @description The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite and dry_run, or JSON {csv, consent}. Its first bytes say what kind of file it is. Of a workbook we read the first visible sheet; formulas count by their stored value.
          *
          *     Limit: 10 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_import`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
@@ -1259,7 +1259,7 @@ export interface paths {
         put?: never;
         /**
          * Create an endpoint for the events of the partner's log; the secret is shown once
-         * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events that `GET /partner/events` shows a person, so no registration. The partner has at most ten endpoints of its own.
+         * @description Events are signed as in Standard Webhooks (standardwebhooks.com). The address is https, of a public host, at most 500 characters, on port 443 (on the sandbox also 1024 to 65535). Sending begins with the next event, or with `from`. It receives the events that `GET /partner/events` shows a person, so no `registration.*`. The partner has at most ten endpoints of its own.
          *
          *     Limit: 60 requests in 60 seconds for each partner's key, or for each application and person, shared by all endpoints of `partner_write`. The limit refills continuously. Above it: 429 with `Retry-After`.
          */
@@ -3023,7 +3023,7 @@ export interface components {
             draft_id?: string | null;
             /** @description The draft's address, trimmed and lower-cased */
             email?: string | null;
-            /** @description The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered URL if omitted. */
+            /** @description The return URL registered for the partner. Only /… or ?… may follow it, and no fragment. If omitted, the registered URL. */
             return_url?: string | null;
             /** @description Mail the link to the customer, in the partner's name. We never mail a customer who opted out; on production at most ten times a day. Default: `false`. */
             send_email?: boolean;
@@ -5629,7 +5629,7 @@ export interface components {
                 /** @description The e-mail address you sent */
                 email: string | null;
                 /**
-                 * @description The reason: a counter of skipped
+                 * @description The name of the reason in skipped
                  * @enum {string}
                  */
                 reason: "invalid" | "reserved_domain" | "missing_kvk" | "already_drafted" | "existing_user" | "suppressed" | "conflict" | "over_request_limit" | "over_cap" | "charger_brand_unsupported" | "charger_not_linked" | "charger_claimed";
@@ -5668,7 +5668,7 @@ export interface components {
             already_drafted: number;
             /** @description The address has an account already */
             existing_user: number;
-            /** @description The address opted out of our mail, or is of a customer of yours who ended the account */
+            /** @description The person opted out of our mail, or was your customer and ended the account */
             suppressed: number;
             /** @description The address or EAN is registered with us in another way */
             conflict: number;
@@ -5772,7 +5772,7 @@ export interface components {
                 /** @description The e-mail address you sent */
                 email: string | null;
                 /**
-                 * @description The reason: a counter of skipped
+                 * @description The name of the reason in skipped
                  * @enum {string}
                  */
                 reason: "invalid" | "reserved_domain" | "missing_kvk" | "already_drafted" | "existing_user" | "suppressed" | "conflict" | "over_request_limit" | "over_cap" | "charger_brand_unsupported" | "charger_not_linked" | "charger_claimed";

@@ -71,9 +71,8 @@ export const listCustomers = endpoint(
     id: "listCustomers",
     summary: "List every customer attributed to the partner, newest profile first",
     description:
-      "Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. A profile is " +
-      "as new as its attribution to the partner. If the response breaks off, it is not valid JSON: repeat the " +
-      "request.",
+      "Unpaginated. You see a customer's personal data only if you uploaded or invited them yourself. The newest " +
+      "profile is the one attributed last. If the response breaks off, it is not valid JSON: repeat the request.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_customers"],
@@ -96,7 +95,7 @@ export const listCustomers = endpoint(
         const next = left.shift();
         if (!next) return;
         const stretch = fetchStretch(next);
-        // it may fail while the previous stretch is still being sent
+        // it may fail before pull awaits it, and an unhandled failure ends the process
         stretch.catch(() => {});
         coming.push(stretch);
       }

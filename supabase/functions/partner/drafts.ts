@@ -121,7 +121,7 @@ export const issueAuthLink = endpoint(
     id: "issueAuthLink",
     summary: "Create a single-use sign-in link that opens the claim of one draft",
     description:
-      "The link works once, for 300 seconds, and until a newer one is created. Send `draft_id` or `email`; if you " +
+      "The link works once, within 300 seconds. A newer link ends it. Send `draft_id` or `email`; if you " +
       "send both, they must belong to one draft. If several drafts have the e-mail, the call takes the newest that " +
       "can be claimed. An active draft gets a link only while its account is empty (no connection yet). Send the " +
       "link to the customer yourself, or let us mail it with `send_email: true`.",
@@ -134,8 +134,8 @@ export const issueAuthLink = endpoint(
         email: orNull(trimmedTo(320)).meta({ description: "The draft's address, trimmed and lower-cased" }),
         return_url: orNull(returnUrl()).meta({
           description:
-            "The return URL registered for the partner, followed by /, ? or nothing; no fragment. The registered " +
-            "URL if omitted.",
+            "The return URL registered for the partner. Only /… or ?… may follow it, and no fragment. If omitted, the " +
+            "registered URL.",
         }),
         send_email: z
           .boolean()

@@ -25,7 +25,7 @@ const SKIPPED: Record<(typeof COUNTERS)[number], string> = {
   missing_kvk: "zakelijk without a KVK number of 8 digits",
   already_drafted: "An open draft for the address exists already",
   existing_user: "The address has an account already",
-  suppressed: "The address opted out of our mail, or is of a customer of yours who ended the account",
+  suppressed: "The person opted out of our mail, or was your customer and ended the account",
   conflict: "The address or EAN is registered with us in another way",
   over_request_limit: "After the first 500 rows",
   over_cap: "Over the limit of drafts in 30 days",
@@ -106,7 +106,7 @@ const Imported = z
       .array(
         z.object({
           email: z.string().nullable().meta({ description: "The e-mail address you sent" }),
-          reason: z.enum(COUNTERS).meta({ description: "The reason: a counter of skipped" }),
+          reason: z.enum(COUNTERS).meta({ description: "The name of the reason in skipped" }),
           ...Place,
           detail: z
             .string()
@@ -407,7 +407,7 @@ export const uploadDrafts = endpoint(
     summary: "Create claimable drafts from an Excel or CSV file",
     description:
       "The same as the import, for a person in the portal. Send multipart/form-data with file, consent, send_invite " +
-      "and dry_run, or JSON {csv, consent}. The first bytes say what the file is, not its name. Of a workbook we read " +
+      "and dry_run, or JSON {csv, consent}. Its first bytes say what kind of file it is. Of a workbook we read " +
       "the first visible sheet; formulas count by their stored value.",
     caller: { kind: "partner", scope: "partners:write", key: false },
     idempotent: true,

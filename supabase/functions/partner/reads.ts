@@ -86,11 +86,11 @@ export const listPayouts = endpoint(
     id: "listPayouts",
     summary: "List the partner's payouts, newest quarter first",
     description:
-      "Your share in the fees by quarter of charging, from the first sale of its ERE on. It covers your own " +
-      "accounts, and the customers you brought from the month of attachment. `kwh` counts the months whose ERE are " +
-      "sold, as the register accepted them. `status` is `pending` until everything is paid, and `approved` while " +
-      "the unpaid part is on its way to your bank. It is `failed` if the last payment of any part failed, and " +
-      "`none_due` if the share is 0.00. `payout_id` never changes.",
+      "Your share in the fees by quarter of charging. A quarter appears with the first sale of its ERE. The share " +
+      "covers your own accounts, and customers you brought, from the month they were attached. `kwh` counts the " +
+      "months whose ERE are sold, as the register accepted them. `status` is `pending` until everything is paid, " +
+      "and `approved` while the unpaid part is on its way to your bank. It is `failed` if the last payment of any " +
+      "part failed, and `none_due` if the share is 0.00. `payout_id` never changes.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["list_payouts"],
@@ -130,8 +130,8 @@ export const getDashboard = endpoint(
     summary: "Sum up customers, drafts, chargers, kWh and ERE",
     description:
       "Customers count from the month they were attached. ERE counts months inside a mandate, at the published " +
-      "factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price; 0 " +
-      "until there is one. Up to 1,000 customers the figures are current. With more customers the figures are from " +
+      "factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price, or " +
+      "0 without a price. Up to 1,000 customers the figures are current. With more customers the figures are from " +
       "`as_of`. If they are over a minute old, a request starts a recount, which takes about a second.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",

@@ -18,7 +18,7 @@ export const {
   name: "",
   log: "the partner's log",
   about:
-    "It receives the events that `GET /partner/events` shows a person, so no registration. The partner has at most " +
+    "It receives the events that `GET /partner/events` shows a person, so no `registration.*`. The partner has at most " +
     "ten endpoints of its own.",
   types: typesOf("partner").filter((type) => !type.startsWith("registration.")),
   read: {
