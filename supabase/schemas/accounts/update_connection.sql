@@ -29,7 +29,7 @@ begin
   ean := wanted ->> 'ean_code';
   select m.mandate_status = 'signed' into signed
     from core.connection_mandates m where m.partner_id = connection.partner_id and m.connection_id = connection.id;
-  -- a mandate that holds is lost; of one that ran out the months that still count by it
+  -- a change ends a signed mandate, and uncovers staged months that an ended mandate still covers
   lapses := signed or exists (
     select from core.delivered_months d
       join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.covered_until is not null

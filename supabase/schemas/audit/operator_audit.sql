@@ -3,7 +3,7 @@
 create function ops.audit_chains(input jsonb) returns json
 language sql stable security definer
 as $$
-  -- of a tenant that was made just now, or whose chains are gone, there is none yet
+  -- a new tenant has no chains yet, and chains may be gone
   select json_build_object('chains', coalesce(json_agg(json_build_object(
            'partner_id', p.id, 'partner_slug', p.slug, 'log', l.log, 'links', coalesce(c.position - c.checkpoint_position, 0),
            'first', c.checkpoint_position + 1, 'position', coalesce(c.position, 0), 'hash', encode(c.hash, 'hex')) order by p.slug, l.log), '[]'))
@@ -24,7 +24,7 @@ declare
 begin
   select * into chain from core.audit_chains c where c.partner_id = (input ->> 'partner_id')::uuid and c.log = input ->> 'log';
   if not found then
-    -- as one that has nothing yet: what has been written is named once it is ten minutes old
+    -- without a chain we verify as if it were empty: a row that is ten minutes old and not in it is a fault
     chain.partner_id := (input ->> 'partner_id')::uuid;
     chain.log := input ->> 'log';
     chain.position := 0;

@@ -140,8 +140,9 @@ begin
                where tstzrange(least(other.started_at, other.ended_at), greatest(other.started_at, other.ended_at), '[]') && g.spans and other.ended_at is not null) k
        order by ((k.change).after).id, (k.change).after is not distinct from (k.change).before);
   end if;
-  -- Each session asks whether one that came before it, and began before it ended, ends after it began. All are gone through as they came, EVSE
-  -- by EVSE. ends is a Fenwick tree: the latest end of those that came so far, for each number of first starts. So no two are compared.
+  -- A session is covered if one that arrived before it at its EVSE begins before it ends, and ends after it begins. We go through an EVSE
+  -- in order of arrival. ends is a Fenwick tree over the begins: for any number of first begins (rank) it has the latest end among the
+  -- arrivals so far. So a session costs one look-up, instead of a comparison with every other session.
   covered := array_fill(false, array[cardinality(looked)]);
   for event in
     with asking as (

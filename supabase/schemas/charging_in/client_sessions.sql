@@ -144,7 +144,7 @@ begin
     return null;
   end if;
   bytes := decode(translate(after, '-_', '+/') || repeat('=', (4 - length(after) % 4) % 4), 'base64');
-  -- ASCII, or it is none of ours
+  -- our cursors are ASCII: escape keeps them, and changes any other
   place := encode(substr(bytes, 1, length(bytes) - 8), 'escape');
   return case when private.charging_cursor(owner, place) = after then place end;
 end $$;

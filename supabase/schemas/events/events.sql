@@ -103,7 +103,7 @@ begin
         where e.sequence is null and e.created_at <= private.now() - interval '1 hour' limit private.events_at_once())) l
      order by l.partner_id, l.owner_id
   loop
-    -- only where there is none: to find that there is one, an insert waits for who changes it
+    -- we look first, because an insert of a head that exists waits for whoever changes it
     if not exists (select from core.event_heads h where h.partner_id = log.partner_id and h.owner_id = log.owner_id) then
       insert into core.event_heads (partner_id, owner_id) values (log.partner_id, log.owner_id) on conflict on constraint event_heads_pkey do nothing;
     end if;

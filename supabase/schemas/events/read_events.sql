@@ -146,7 +146,7 @@ begin
   perform private.sequence_events(private.partner_id(), owner);
   select * into event from core.events e
    where e.partner_id = private.partner_id() and e.owner_id = owner and e.id = (query ->> 'event_id')::uuid
-     -- nobody was told the id of one that has no number yet
+     -- an event without a number is not in the log yet
      and e.sequence is not null and e.created_at > private.events_kept_since() and private.is_shown(e, disclosing);
   perform private.refuse_if('event_not_found', not found);
   return private.event_answer(event, disclosing, query ->> 'key');

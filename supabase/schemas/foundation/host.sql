@@ -40,7 +40,7 @@ as $$
 declare
   host constant text := (select d.host from core.deployment d);
 begin
-  -- cannot_connect_now: to a function that is another host, or a database that is none, there is nothing here to work with
+  -- cannot_connect_now: the function answers 503, as if the database did not answer
   if host is null then
     raise exception 'this database does not know its host' using errcode = 'cannot_connect_now',
       hint = 'the operator says it once: host set sandbox, or host set production';

@@ -9,7 +9,7 @@ declare
   hashes constant bytea[] := array(select decode(h, 'hex') from jsonb_array_elements_text(credential -> 'token_hashes') h);
   link   core.ocpi_connections;
 begin
-  -- of three indexes the one that has it; whoever has a token may do no more than its row says
+  -- one of three indexes finds the token; its row says what the token may do
   select c.* into link from core.ocpi_connections c
    where c.token_hash = any (hashes) or c.previous_token_hash = any (hashes) or c.registration_token_hash = any (hashes);
   if (demand ->> 'kind' = 'ocpi'

@@ -1,6 +1,6 @@
 -- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line is prepared.
 
--- One transaction at a time pays out balances (exclusively), and none while another takes back what was not paid out.
+-- Exclusively: to pay out, one transaction at a time. Shared: to take back a sale, or for the sandbox; not while somebody pays out.
 create function private.lock_payouts(exclusively boolean) returns void
 language plpgsql
 as $$
@@ -33,7 +33,7 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 
--- Each part of a sale that earned one payee something: whether it stands, what is due (0 if taken back), and what payments have of it.
+-- Each part of a sale that earned a payee something: whether the sale stands, what is due (0 if it was taken back), and what was paid of it.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
 language plpgsql stable
@@ -55,7 +55,7 @@ begin
         from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
        where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
       union all
-      -- of a part of a sale that stands one line at a time counts
+      -- a failed or cancelled line does not count, so at most one line pays a part of a sale that stands
       select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
              case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end,
              l.status = 'failed', l.paid_at
@@ -68,8 +68,8 @@ begin
    group by m.id;
 end $$;
 
--- Makes a batch with a line for each of these payees, for all they are owed now; owners limits the balances. Payouts are locked. The ids are
--- new, unless they are those of a batch that was lost: {batch, lines: {payee: line}}.
+-- Makes a batch with a line for each of these payees, for all that they are owed now, or that owners are. The caller has locked payouts.
+-- ids are the ids of a batch that a restore lost: {batch, lines: {payee: line}}.
 create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null, ids jsonb default '{}') returns uuid
 language plpgsql
 as $$
@@ -119,7 +119,7 @@ begin
   return made;
 end $$;
 
--- Returns what these lines took to the balances it came from.
+-- Puts the money of these lines back into the balances that they took it from.
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
 as $$
@@ -178,7 +178,7 @@ begin
   end if;
 end $$;
 
--- So many working days after a day. It knows weekends, not holidays.
+-- The day that is so many working days later. It knows weekends, not holidays.
 create function private.working_day(day date, later int) returns date
 language sql immutable
 as $$
@@ -203,8 +203,8 @@ begin
   on conflict on constraint notices_cause_key do nothing;
 end $$;
 
--- The state of each standing part of a sale for one payee: pending, approved (two people let it go), paid, or failed (its last payment came
--- back). taken: a payment has it, or it settles what was paid and taken back, even in part.
+-- The state of each part of a payee's sales that stand: pending, approved (by two people), paid, or failed (its last payment came back).
+-- taken: a line pays it, or it settles a debt, even in part. A debt is what was paid for a sale that was taken back.
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable
@@ -215,7 +215,7 @@ begin
     select e.*, sum(e.due) filter (where e.paid = 0) over (order by e.arrival, e.allocation_id) as up_to
       from private.earned_of(tenant, kind, payee) e where e.stands
   ), kept as materialized (
-    -- what the balance lacks to be what no payment has yet: it settles what was paid and taken back since, the oldest first
+    -- the balance is less than the unpaid parts by the debt, which the oldest of these parts settle
     select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
   ), last as materialized (
     select case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at

@@ -27,7 +27,7 @@ as $$
       from part p left join (select e.part_id, sum(e.amount) as amount from entry e group by e.part_id) e on e.part_id = p.id
      where p.kind <> 'vat'
   ), earned as (
-    -- at most one standing payment pays a part of a sale; a reversed sale may still be on one
+    -- at most one pending or paid line pays a part of a sale, and still does if the sale was taken back since
     select e.allocation_id, e.kind, e.amount, a.reversal_id is null as stands, case e.kind when 'customer' then a.net else a.partner_share end as due
       from (select e.allocation_id, e.kind, sum(e.amount) filter (where e.status in ('pending', 'paid')) as amount from entry e group by e.allocation_id, e.kind) e
       left join (select * from core.allocations where partner_id = tenant) a on a.id = e.allocation_id

@@ -31,7 +31,7 @@ as $$
  where p.id = line.partner_id
 $$;
 
--- private.act_as_operator, and the batch that {batch} names, its row locked.
+-- Acts as the operator, and locks and returns the batch that {batch} names.
 create function private.payout_batch_named(input jsonb) returns core.payout_batches
 language plpgsql
 as $$
@@ -73,7 +73,7 @@ as $$
     from private.payees(private.read_minimum(input)) y where y.reason is null
 $$;
 comment on function ops.payout_due(jsonb) is
-  'The payees of a batch, with their encrypted IBANs and those of their failed payments: {minimum?} to {payees}. The holder of the keys judges these, for payout_prepare.';
+  'The payees of a batch, with their encrypted IBANs and the IBANs of their failed payments: {minimum?} to {payees}. The command line decrypts and judges the IBANs, for payout_prepare.';
 
 create function ops.payout_prepare(input jsonb) returns json
 language plpgsql security definer
@@ -87,7 +87,7 @@ declare
   batch   core.payout_batches;
 begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true), private.refuse_unknown_payments();
-  -- judged is what was said of the very IBAN that is there now, by what had failed till now
+  -- a verdict counts only for the IBAN and the failed payments that it was made for
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
            coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
                                then 'not_judged' else j.problem end))), '[]')
@@ -165,7 +165,7 @@ begin
   return json_build_object('batch', private.payout_batch_row(batch), 'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
 end $$;
 comment on function ops.payout_export(jsonb) is
-  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. A server that may not pay out gives it with adopted only. For an exported batch, with again and a reason: {batch, file}, as payout_keep_file got it.';
+  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. A server that may not pay out answers only if adopted is true. For an exported batch, with again and a reason: {batch, file}, the file that payout_keep_file stored.';
 
 create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
@@ -185,7 +185,7 @@ begin
   return json_build_object('batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
-  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256, adopted?} to {batch}. Of an adopted batch they were told before. Of two at once one is kept.';
+  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256, adopted?} to {batch}. Customers of an adopted batch were told before. If two come at once, one is refused.';
 
 -- The id of a line, as itself or as the bank's EndToEndId, without dashes.
 create function private.line_id_of(named text) returns uuid
@@ -263,7 +263,7 @@ begin
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
-comment on function ops.payout_cancel(jsonb) is 'Returns what a batch took, before it was exported: {batch, reason} to {changed, batch}.';
+comment on function ops.payout_cancel(jsonb) is 'Cancels a batch that was not exported, and puts its money back into the balances: {batch, reason} to {changed, batch}.';
 
 create function ops.payout_adopt(input jsonb) returns json
 language plpgsql security definer
@@ -284,7 +284,7 @@ begin
                'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id))), '[]')
         from private.payees(0) y where y.amount > 0));
   elsif batch.id is null then
-    -- to whom the bank paid, also where another name or IBAN is here
+    -- with the name and IBAN that the bank paid, even if they are others here
     taken := array(
       select jsonb_populate_record(y, l.line)
         from private.payees(0) y
@@ -300,7 +300,7 @@ begin
   return json_build_object('changed', input -> 'lines' is not null, 'batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_adopt(jsonb) is
-  'Prepares a batch again that the bank has and a restore took away, under the ids in its file: {batch, lines: [{line_id, payee, partner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4}]} to {changed, batch}. Without lines {batch} if it is here, else {payees}: who is owed what. Each line must be all that its payee is owed.';
+  'Prepares again a batch that the bank has and a restore removed, under the ids in the bank''s file: {batch, lines: [{line_id, payee, partner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4}]} to {changed, batch}. Without lines: {batch} if the batch is here, else {payees}, who is owed what. Each line must be all that its payee is owed.';
 
 create function ops.payout_resume(input jsonb) returns json
 language plpgsql security definer
@@ -311,7 +311,7 @@ declare
   changed boolean;
 begin
   perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
-  -- its file would be sent a second time
+  -- exporting such a batch would send its file a second time
   perform private.refuse_if('payout_half_adopted', exists (
     select from core.payout_batches b join core.audit_log a on a.subject_id = b.id and a.action = 'payout.adopted' where b.status in ('prepared', 'approved')));
   update core.deployment d set pays_from = private.server() where d.pays_from <> private.server();
@@ -341,7 +341,7 @@ begin
   changed := line.released_at is null;
   if changed then
     perform private.act_for_partner(line.partner_id);
-    -- every one of them that failed: who asks for it names the payee
+    -- all failed lines of the payee, because the operator names the payee, not a line
     for other in
       update core.payout_lines l set released_at = private.now(), released_reason = reason
        where l.partner_id = line.partner_id and l.payee_id = line.payee_id and l.status = 'failed' and l.released_at is null
@@ -394,4 +394,4 @@ begin
   perform private.audit('account.overview_read', account.id);
   return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
 end $$;
-comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It is of a person, so it leaves an audit row.';
+comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It shows a person''s data, so it leaves an audit row.';

@@ -5,7 +5,7 @@ create function private.sepa_name(name text) returns text
 language plpgsql immutable
 as $$
 declare
-  -- letters come apart from their accents, which go
+  -- nfkd parts letters from their accents, which are removed
   plain   text := regexp_replace(normalize(name, nfkd), '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]', '', 'g');
   letters text[];
 begin
@@ -17,8 +17,9 @@ begin
   return case when plain ~ '[A-Za-z0-9]' then plain end;
 end $$;
 
--- Every balance of a customer or a partner, or those of owners, with its payee: the partner (account_id is null), if the CPO settles with
--- its customers. Below zero: it was paid, and taken back since. Without nested loops: right after a sale no statistics know the new rows.
+-- Every balance of customers and partners, or only of owners, with its payee. The payee is the partner (account_id is null) if the CPO
+-- settles with its customers. A balance is below zero if it was paid and a sale was taken back since. Right after a sale no statistics know
+-- the new rows, so nested loops are off.
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
@@ -43,7 +44,7 @@ begin
   select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat') and b.balance <> 0;
 end $$;
 
--- The bookings with nothing left to sell: the register granted no more, or the rest is worth no cent by the price of the last sale.
+-- The bookings with nothing left to sell: no more was granted, or the rest is worth less than half a cent at the price of the last sale.
 create function private.spent_bookings() returns uuid[]
 language plpgsql stable
 as $$
@@ -99,7 +100,7 @@ begin
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
 
--- Who is owed or owes something, and why they are not paid now. What is below the minimum is carried over while more can come.
+-- Who is owed or owes something, and why they are not paid now. An amount below the minimum waits while the payee may earn more.
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 as $$

@@ -12,7 +12,7 @@ declare
   line    record;
   parts   bigint;
 begin
-  -- Payment by payment: one may be for a hundred thousand accounts, and no index has both orders.
+  -- Payment by payment: one may be for a hundred thousand accounts, and no index sorts by payment and then by part.
   for line in
     select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
            case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end as status

@@ -72,7 +72,7 @@ create table core.payout_lines (
 comment on table core.payout_lines is
   'One payment: to a customer (account_id), or to a partner. Name and encrypted IBAN are as they were when it was prepared. Personal data; kept seven years.';
 comment on column core.payout_lines.partner_id is
-  'The tenant of the payee, for which the IBAN is encrypted: the account''s, or the partner who is paid.';
+  'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
 comment on column core.payout_lines.released_at is
   'A failed line holds back its IBAN, despite later payments, until the operator releases it. Another IBAN is paid.';
 -- serves: the latest payments of a payee
@@ -106,7 +106,7 @@ create table core.payout_parts (
   constraint payout_parts_amount_moves check (amount <> 0)
 );
 comment on table core.payout_parts is
-  'What a line is made of: one balance of the ledger of ledger_partner_id, taken whole. For a customer, their own. For a partner, its share (of people in the house''s ledger), the VAT on it, and its customers'' balances. A balance below zero is taken off. Append-only, kept seven years.';
+  'One balance that a line pays, whole, from the ledger of ledger_partner_id. A customer''s line has their own balance. A partner''s line has its share, the VAT on it, and its customers'' balances; the share in people''s fees is in the house''s ledger. A balance below zero is subtracted. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'The owner of the ledger account it was taken from.';
 comment on column core.payout_parts.forgotten is 'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
 -- serves: the parts of a line, a page of them
@@ -130,10 +130,10 @@ create table core.payout_entries (
   constraint payout_entries_sold check (amount > 0 or amount < 0 and not sold)
 );
 comment on table core.payout_entries is
-  'What a part of a payment pays: one whole part of a sale, as of when the line was prepared. This fixes which line pays what, whatever the bank does with the lines, in any order. Append-only, kept seven years.';
+  'What a part of a payment pays: one whole part of a sale, as it was when the line was prepared. So it is fixed which line pays what, whatever the bank does with the lines, in any order. Append-only, kept seven years.';
 comment on column core.payout_entries.allocation_id is 'The part of a sale, in the ledger of ledger_partner_id.';
 comment on column core.payout_entries.sold is
-  'Whether the sale stood then. Else amount is for a sale that was taken back. It is below zero, or returns what another line took off.';
+  'Whether the sale stood when the line was prepared. If not, amount is below zero, or it gives back what another line subtracted.';
 -- serves: which payments have a part of a sale
 create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
 select private.isolate('core.payout_entries', 'select');
