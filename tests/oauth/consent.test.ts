@@ -93,11 +93,19 @@ describe("§4.5 the consent page", () => {
     expect(await grants()).toBe(before);
   });
 
-  test("the session ends with the decision", async () => {
+  test("the session ends with the decision; whoever sends it again after Back is told that it was taken", async () => {
     const { visit, page } = await asked();
     await visit.allow(page);
     expect(visit.cookie()).toBe("");
     expect((await visit.show()).heading).toBe("Sign in");
+    const again = await visit.allow(page);
+    expect([again.status, again.heading, again.headers.get("refresh")]).toEqual([
+      200,
+      "You gave Laadapp access already",
+      null,
+    ]);
+    visit.cookie("another", "consent-decided");
+    expect((await visit.allow(page)).html).toContain("What you just did was not sent");
   });
 
   test("signing in as somebody else: the session ends, the request stays", async () => {

@@ -195,7 +195,7 @@ describe("contract §2 every form behind a link, and of signing in: two clicks a
     const password = await passwordOf(email);
     await press(ask, at(""), "/sign-in", { leads: "Geeft u Laadapp toegang?", fields: { email, password } });
     const before = await rowCounts(world, "oauth_consents");
-    await press(ask, at(""), "/consent", { leads: "U gaat terug naar Laadapp", back: "200 Log in" });
+    await press(ask, at(""), "/consent", { leads: "U gaat terug naar Laadapp", back: "200 U gaf Laadapp al toegang" });
     expect((await rowCounts(world, "oauth_consents")).oauth_consents).toBe((before.oauth_consents ?? 0) + 1);
   });
 

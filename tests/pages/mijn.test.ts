@@ -209,7 +209,7 @@ describe("contract §6 a person's own pages", () => {
     );
     const { text } = await (await browserOf(world, paid))(mijn(world, "/charging?year=2025"));
     expect((await (await browserOf(world, paid))(mijn(world, "/earnings?year=2025"))).text).toContain(
-      "niets dat meetelt",
+      "Er telt voor 2025 niets mee",
     );
     expect(text).toContain("Van december 2025 telt 40 kWh niet mee. ERE zijn er vanaf januari 2026.");
   });

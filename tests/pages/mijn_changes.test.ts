@@ -39,6 +39,8 @@ describe("contract §6 what is changed from the own pages ends there", () => {
       expect(asked.location).toBe(page);
       const wrong = await ask(page, { form: { form_token, iban: "NL00", code: await codeFor(customer) } });
       expect(wrong.text).toContain('value="NL00"');
+      const both = await ask(page, { form: { form_token, iban: "NL00", code: "12" } });
+      expect(both.text.match(/<li><a href="#(iban|code)">/g), "at once").toHaveLength(2);
       const saved = await ask(page, { form: { form_token, iban: IBAN, code: await codeFor(customer) } });
       const told = main(saved.text);
       expect(heading(saved.text)).toMatch(/^(Geld|Money) in 2026$/);
@@ -113,6 +115,15 @@ describe("contract §6 the end of an account", () => {
       expect(main(later.text), "told once, and to nobody else").not.toContain(kept);
     },
   );
+
+  test("one mail says it: nothing that waits to be told is mailed beside it", async () => {
+    const customer = await newCustomer(world);
+    await end(await browserOf(world, customer));
+    await world.work();
+    const mails = await world.mails("where recipient = $1", customer.email);
+    const told = mails.map(({ template }) => template).filter((template) => /_(closed|withdrawn)$/.test(template));
+    expect(told).toEqual(["account_closed"]);
+  });
 
   test("the partner that brought them cannot invite that address again, another one can, and only a hash is kept", async () => {
     const customer = await newCustomer(world);

@@ -101,7 +101,12 @@ describe("contract §6 the first page says what a customer got, and what is stil
     expect(estimates.reduce((all, each) => all + each, 0)).toBe(cents(estimate));
     expect(total).toBe(`± ${whole}`);
     expect(page).toMatch(/komt u in 2026 uit op ongeveer € \d+ \([\d.]+ ERE\)/);
-    expect(main(await read("/earnings?year=2025")), "nothing counts before 2026").not.toContain("voor wat u in 2025");
+    const before = main(await read("/earnings?year=2025"));
+    expect(before, "nothing counts before 2026").not.toContain("voor wat u in 2025");
+    expect([before.includes("0,00 ERE"), before.includes("Er telt voor 2025 niets mee")], "no zeroes").toEqual([
+      false,
+      true,
+    ]);
     await publish(null);
     const unknown = main(await read("/earnings"));
     await publish("0.42");

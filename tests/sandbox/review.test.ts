@@ -163,7 +163,7 @@ describe("§4.3 review", () => {
 });
 
 describe("§3 the automatic review", () => {
-  test("§3 two minutes after submission, not before: goedgekeurd where mandate, EAN and MID charger hold, else afgekeurd", async () => {
+  test("§3 two minutes after submission, not before: goedgekeurd where mandate, EAN and MID charger or MID variant hold, else afgekeurd", async () => {
     const expected: [string, string][] = [];
     const add = async (outcome: string, account: string) => expected.push([account, outcome]);
     await add("goedgekeurd", (await submitted()).account_id);
@@ -171,6 +171,10 @@ describe("§3 the automatic review", () => {
     await add("afgekeurd", (await submitted({ ean: testEan(23) })).account_id);
     await add("afgekeurd", (await submitted({ charger: { ...QUICK, mid: false } })).account_id);
     await add("goedgekeurd", await cpoAccount());
+    const { id: catalog_charger_id } = await world.row(
+      "select id from core.charger_models where mid_meter is null limit 1",
+    );
+    await add("goedgekeurd", (await submitted({ charger: { ...QUICK, catalog_charger_id } })).account_id);
     const ended = (await submitted()).account_id;
     await add("afgekeurd", ended);
     await world.row(

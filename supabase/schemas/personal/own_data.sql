@@ -132,6 +132,9 @@ begin
   on conflict do nothing;
   -- the functions of the release before send no mail
   if jsonb_typeof(input -> 'mail') = 'object' then
+    -- it says what these would, but for money
+    delete from core.notices n using core.accounts a
+     where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null and n.kind not like 'payout\_%';
     perform private.act_for_partner(private.house()),
             private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
             private.act_for_partner(tenant);

@@ -197,7 +197,6 @@ export const en: ClaimWords = {
     ean_waits: "We could not check the EAN code yet and will try again. You do not need to do anything.",
     ean_wrong:
       "According to the register, the EAN code does not belong to your address. E-mail us and we will sort it out together.",
-    yields: (partner, service) => `${partner} or ${service} will let you know what your charging earns.`,
     paid: {
       title: "What you were paid",
       payout: (amount, date) => `${amount} on ${date}: see the statement`,

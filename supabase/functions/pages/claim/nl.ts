@@ -196,7 +196,6 @@ export const nl = {
     mid_waits: "Wij controleren nog of uw laadpaal een geijkte meter (MID) heeft. U hoeft daarvoor niets te doen.",
     ean_waits: "Wij konden de EAN-code nog niet controleren. Dat proberen wij opnieuw. U hoeft daarvoor niets te doen.",
     ean_wrong: "De EAN-code hoort volgens het register niet bij uw adres. Mail ons, dan zoeken wij het samen uit.",
-    yields: (partner: string, service: string) => `${partner} of ${service} laat u weten wat uw laadstroom oplevert.`,
     paid: {
       title: "Wat u kreeg",
       payout: (amount: string, date: string) => `${amount} op ${date}: bekijk het overzicht`,

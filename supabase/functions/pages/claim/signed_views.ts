@@ -63,7 +63,7 @@ function titleOf({ locale }: Frame, name: StepName, { answers }: Claim): string 
 
 /** What became of a signed claim: what is still to be done, where it stands, and the ways to change or stop it. */
 export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Claim["signed"]>): Html {
-  const { words: kit, config, to } = frame;
+  const { words: kit, to } = frame;
   const { done: words } = WORDS[frame.locale];
   const partner = frame.brand?.name ?? "";
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
@@ -87,7 +87,7 @@ ${
   ended
     ? html`<p>${ended.means}${signed.status === "revoked" && signed.covered_until ? html` ${words.kept(longDate(signed.covered_until, kit))}` : ""}</p>`
     : html`<h2>${kit.signed.next_title}</h2>
-<ul>${[...statusLines(frame, claim), words.yields(partner, config.SERVICE_NAME)].map((line) => html`<li>${line}</li>`)}</ul>`
+<ul>${statusLines(frame, claim).map((line) => html`<li>${line}</li>`)}</ul>`
 }
 ${returnLink(kit, partner, claim.return_url ?? null)}
 ${given(frame, claim)}

@@ -70,12 +70,13 @@ export const saveStep = onClaim(
     const again = (errors: Errors) =>
       visit.again(frame.to(`/${name}`, brand ? { brand } : {}), errors, (returned) => stepAgain(visit, name, returned));
     const read = await STEPS[name].read({ environment, form, claim, words });
-    if ("errors" in read) return again(read.errors);
     const code = readCode(form);
     const changing = name === "payout" && changesIban(claim);
+    const missing = changing && code === null ? { code: frame.words.code.errors.code_missing } : {};
+    if ("errors" in read) return again({ ...read.errors, ...missing });
     // a form of before there was an account number to change: a second click, or another browser's
     if (changing && !form.has("code")) return visit.go(read.iban?.last4 === claim.iban_last4 ? "" : "/payout");
-    if (changing && code === null) return again({ code: frame.words.code.errors.code_missing });
+    if (missing.code) return again(missing);
     const { answer: next, refused } = isLater(claim, name)
       ? await visit.attempt(
           flow

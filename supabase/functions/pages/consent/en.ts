@@ -28,6 +28,10 @@ export const en: ConsentWords = {
     again:
       "Your choice was not processed yet: the page had expired or the question has changed. Read it once more and choose again.",
   },
+  decided: {
+    title: (app) => `You gave ${app} access already`,
+    text: (app) => `Your choice was processed. Go back to ${app}: you can close this page.`,
+  },
   done: {
     title: (app) => `You are going back to ${app}`,
     text: "Is nothing happening? Then use the button.",

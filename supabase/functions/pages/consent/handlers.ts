@@ -4,8 +4,8 @@ import { callFor } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { readBearer } from "#shared/http/admit.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
-import { donePage } from "./views.ts";
-import { type ConsentVisit, onRequest } from "./visit.ts";
+import { decidedPage, donePage } from "./views.ts";
+import { type ConsentVisit, onRequest, SESSION_SECONDS } from "./visit.ts";
 
 const show = onRequest(async (visit) => {
   const session = await visit.session();
@@ -19,8 +19,13 @@ const signOut = onRequest(async (visit) => {
 
 const allow = onRequest(async (visit) => {
   const session = await visit.session();
-  if (!session) return visit.signIn(undefined, "lost");
-  if (!sameSecret(visit.form.get("proof") ?? "", visit.proof(session.jwt))) {
+  const proof = visit.form.get("proof") ?? "";
+  if (!session) {
+    // sent again after Back
+    if (sameSecret(proof, visit.cookie("decided") ?? "")) return visit.page(decidedPage(visit.frame, visit.asking));
+    return visit.signIn(undefined, "lost");
+  }
+  if (!sameSecret(proof, visit.proof(session.jwt))) {
     visit.logOutcome("changed");
     return visit.ask(session, true);
   }
@@ -36,6 +41,7 @@ const allow = onRequest(async (visit) => {
   visit.logOutcome("allowed");
   // the session ends with the decision
   await visit.end();
+  visit.keep("decided", proof, SESSION_SECONDS);
   // Not a redirect: form-action 'self' would stop it in Chromium, wherever it leads. A page that leads on is a step of its own.
   visit.c.header("Refresh", `0;url=${url}`);
   return visit.page(donePage(visit.frame, visit.asking, url));

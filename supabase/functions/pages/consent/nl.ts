@@ -28,6 +28,10 @@ export const nl = {
     again:
       "Uw keuze is nog niet verwerkt: de pagina was verlopen of de vraag is veranderd. Lees de vraag nog eens en kies opnieuw.",
   },
+  decided: {
+    title: (app: string) => `U gaf ${app} al toegang`,
+    text: (app: string) => `Uw keuze is verwerkt. Ga terug naar ${app}: u kunt deze pagina sluiten.`,
+  },
   done: {
     title: (app: string) => `U gaat terug naar ${app}`,
     text: "Gebeurt er niets? Gebruik dan de knop.",

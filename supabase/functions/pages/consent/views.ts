@@ -60,6 +60,12 @@ export function askPage(
   });
 }
 
+/** The browser has allowed it before: the application has its answer. */
+export function decidedPage(frame: Frame, { name }: Asking): Html {
+  const { title, text } = WORDS[frame.locale].decided;
+  return kindPage(frame, { title: title(name), text: text(name) });
+}
+
 /** The way back to the application, for a browser that does not take it by itself. */
 export function donePage(frame: Frame, { name }: Asking, url: string): Html {
   const { done: words } = WORDS[frame.locale];

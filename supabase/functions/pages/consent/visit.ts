@@ -15,7 +15,7 @@ import { type Asking, askPage, badRequestPage, type ConsentFrame, consentSignInP
 type Name = (typeof SQL)[number];
 
 /** Long enough to read and decide. The page keeps the session and nothing else keeps it: Auth's refresh token is dropped. */
-const SESSION_SECONDS = 600;
+export const SESSION_SECONDS = 600;
 /** What browsers keep of one cookie, with its name and attributes. */
 const MAX_COOKIE = 4000;
 

@@ -24,7 +24,7 @@ const CODE_COOKIE_SECONDS = 3600;
 /** The secret of a browser that is signed in without a login begins with it. */
 const SIGNATORY = "signatory.";
 
-type Kept = "session" | "code" | "form" | "device";
+type Kept = "session" | "code" | "form" | "device" | "decided";
 
 /** A session of Supabase Auth that has just begun, or that a browser holds. */
 export type SignedIn = { jwt: string; email: string; sessionId: string | null };

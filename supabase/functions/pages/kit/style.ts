@@ -64,7 +64,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 }
 
 .menu { flex-wrap: wrap; padding-left: calc(var(--edge-of-page) - .75rem); padding-right: calc(var(--edge-of-page) - .75rem); background: var(--sheet); border-bottom: 1px solid var(--line); }
-.menu a, .years a { display: flex; align-items: center; min-height: 2.75rem; padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
+.menu a, .years a { display: flex; align-items: center; justify-content: center; min-height: 2.75rem; padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
 .menu a { margin-bottom: -1px; }
 .menu a:hover, .years a:hover { border-bottom-color: var(--edge); }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }

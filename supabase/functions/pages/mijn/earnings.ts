@@ -29,8 +29,12 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
 ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
 ${broughtBy(frame, earnings, by !== "we")}
 <h2${shownEuro(frame, quarters) ? "" : html` class="first"`}>${words.quarters}</h2>
-${quarterTable(frame, earnings, by !== "we")}
-<p class="quiet">${by === "we" ? words.steps : by === "both" ? words.steps_any : words.steps_via(by.cpo)}</p>
+${
+  quarters.length === 0
+    ? html`<p>${words.nothing_counts(year)}</p>`
+    : html`${quarterTable(frame, earnings, by !== "we")}
+<p class="quiet">${by === "we" ? words.steps : by === "both" ? words.steps_any : words.steps_via(by.cpo)}</p>`
+}
 ${forecast(frame, earnings)}
 ${leftOut(frame, earnings)}
 <h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>

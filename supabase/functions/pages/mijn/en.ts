@@ -186,6 +186,7 @@ export const en: MijnWords = {
 
   earnings: {
     title: (year) => `Money in ${year}`,
+    nothing_counts: (year) => `Nothing counts for ${year}. If that changes, you see here what each quarter brings.`,
     brought: (year) => `is yours for what you charged in ${year}`,
     brought_net: (year) => `after our fee, for what you charged in ${year}`,
     quarters: "By quarter",

@@ -194,6 +194,8 @@ export const nl = {
 
   earnings: {
     title: (year: number) => `Geld in ${year}`,
+    nothing_counts: (year: number) =>
+      `Er telt voor ${year} niets mee. Verandert dat, dan ziet u hier per kwartaal wat het oplevert.`,
     brought: (year: number) => `krijgt u voor wat u in ${year} laadde`,
     brought_net: (year: number) => `na onze kosten, voor wat u in ${year} laadde`,
     quarters: "Per kwartaal",
