@@ -1,13 +1,17 @@
-// The largest answer there is: every customer of a partner, in one list.
+// What a large partner asks: every customer in one list, which is the largest answer there is, and the first page of its portal.
 
+import { gzipSync } from "node:zlib";
 import { type Bench, progress } from "./kit/bench.ts";
-import { against, alone } from "./kit/findings.ts";
+import { against, alone, durationAgainst } from "./kit/findings.ts";
 import { openConnection, wire } from "./kit/load.ts";
-import { answerOf, median } from "./kit/measure.ts";
-import { addCustomers, addPartner } from "./kit/people.ts";
+import { answerOf, median, requests, takeTurns } from "./kit/measure.ts";
+import { addCustomers, addManager, addPartner, type Partner } from "./kit/people.ts";
 import { processorTime } from "./kit/processor.ts";
 import { bearer, liftLimits } from "./kit/seed.ts";
 import { withStack } from "./kit/stack.ts";
+
+/** Customers of the partner whose portal is held against: the page counts them when it is read. */
+const FEW = 100;
 
 /** The same columns of the same rows, without a rule about who may see them. */
 const BARE = `
@@ -27,12 +31,14 @@ const BARE = `
 
 export const customers: Bench = {
   about:
-    "GET /partner/customers of a large partner, beside one bare json_agg of the same columns; processor and memory",
+    "GET /partner/customers of a large partner, beside one bare json_agg of the same columns; processor and memory; its portal",
   defaults: { accounts: 100_000, rounds: 7, seconds: 1 },
-  run: ({ accounts, rounds }) =>
+  run: ({ accounts, rounds, seconds }) =>
     withStack(async (stack) => {
       const partner = await addPartner(stack.admin, "bench");
-      await addCustomers(stack.admin, partner.id, accounts);
+      await addCustomers(stack.admin, partner.id, accounts, 12);
+      const small = await addPartner(stack.admin, "small");
+      await addCustomers(stack.admin, small.id, FEW, 12);
       await liftLimits(stack.admin);
       progress(`${accounts} customers`);
       const ours = await stack.serve("partner", { WATCH_MEMORY: "yes" });
@@ -67,6 +73,25 @@ export const customers: Bench = {
         bared.push((await bare()).ms);
       }
       connection.close();
+
+      const pages = await stack.serve("pages");
+      const firstPage = async ({ id }: Partner) => {
+        const secret = await addManager(stack.admin, id);
+        const request = wire({ path: "/pages/portal?lang=nl", headers: { cookie: `portal=${secret}` } });
+        const reader = await openConnection(pages.url);
+        const { status, body } = await reader.send(request);
+        reader.close();
+        if (status !== 200) throw new Error(`/pages/portal answered ${status}: ${body}`);
+        // one at a time: what somebody waits who opens it
+        return {
+          bytes: gzipSync(body).length,
+          turns: requests(stack, pages, { url: pages.url, next: () => request, concurrency: 1 }),
+        };
+      };
+      const [large, beside] = [await firstPage(partner), await firstPage(small)];
+      progress("portal");
+      const turns = await takeTurns({ large: large.turns, small: beside.turns }, { rounds, seconds });
+      const floor = { what: `that of ${FEW}`, figures: turns.small };
       const one = median(asked, ({ ms }) => ms);
       const floorMs = median(bared, (ms) => ms);
       const what = `GET /partner/customers, ${accounts} customers`;
@@ -78,6 +103,14 @@ export const customers: Bench = {
         alone(`${what}: its memory at its highest`, "MiB", median(asked, ({ memory }) => memory).memory / 2 ** 20, {
           at_most: 128,
         }),
+        durationAgainst(`/pages/portal of ${accounts} customers`, turns.large, floor, "p50_ms", { at_most: 5 }),
+        against(
+          "its weight",
+          "bytes with gzip",
+          large.bytes,
+          { what: `that of ${FEW}`, value: beside.bytes },
+          { at_most: 1.15 },
+        ),
       ];
     }),
 };

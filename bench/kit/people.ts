@@ -16,6 +16,19 @@ export async function addPartner(db: pg.Pool, slug: string): Promise<Partner> {
   return { id, key: await giveKey(db, id) };
 }
 
+/** Somebody who manages a partner. Gives the secret of a browser in which they are signed in to its pages. */
+export async function addManager(db: pg.Pool, partner: string): Promise<string> {
+  const secret = randomBytes(24).toString("hex");
+  await db.query(
+    `with person as (insert into auth.users (id, email) values (gen_random_uuid(), $1) returning id),
+     manager as (insert into core.partner_managers (partner_id, user_id) select $2, id from person),
+     sign_in as (insert into auth.sessions (id, user_id) select gen_random_uuid(), id from person returning id, user_id)
+     insert into core.page_sessions (token_hash, user_id, sign_in_session_id) select decode($3, 'hex'), user_id, id from sign_in`,
+    [`${secret.slice(-12)}@example.nl`, partner, createHash("sha256").update(secret).digest("hex")],
+  );
+  return secret;
+}
+
 /** An API key for a partner that has none. */
 export async function giveKey(db: pg.Pool, partner: string): Promise<string> {
   const { api_key, stored } = newPartnerKey({ KEY_PREFIX: "ere", API_HOST: "sandbox" });
@@ -44,7 +57,7 @@ export async function addCustomers(db: pg.Pool, partner: string, count: number, 
     await connection.query("set session_replication_role = replica");
     await connection.query(
       `with person as (
-         insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@veel.nl' from generate_series(1, $2::int) n returning id),
+         insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@' || left($1::text, 8) || '.nl' from generate_series(1, $2::int) n returning id),
        account as (
          insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
          select private.house(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, owner_id, user_id),

@@ -139,6 +139,9 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     const foreign = await world.draft({ naam: "Vreemd" }, world.keyB);
     const ids = [...drafts, foreign].map(({ draft_id }) => draft_id);
     const [anna] = drafts;
+    const [, every = ""] = /href="([^"]+tick=all[^"]*)"/.exec((await ask(page())).text) ?? [];
+    const { text: chosen } = await ask(every.replaceAll("&amp;", "&"));
+    expect(chosen.match(/ checked/g)).toHaveLength(chosen.match(/name="draft"/g)?.length ?? 0);
     const post = async (to: string, fields: [string, string][]) => {
       const form = new FormData();
       form.set("form_token", formToken((await ask(page())).text));

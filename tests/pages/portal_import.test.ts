@@ -277,7 +277,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
 
   test.each([
     ["no file", null, "Kies een bestand"],
-    ["an empty file", "", "Kies een bestand"],
+    ["an empty file", "", "Dit bestand is leeg"],
     ["the beginning of a workbook", new Uint8Array([0x50, 0x4b, 3, 4, 20, 0, 6, 0]), "bestand uit een spreadsheet"],
     ["an old workbook of Excel", Buffer.from("d0cf11e0a1b11ae1", "hex"), "van vóór 2007"],
     ["a sheet that grows to 200 MB", bomb, "groter dan 16 MB"],
@@ -452,6 +452,8 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(rowsOf(text)[0]?.[1]).toContain("Kies eerst wat er in de kolom Achternaam staat");
     expect(text).toMatch(/class="check"[^>]*>[^<]*<strong>1<.*class="bad"[^>]*>[^<]*<strong>0</s);
     expect(text).toContain("Kies hierboven eerst wat er in elke kolom staat.");
+    expect(text).toContain("Wij herkennen niet elke kolom zeker.");
+    expect(text).not.toContain("worden er 0");
     expect(text).not.toContain("mend.csv");
     const form = {
       form_token: await tokenOf(ask, page),

@@ -28,11 +28,17 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const tokenOf = async (browser: Browser, page: string) => formToken((await browser(portal(world, page))).text);
-async function upload(file: BlobPart, fields: Record<string, string> = {}, browser = ask, page = "/uploads") {
+async function upload(
+  file: BlobPart,
+  fields: Record<string, string> = {},
+  browser = ask,
+  page = "/uploads",
+  name = "maanden.csv",
+) {
   const form = new FormData();
   form.set("form_token", await tokenOf(browser, page));
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
-  form.set("file", new File([file], "maanden.csv"));
+  form.set("file", new File([file], name));
   return browser(portal(world, `${page}?lang=nl`), { form });
 }
 const pageOf = (location: string | null | undefined) => `/uploads/${location?.split("/uploads/")[1]?.split("?")[0]}`;
@@ -134,7 +140,8 @@ describe("§4.1 a file of months", () => {
     expect(await refusal(`klantnummer;maand;kwh${";x".repeat(498)}\n1;2026-03;1`)).toContain("meer dan 500 kolommen");
     const formula = pageOf((await upload(months("=1+1;mrt 2026;1,5;@x"))).location);
     expect((await ask(portal(world, `${formula}/mend.csv?lang=nl`))).text).toContain(`'=1+1;mrt 2026;"1,5";'@x;`);
-    expect(await refusal("")).toContain("Kies een bestand");
+    expect(await refusal("")).toContain("Dit bestand is leeg");
+    expect((await upload("", {}, ask, "/uploads", "")).text).toContain("Kies een bestand");
     await world.post(
       "/v1/chargers",
       { account_id, ...MID_CHARGER, serial_number: "ACE9", external_ref: "PAAL-9", evses: [] },
@@ -145,7 +152,9 @@ describe("§4.1 a file of months", () => {
     const impossible = pageOf((await upload(sessions)).location);
     const shown = (await ask(portal(world, `${impossible}?lang=nl`))).text;
     expect(shown).toContain("Telt niet mee: het einde ligt voor het begin.");
-    expect(shown).toContain("of mail ons. Dan tellen wij de sessie vanzelf mee.");
+    expect(shown).toContain("Van 2 regels worden er 1 opgeslagen. Er is nog niets opgeslagen. 1 regel wacht tot");
+    expect(shown).toContain("Lever 2 regels aan");
+    expect(shown).toContain("Mail ons dan de naam, en van welke klant de laadpaal is.");
     const toMend = (await ask(portal(world, `${impossible}/mend.csv?lang=nl`))).text;
     expect(toMend).toContain("PAAL-9;");
     expect(toMend).not.toContain("PAAL-8;");

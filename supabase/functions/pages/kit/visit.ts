@@ -20,7 +20,7 @@ export type PagesEnv = {
     form: URLSearchParams;
     /** Bytes that a form with a file may have: what readUpload() reads. */
     upload?: number;
-    /** The file of a form that sends one. A browser sends an empty file if none was chosen. */
+    /** The file of a form that sends one, if one was chosen. */
     file?: File;
     /** For the log: the outcome of the request, where its status does not say it. */
     outcome?: string;
@@ -94,7 +94,8 @@ export class Visit<Name extends string = string> {
     const fields = new URLSearchParams();
     for (const [name, value] of await readFormData(c.req.raw, c.var.upload)) {
       if (typeof value === "string") fields.append(name, value);
-      else if (!c.var.file) c.set("file", value);
+      // a browser sends a file without a name if none was chosen
+      else if (!c.var.file && (value.name || value.size)) c.set("file", value);
     }
     c.set("form", fields);
   }

@@ -39,7 +39,7 @@ const saveBranding = signedIn(async (visit) => {
 const saveLogo = signedIn(async (visit) => {
   const { file, locale } = visit;
   const { refused } = WORDS[locale].branding;
-  if (!file?.size) return visit.refuse(BRANDING_PAGE, { logo: refused.missing });
+  if (!file) return visit.refuse(BRANDING_PAGE, { logo: refused.missing });
   const read = await readLogo(new Uint8Array(await file.arrayBuffer()));
   if ("refused" in read) {
     visit.logOutcome(read.refused);

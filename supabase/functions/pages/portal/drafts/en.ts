@@ -3,7 +3,7 @@ import type { drafts as draftsNl } from "./nl.ts";
 /** The sentences of the pages about a partner's drafts in English. */
 export const drafts: typeof draftsNl = {
   title: "Sign-ups",
-  lead: "Everybody you signed up, and how far they are. Those who have signed are listed under Customers too.",
+  lead: "Everybody you signed up. Those who have signed are listed under Customers too.",
   none: "You have not signed anybody up yet.",
   search: "Search",
   search_hint: "By name, company, e-mail address, reference or town",
@@ -23,6 +23,8 @@ export const drafts: typeof draftsNl = {
   range_of_these: (from, to, all) => `${from} to ${to} of ${all} in this part of the list`,
   tick: (name) => `Choose ${name}`,
   to_buttons: "To the buttons",
+  tick_all: (count) => (count === 1 ? "Choose this one" : `Choose these ${count}`),
+  tick_none: "Choose nobody",
   remind_ticked: "Mail those chosen again",
   withdraw_ticked: "Withdraw those chosen",
   none_ticked: "You chose nobody. Tick who it is about first.",
@@ -38,7 +40,7 @@ export const drafts: typeof draftsNl = {
   previous: "Previous",
   find: "Search",
   clear: "Show all sign-ups",
-  table: "Sign-ups, newest first",
+  table: "Sign-ups",
   person: "Who",
   connection: "Connection",
   made: "Signed up on",

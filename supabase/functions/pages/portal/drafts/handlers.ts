@@ -29,7 +29,9 @@ const showDrafts = signedIn(async (visit) => {
   const { after, page } = placeOf(visit);
   const drafts = await visit.own<Drafts>("read_portal_drafts", queryOf(visit, after, (page - 1) * PAGE, PAGE));
   const { typed } = visit.news();
-  return visit.page(draftsPage(visit.frame, drafts, askedOf(visit), { after, page }, typed));
+  return visit.page(
+    draftsPage(visit.frame, drafts, askedOf(visit), { after, page }, typed, visit.c.req.query("tick") === "all"),
+  );
 });
 
 /** All of what is looked for, stretch by stretch. */

@@ -30,6 +30,7 @@ export function draftsPage(
   asked: DraftQuery,
   { after, page }: Place,
   news: URLSearchParams,
+  all_ticked: boolean,
 ): Html {
   const words = WORDS[frame.locale].drafts;
   const told = newsOf(newsTold(frame, news));
@@ -52,10 +53,10 @@ ${filterForm(frame, asked)}
 ${
   drafts.length === 0
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
-    : html`<p class="quiet" role="status">${(after || more_after ? words.range_of_these : words.range)(count(from + 1), count(from + drafts.length), count(total))}</p>
+    : html`<p class="quiet" role="status">${(after || more_after ? words.range_of_these : words.range)(count(from + 1), count(from + drafts.length), count(total))} <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), ...(all_ticked ? {} : { tick: "all" }) })}">${all_ticked ? words.tick_none : words.tick_all(drafts.length)}</a></p>
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
-${draftTable(frame, drafts, asked, news.getAll("draft"))}
+${draftTable(frame, drafts, asked, all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}
 <div class="confirm ticked" id="ticked" tabindex="-1"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
 </form>`
 }

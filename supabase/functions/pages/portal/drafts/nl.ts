@@ -1,7 +1,7 @@
 /** The sentences of the pages about a partner's drafts in Dutch: the original. */
 export const drafts = {
   title: "Aanmeldingen",
-  lead: "Iedereen die u heeft aangemeld, en hoe ver het staat. Wie heeft getekend, staat ook bij uw klanten.",
+  lead: "Iedereen die u heeft aangemeld. Wie heeft getekend, staat ook bij uw klanten.",
   none: "U heeft nog niemand aangemeld.",
   search: "Zoek",
   search_hint: "Op naam, bedrijf, e-mailadres, referentie of woonplaats",
@@ -22,6 +22,8 @@ export const drafts = {
     `${from} tot en met ${to} van ${all} in dit deel van de lijst`,
   tick: (name: string) => `Kies ${name}`,
   to_buttons: "Naar de knoppen",
+  tick_all: (count: number) => (count === 1 ? "Kies deze" : `Kies deze ${count}`),
+  tick_none: "Kies niemand",
   remind_ticked: "Mail de gekozen klanten opnieuw",
   withdraw_ticked: "Trek de gekozen aanmeldingen in",
   none_ticked: "U heeft niemand gekozen. Vink eerst aan om wie het gaat.",
@@ -37,7 +39,7 @@ export const drafts = {
   previous: "Vorige",
   find: "Zoek",
   clear: "Toon alle aanmeldingen",
-  table: "Aanmeldingen, nieuwste eerst",
+  table: "Aanmeldingen",
   person: "Wie",
   connection: "Aansluiting",
   made: "Aangemeld op",

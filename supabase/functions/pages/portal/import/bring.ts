@@ -68,7 +68,8 @@ export const bringFile = signedIn(async (visit) => {
   const missing: Errors = agreed(visit.form) ? {} : { consent: consent.missing };
   const refuse = (message: string) => visit.refuse(FILE, { file: message, ...missing });
   const { file } = visit;
-  if (!file || file.size === 0) return refuse(words.errors.missing);
+  if (!file) return refuse(words.errors.missing);
+  if (file.size === 0) return refuse(words.errors.empty);
   if (file.size > MAX_IMPORT) return refuse(words.errors.too_large_file);
   const { customersOf, hasEmail, isFileFault, readTableToShow } = await import("#shared/domain/import/table.ts");
   let table: Table;

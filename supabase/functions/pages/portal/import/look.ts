@@ -231,18 +231,19 @@ function lookPage(
   const count = (value: number) => inNumbers(frame, value);
   const added = verdicts.filter(({ reason }) => reason === null).length;
   const bad = verdicts.filter((verdict) => kindOf(kept, verdict) === "bad");
-  const waits = bad.length + added < verdicts.length;
+  // no row can go on before somebody says what is in a column
+  const choose = added === 0 && bad.length < verdicts.length;
   return portalPage(frame, "/import", who, {
     title: words.look.title,
-    body: html`<p class="${panelOf(verdicts.length - added, verdicts.length)}" role="status">${sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
+    body: html`<p class="${panelOf(verdicts.length - added, verdicts.length)}" role="status">${choose ? words.look.guessed : sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
 ${kinds(frame, kept, verdicts, asked)}
 ${toMend(frame, kept, bad)}
 ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
 ${encodingOf(frame, kept)}
-${columns(frame, kept, typed)}
+${columns(frame, kept, typed, choose)}
 ${rowTable(frame, kept, verdicts, asked)}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>
-${added > 0 ? confirmForm(frame, kept, added, typed) : html`<p>${waits ? words.look.choose_first : words.look.none_would}</p>`}`,
+${added > 0 ? confirmForm(frame, kept, added, typed) : html`<p>${choose ? words.look.choose_first : words.look.none_would}</p>`}`,
   });
 }
 
@@ -360,7 +361,7 @@ function mappingPage(frame: PortalFrame, who: Who, kept: Kept, { typed }: Return
   const guessed = kept.customers.columns.some(({ suggestion }) => suggestion === "email");
   return portalPage(frame, "/import", who, {
     title: words.which_columns,
-    body: html`<p class="panel waits" role="status">${guessed ? words.email_guessed : words.no_email}</p>
+    body: html`<p class="panel waits" role="status">${guessed ? words.guessed : words.no_email}</p>
 ${columns(frame, kept, typed, true)}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.back}</a></p>`,
   });

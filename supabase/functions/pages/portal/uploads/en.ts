@@ -30,7 +30,6 @@ export const en: UploadWords = {
       "Sessions: a name of the charger (charger, serial number or EVSE id); start; and kWh or two meter readings. End, session (your own number) and meter readings may be there too.",
   },
   errors: {
-    missing: "Choose a file",
     client: "Choose for which connection",
     too_large: "This file is larger than 2 MB. Divide it over several files",
     too_many_rows: "This file has more than 5,000 rows. Divide it over several files",
@@ -53,24 +52,25 @@ export const en: UploadWords = {
   look: {
     title: "This would happen",
     sum: (good, all) => `Of ${all === "1" ? "1 row" : `${all} rows`}, ${good} will be stored. Nothing is stored yet.`,
-    confirm: (good) => `Store ${good} rows`,
-    confirm_one: "Store this row",
+    confirm: (rows) => `Deliver ${rows} rows`,
+    confirm_one: "Deliver this row",
     none: "No row can be stored. Mend the file and choose it again.",
     other: "Choose another file",
     busy: "It did not work just now, because we are busy. Confirm it once more.",
   },
   done: {
-    title: "Stored",
+    title: "Delivered",
     title_none: "Nothing stored",
     sum: (good, all) => `Of ${all === "1" ? "1 row" : `${all} rows`}, ${good} ${good === "1" ? "was" : "were"} stored.`,
     known: "This file was stored before. Nothing changed.",
     more: "Deliver another file",
-    none: "No row of this file was stored.",
   },
   gone: {
     title: "We do not keep this file any more",
     text: "We keep a file for an hour, and only for the person who chose it. Choose the file again: what was stored already is not counted twice.",
   },
+  waiting: (rows) =>
+    rows === "1" ? "1 row waits until we know its charger." : `${rows} rows wait until we know their charger.`,
   ignored: (headers) => `We skip these columns: ${headers}.`,
   all: "All rows",
   good: "Good",
@@ -98,7 +98,7 @@ export const en: UploadWords = {
   unreadable: (column) => `${column} cannot be read`,
   reason: {
     unknown_charger:
-      "No charger of yours has this name. Give a charger this name (POST /v1/chargers:update), or mail us. The session then counts by itself.",
+      "We know no charger by this name. Is the name in your file right? Then mail us the name, and which customer has this charger. After that the session counts by itself.",
     charger_removed: "The charger with this name was removed.",
     ambiguous_charger: "The names belong to two chargers.",
     name_moved: "The name belonged to another charger when you sent this session. The session stays with that charger.",

@@ -59,14 +59,15 @@ const showUploads = signedIn(async (visit) => {
 
 const bringUpload = signedIn(async (visit) => {
   const { clients } = await visit.own<Shown>("read_portal_uploads", { id: null });
-  const words = WORDS[visit.locale].uploads;
+  const { uploads: words, bring } = WORDS[visit.locale];
   const { file, form } = visit;
   const asked = form.get("client");
   const client = clients.length === 1 ? clients[0] : clients.find(({ id }) => id === asked);
   const kind = KINDS.find((each) => each === form.get("kind")) ?? "";
   const decimal = ([",", "."] as const).find((each) => each === form.get("decimal")) ?? "";
   const refuse = (message: string) => visit.refuse(PAGE, { file: message });
-  if (!file || file.size === 0) return refuse(words.errors.missing);
+  if (!file) return refuse(bring.file.errors.missing);
+  if (file.size === 0) return refuse(bring.file.errors.empty);
   if (file.size > MAX_IMPORT) return refuse(words.errors.too_large);
   if (!client) return visit.refuse(PAGE, { client: words.errors.client });
   const bytes = new Uint8Array(await file.arrayBuffer());

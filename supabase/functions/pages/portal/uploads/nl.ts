@@ -28,7 +28,6 @@ export const nl = {
       "Sessies: een naam van de laadpaal (laadpaal, serienummer of EVSE-id); start; en kWh of twee meterstanden. Eind, sessie (uw eigen nummer) en meterstanden mogen erbij.",
   },
   errors: {
-    missing: "Kies een bestand",
     client: "Kies voor welke koppeling",
     too_large: "Dit bestand is groter dan 2 MB. Verdeel het over meer bestanden",
     too_many_rows: "Dit bestand heeft meer dan 5.000 regels. Verdeel het over meer bestanden",
@@ -52,25 +51,26 @@ export const nl = {
     title: "Dit zou er gebeuren",
     sum: (good: string, all: string) =>
       `Van ${all === "1" ? "1 regel wordt" : `${all} regels worden`} er ${good} opgeslagen. Er is nog niets opgeslagen.`,
-    confirm: (good: string) => `Sla ${good} regels op`,
-    confirm_one: "Sla deze regel op",
+    confirm: (rows: string) => `Lever ${rows} regels aan`,
+    confirm_one: "Lever deze regel aan",
     none: "Geen enkele regel kan worden opgeslagen. Verbeter het bestand en kies het opnieuw.",
     other: "Kies een ander bestand",
     busy: "Het lukte net niet, omdat het druk is. Bevestig het nog eens.",
   },
   done: {
-    title: "Opgeslagen",
+    title: "Aangeleverd",
     title_none: "Niets opgeslagen",
     sum: (good: string, all: string) =>
       `Van ${all === "1" ? "1 regel is" : `${all} regels zijn`} er ${good} opgeslagen.`,
     known: "Dit bestand was al opgeslagen. Er is niets veranderd.",
     more: "Nog een bestand aanleveren",
-    none: "Van dit bestand is geen enkele regel opgeslagen.",
   },
   gone: {
     title: "Dit bestand bewaren wij niet meer",
     text: "Een bestand bewaren wij een uur, en alleen voor wie het heeft gekozen. Kies het bestand opnieuw: wat al is opgeslagen, tellen wij niet dubbel.",
   },
+  waiting: (rows: string) =>
+    rows === "1" ? "1 regel wacht tot wij de laadpaal kennen." : `${rows} regels wachten tot wij de laadpaal kennen.`,
   ignored: (headers: string) => `Deze kolommen slaan wij over: ${headers}.`,
   all: "Alle regels",
   good: "Goed",
@@ -79,7 +79,7 @@ export const nl = {
   rows: "Elke regel en wat ermee gebeurt",
   row: "Regel",
   outcome: "Regel en uitkomst",
-  range: (from: string, to: string, all: string) => `${from} tot ${to} van ${all}`,
+  range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
   pages: "Bladzijden",
   page: (page: string) => `Bladzijde ${page}`,
   mend: "Download de regels om te verbeteren (CSV)",
@@ -98,7 +98,7 @@ export const nl = {
   unreadable: (column: string) => `${column} is niet te lezen`,
   reason: {
     unknown_charger:
-      "Geen laadpaal van u heeft deze naam. Geef een laadpaal deze naam (POST /v1/chargers:update), of mail ons. Dan tellen wij de sessie vanzelf mee.",
+      "Wij kennen geen laadpaal met deze naam. Klopt de naam in uw bestand? Mail ons dan de naam, en van welke klant de laadpaal is. Daarna telt de sessie vanzelf mee.",
     charger_removed: "De laadpaal met deze naam is verwijderd.",
     ambiguous_charger: "De namen horen bij twee laadpalen.",
     name_moved:

@@ -25,6 +25,8 @@ type KindOf = (typeof KIND_OF)[number];
 export type RowsQuery = { page: number; show: KindOf | null };
 
 const isBad = ({ status }: RowResult): boolean => status === "invalid";
+/** Neither stored nor waiting: a month that is booked, and a session that a later row has too, change nothing. */
+const isStored = ({ status }: RowResult): boolean => !["invalid", "parked", "locked", "superseded"].includes(status);
 /** Not stored, or stored and impossible. */
 export const isToMend = (result: RowResult): boolean => isBad(result) || result.not_counted === "flagged";
 
@@ -104,15 +106,17 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   const words = WORDS[frame.locale].uploads;
   const { id, upload, read } = looked;
   const count = (value: number) => inNumbers(frame, value);
-  const good = upload.results.filter((result) => !isBad(result)).length;
+  const good = upload.results.filter(isStored).length;
+  const waiting = upload.results.filter(({ status }) => status === "parked").length;
+  const taken = good + waiting;
   const stored = upload.upload_id !== null;
   const { look, done } = words;
   const told = { busy: look.busy, known: done.known }[typed.get("news") ?? ""];
   const ignored = upload.columns.flatMap(({ header, field }) => (header && !field ? [header] : []));
   const mend = read && upload.results.some(isToMend);
   return portalPage(frame, PAGE, who, {
-    title: stored ? (good > 0 ? done.title : done.title_none) : look.title,
-    body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${told ? html` <strong>${told}</strong>` : ""}</p>
+    title: stored ? (taken > 0 ? done.title : done.title_none) : look.title,
+    body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${waiting > 0 ? ` ${words.waiting(count(waiting))}` : ""}${told ? html` <strong>${told}</strong>` : ""}</p>
 ${filters(frame, looked, asked)}
 ${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${words.mend}</a></p>` : ""}
 ${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
@@ -121,11 +125,11 @@ ${rowTable(frame, looked, asked)}
 ${
   stored
     ? ""
-    : good === 0
+    : taken === 0
       ? html`<p>${look.none}</p>`
       : html`<form class="confirm" method="post" action="${frame.to(`${PAGE}/${id}`)}" novalidate>
 ${formToken(frame.form_token)}
-<div class="actions"><button class="button">${good === 1 ? look.confirm_one : look.confirm(count(good))}</button></div>
+<div class="actions"><button class="button">${taken === 1 ? look.confirm_one : look.confirm(count(taken))}</button></div>
 </form>`
 }`,
   });
