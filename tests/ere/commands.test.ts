@@ -51,11 +51,14 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   );
   expect(await read("booking open 2026-Q2")).toMatch(/^Nothing to open: these are already open\.\n/);
   const took = await read("booking submit 2026-Q2");
+  expect(took).toMatch(/^Submitted\. Its months are locked\. Export it for the register\.\n\n/);
   expect(took).toMatch(columns("booking_id", "quarter", "number", "partner_slug", "status"));
   expect(took).not.toContain("Nothing to change");
   expect(await read("booking submit 2026-Q2")).toContain("Nothing to change: no month was added.");
   const out = join(world.folder, "register.csv");
-  expect(await read(`booking export 2026-Q2 --out ${out}`)).toMatch(/ {2}sha256 +[0-9a-f]{64}\n {2}file +\//);
+  expect(await read(`booking export 2026-Q2 --out ${out}`)).toMatch(
+    /^Written\. [^\n]*\n[\s\S]* {2}sha256 +[0-9a-f]{64}\n {2}file +\//,
+  );
   expect(await read("booking credit 2026-Q2")).toMatch(/^Credited\.\n/);
   expect(await read("booking list")).toMatch(/2026-Q2 +1 +partner-a +submitted +2 +300 /);
 
@@ -110,7 +113,7 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   ]);
   for (const text of typed)
     expect(JSON.parse(await read(["customer", "find", text, "--json"])).customers).toMatchObject([{ id: line.payee }]);
-  expect(await read("ledger check")).toMatch(/^check +expected +found +wrong\n[\s\S]*\n\nEverything agrees\.\n$/);
+  expect(await read("ledger check")).toMatch(/^Everything agrees\.\n\ncheck +expected +found +wrong\n/);
 
   for (const command of [
     "factor list",

@@ -49,7 +49,7 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
     `booking export ${named} --out partner-a-2026-Q2.csv`,
   );
   await world.done(`booking export ${named} --out ${world.folder}/q2.csv`);
-  await typed("credit", { credited_ere: 0 }, `booking credit ${named} --file granted.csv`);
+  await typed("credit", { credited_ere: 0 }, `booking credit ${named} --file <granted.csv>`);
   await world.done(`booking credit ${named}`);
   const sell = `sale record ${named} --ere`;
   await typed(

@@ -67,6 +67,9 @@ describe("contract §8 a table on a terminal", () => {
     expect(head).toMatch(/^\u001b\[1mid .*\u001b\[0m$/);
     expect(paid).toContain("  \u001b[32mpaid\u001b[0m    -");
     expect(failed).toContain("  \u001b[31mfailed\u001b[0m  -");
+    // the name of a field is no outcome
+    const told = onScreen({ color: true }, () => fields({ failed: 0, status: "paid" }));
+    expect(told).toBe("  failed  0\n  status  \u001b[32mpaid\u001b[0m");
     const evil = onScreen({ color: true }, () => `${table([{ name: "\u001b[31mevil" }], ["name"])}\n\u001b[2J`);
     expect(evil).toBe("\u001b[1mname\u001b[0m\n\\u001b[31mevil\n\\u001b[2J");
   });

@@ -56,9 +56,10 @@ function toSubmit({ bookings }: OpsAnswer): Row[] {
 function submitted({ results }: OpsAnswer): string {
   const all = results as { changed: boolean; booking: Row }[];
   const empty = all.filter(({ booking }) => booking.status === "open");
+  const isSame = all.every(({ changed }) => !changed);
   return [
+    isSame ? "Nothing to change: no month was added." : "Submitted. Its months are locked. Export it for the register.",
     list("bookings", BOOKING_COLUMNS)({ bookings: all.map(({ booking }) => booking) }),
-    ...(all.every(({ changed }) => !changed) ? ["Nothing to change: no month was added."] : []),
     ...empty.map(
       ({ booking: { partner_slug, quarter } }) =>
         `${partner_slug} has no month that can be booked, so its booking stays open; booking preview ${quarter} ` +
@@ -69,7 +70,7 @@ function submitted({ results }: OpsAnswer): string {
 
 function checked({ ok, checks, wrong }: OpsAnswer): string {
   const found = table(checks as Row[], ["check", "expected", "found", "wrong"]);
-  if (ok) return `${found}\n\nEverything agrees.`;
+  if (ok) return `Everything agrees.\n\n${found}`;
   return `${found}\n\n${titled("Differences", wrong, "partner_slug check expected found wrong first")}`;
 }
 
@@ -183,7 +184,8 @@ export const ERE_COMMANDS: Command[] = [
     ops: "booking_export",
     prepare: ({ out, ...input }) => input,
     writes: { field: "csv", option: "out" },
-    view: fields,
+    view: (answer) =>
+      `Written. Send it to the register; booking credit then records what it granted.\n${fields(answer)}`,
   },
   {
     name: "booking credit",

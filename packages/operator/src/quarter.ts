@@ -15,7 +15,7 @@ function nextCommand(quarter: string, slug: string, { step, booking, batch, ere 
     open: `booking open ${quarter}`,
     submit: `booking submit ${quarter}`,
     export: `booking export ${named} --out ${slug}-${quarter}.csv`,
-    credit: `booking credit ${named} --file granted.csv`,
+    credit: `booking credit ${named} --file <granted.csv>`,
     sell: `sale record ${named} --ere ${ere} --price <euro> --buyer <name> --reference <reference>`,
     publish: `figures publish ${quarter.slice(0, 4)}`,
     pay: "payout prepare",

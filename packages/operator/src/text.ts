@@ -52,8 +52,8 @@ export function onScreen(where: Screen, view: () => string): string {
 
 const style = (code: number) => (text: string) => `\u001b[${code}m${text}\u001b[0m`;
 const [bold, red, green] = [style(1), style(31), style(32)];
-/** One of these words as a whole cell of a table. */
-const cells = (words: string) => new RegExp(`(?<=^| {2})(?:${words})(?= {2}|$)`, "g");
+/** One of these words as a whole cell of a table, or as the value of a field; not as its name, indented by two. */
+const cells = (words: string) => new RegExp(`(?<=^| {2})(?<!^ {2})(?:${words})(?= {2}|$)`, "g");
 const BAD = cells("failed|mismatch|not_found|rejected|afgekeurd|conflict|cancelled|withdrawn|revoked");
 const GOOD = cells("paid|settled|registered|verified|goedgekeurd|signed|sent|done");
 
