@@ -18,7 +18,7 @@ export const en: ImportWords = {
     kept: "We keep the file encrypted, for an hour, and only you can see it.",
     errors: {
       missing: "Choose a file",
-      empty: "This file is empty. Open it in Excel, save it again, and choose it again",
+      empty: "This file is empty. Save it again, and choose it again",
       too_large_file: "This file is larger than 2 MB. Split it into more files",
       xls: 'This is an Excel file of before 2007. Open it in Excel, choose "Save as" and "Excel workbook (.xlsx)", and send that',
       encrypted: "This file has a password. Save it without one, and send that",
@@ -154,7 +154,6 @@ export const en: ImportWords = {
     guessed: "We are not sure of every column. Check whether we chose well below, and then read the file this way.",
     no_header: "without a name",
     waits: (header) => `First choose what is in the column ${header}`,
-    choose_first: "First choose above what is in each column.",
     none_would: "There is nobody to sign up. Correct the file and choose it again.",
     back: "Choose another file",
   },

@@ -243,7 +243,7 @@ ${encodingOf(frame, kept)}
 ${columns(frame, kept, typed, choose)}
 ${rowTable(frame, kept, verdicts, asked)}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>
-${added > 0 ? confirmForm(frame, kept, added, typed) : html`<p>${choose ? words.look.choose_first : words.look.none_would}</p>`}`,
+${added > 0 ? confirmForm(frame, kept, added, typed) : choose ? "" : html`<p>${words.look.none_would}</p>`}`,
   });
 }
 

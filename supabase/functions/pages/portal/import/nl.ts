@@ -18,7 +18,7 @@ export const nl = {
     kept: "Wij bewaren het bestand een uur, versleuteld. Alleen u kunt het zien.",
     errors: {
       missing: "Kies een bestand",
-      empty: "Dit bestand is leeg. Open het in Excel, sla het opnieuw op, en kies het opnieuw",
+      empty: "Dit bestand is leeg. Sla het opnieuw op, en kies het opnieuw",
       too_large_file: "Dit bestand is groter dan 2 MB. Verdeel het over meer bestanden",
       xls: 'Dit is een Excel-bestand van vóór 2007. Open het in Excel, kies "Opslaan als" en "Excel-werkmap (.xlsx)", en stuur dat',
       encrypted: "Dit bestand heeft een wachtwoord. Sla het op zonder wachtwoord, en stuur dat",
@@ -158,7 +158,6 @@ export const nl = {
     guessed: "Wij herkennen niet elke kolom zeker. Kijk of wij hieronder goed kozen, en lees het bestand dan zo.",
     no_header: "zonder naam",
     waits: (header: string) => `Kies eerst wat er in de kolom ${header} staat`,
-    choose_first: "Kies hierboven eerst wat er in elke kolom staat.",
     none_would: "Er is niemand aan te melden. Verbeter het bestand en kies het opnieuw.",
     back: "Ander bestand kiezen",
   },
