@@ -103,7 +103,7 @@ export const customers: Bench = {
         alone(`${what}: its memory at its highest`, "MiB", median(asked, ({ memory }) => memory).memory / 2 ** 20, {
           at_most: 128,
         }),
-        durationAgainst(`/pages/portal of ${accounts} customers`, turns.large, floor, "p50_ms", { at_most: 5 }),
+        durationAgainst(`/pages/portal of ${accounts} customers`, turns.large, floor, "p50_ms", { at_most: 1.5 }),
         against(
           "its weight",
           "bytes with gzip",

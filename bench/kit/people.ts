@@ -66,7 +66,8 @@ export async function addCustomers(db: pg.Pool, partner: string, count: number, 
          select partner_id, id, user_id, 'Sanne de Vries', left(id::text, 8) || '@voorbeeld.nl', '+31612345678' from account),
        location as (
          insert into core.locations (partner_id, postal_code, house_number, street, city)
-         select private.house(), '3818LH', n, 'Laadlaan', 'Amersfoort' from generate_series(1, 1000) n returning id, house_number),
+         select private.house(), '3818LH', n, 'Laadlaan', 'Amersfoort' from generate_series(1, 1000) n
+         on conflict on constraint locations_address_key do update set house_number = excluded.house_number returning id, house_number),
        connection as (
          insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_validation_status)
          select a.partner_id, a.id, a.user_id, l.id, lpad((abs(hashtextextended(a.id::text, 0)) % 1000000000000000000)::text, 18, '0'), 'matched'
@@ -86,7 +87,7 @@ export async function addCustomers(db: pg.Pool, partner: string, count: number, 
          select c.partner_id, c.id, c.owner_id, date_trunc('month', now()) - make_interval(months => m), 200, 20, 'sessions', 'staged', now()
            from connection c, generate_series(0, $3::int - 1) m)
        insert into core.attributions (partner_id, user_id, source, attached_month, created_at)
-       select $1, id, case when random() < 0.5 then 'partner_upload' else 'referral_link' end, date_trunc('month', now()) - interval '11 months', now() - make_interval(secs => random() * 1000000)
+       select $1::uuid, id, case when random() < 0.5 then 'partner_upload' else 'referral_link' end, date_trunc('month', now()) - interval '11 months', now() - make_interval(secs => random() * 1000000)
          from person`,
       [partner, count, months],
     );
