@@ -34,7 +34,8 @@ begin
 end $$;
 
 -- Inserts new sessions, keeps the words of new and changed ones as evidence, keeps what completed ones said before they were updated, and
--- returns the new ones. It looks nothing up. Planned for each batch, the check of each foreign key would be planned too.
+-- returns the new ones. It looks nothing up. Planned for each batch, the check of each foreign key is planned too: 1,000 sessions into empty
+-- tables take 540 ms instead of 350.
 create function private.write_charging_sessions(compared private.compared_charging_session[], updated private.charging_session_change[])
 returns private.charging_session_change[]
 language plpgsql
@@ -311,7 +312,8 @@ language plpgsql
 -- compiling a statement takes longer than running it
 set jit = 'off'
 set plan_cache_mode = 'force_generic_plan' set enable_seqscan = 'off' set enable_hashjoin = 'off' set enable_mergejoin = 'off'
--- only rows cost: to save a page, the planner reads all sessions of a charger instead of the one that a key means
+-- only rows cost: to save a page, the planner reads all sessions of a charger instead of the one that a key means. Among 300,000
+-- sessions without statistics, 1,000 more take 0.4 to 0.9 s; without random_page_cost 2.4, enable_hashjoin 3.2, enable_mergejoin 3.1.
 set seq_page_cost = 0 set random_page_cost = 0 set cpu_operator_cost = 0.0001
 as $$
 declare

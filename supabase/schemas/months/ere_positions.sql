@@ -21,12 +21,11 @@ begin atomic
              sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
              max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
         from core.connections c
-        -- what its mandates cover of the newest year
+        -- what its mandates cover of the newest year; offset 0, else the view adds up the whole tenant
         left join lateral (
-          select range_agg(daterange(m.valid_from, m.covered_until, '[]') * daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1)))
-                   filter (where m.covered_until >= m.valid_from) as newest
-            from core.mandates m
-           where m.partner_id = c.partner_id and m.connection_id = c.id and cardinality(years) > 0) k on true
+          select k.covered * datemultirange(daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1))) as newest
+            from core.connection_coverage k
+           where k.partner_id = c.partner_id and k.connection_id = c.id and cardinality(years) > 0 offset 0) k on true
         join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
        where c.partner_id = g.partner_id and c.account_id = g.account_id) d
     left join lateral (

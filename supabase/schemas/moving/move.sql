@@ -131,8 +131,6 @@ end $$;
 create function private.move_read(input jsonb) returns json
 language plpgsql
 set timezone = 'UTC' set extra_float_digits = 1
--- by the key, whatever statistics say of tables that have just been filled
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   part   record;
@@ -160,7 +158,6 @@ as $$ select format('(%s) in (select %s from jsonb_array_elements($2) e)', priva
 -- Deletes rows there that the last pass found changed or gone: {table, keys}.
 create function private.move_drop(input jsonb) returns json
 language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off  -- as in move_read
 as $$
 declare
   part record;

@@ -4,7 +4,7 @@ create function private.settlements(partner uuid, client uuid, query jsonb)
 returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text, payment_reference text,
                created_at timestamptz, paid_at timestamptz)
 language plpgsql stable security definer
-set plan_cache_mode = 'force_custom_plan'
+set plan_cache_mode = 'force_custom_plan'  -- else a page of 100 payments of 10,000 parts takes 2.8 ms instead of 1.5; of one account 11 instead of 24
 as $$
 declare
   wanted  int    := (query ->> 'limit')::int + 1;
