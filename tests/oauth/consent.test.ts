@@ -106,6 +106,8 @@ describe("§4.5 the consent page", () => {
     ]);
     visit.cookie("another", "consent-decided");
     expect((await visit.allow(page)).html).toContain("What you just did was not sent");
+    visit.cookie("", "consent-decided");
+    expect((await visit.allow({ ...page, html: "" })).html, "decided nothing").toContain("was not sent");
   });
 
   test("signing in as somebody else: the session ends, the request stays", async () => {

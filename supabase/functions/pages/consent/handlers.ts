@@ -22,7 +22,8 @@ const allow = onRequest(async (visit) => {
   const proof = visit.form.get("proof") ?? "";
   if (!session) {
     // sent again after Back
-    if (sameSecret(proof, visit.cookie("decided") ?? "")) return visit.page(decidedPage(visit.frame, visit.asking));
+    const decided = visit.cookie("decided");
+    if (decided && sameSecret(proof, decided)) return visit.page(decidedPage(visit.frame, visit.asking));
     return visit.signIn(undefined, "lost");
   }
   if (!sameSecret(proof, visit.proof(session.jwt))) {
