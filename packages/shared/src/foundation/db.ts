@@ -70,8 +70,8 @@ const ADMISSION = "RULE0";
  * while the statement ran.
  */
 const TRANSIENT = new Set(["40001", "40P01", "42883", "42P01", "42703", "0A000"]);
-/** 08 connection, 28 a login that is refused, 53 out of resources, 57 shut down or cancelled, 55P03 waited too long for a lock. */
-const UNAVAILABLE = /^(08|28|53|57|55P03)/;
+/** 08 connection, 28 a login that is refused, 53 out of resources, 57 shut down or cancelled, 55P03 waited too long for a lock, 25P04 had to end. */
+const UNAVAILABLE = /^(08|28|53|57|55P03|25P04)/;
 /** A time limit of the role ended the statement; the connection is as good as before. */
 const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
@@ -124,6 +124,9 @@ async function repeated<T>(send: () => Promise<T>, tries = 3): Promise<T> {
   }
 }
 
+/** For Postgres to say that it ended a transaction. */
+const ENDED_MS = 300;
+
 /** What private.kick() says while a statement runs: mail or events wait to be sent, as soon as it has committed. */
 const OUTBOX = "outbox";
 
@@ -144,7 +147,8 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
   const query = async <Row extends pg.QueryResultRow>(
-    config: pg.QueryConfig,
+    text: string,
+    values: string[],
     until: number,
   ): Promise<pg.QueryResult<Row>> => {
     const client = await (await open()).connect();
@@ -157,7 +161,8 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     try {
       // whatever was waited for before is no longer waited for now
       const query_timeout = Math.max(Math.ceil(until - performance.now()), 1);
-      const result = await client.query({ ...config, query_timeout } as pg.QueryConfig);
+      const ends_ms = Math.max(query_timeout - ENDED_MS, 1);
+      const result = await client.query<Row>({ text, values: [...values, ends_ms], query_timeout } as pg.QueryConfig);
       if (outbox) onOutbox();
       return result;
     } catch (error) {
@@ -175,12 +180,12 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     args: (object | null)[],
   ): Promise<Row> => {
     const until = performance.now() + limits.patience_ms;
-    const config = { text, values: args.map((arg) => JSON.stringify(arg)) };
+    const values = args.map((arg) => JSON.stringify(arg));
     const reads = READS.test(name);
     try {
       if (!reads) await writes.enter();
       try {
-        const { rows } = await repeated(() => query<Row>(config, until));
+        const { rows } = await repeated(() => query<Row>(text, values, until));
         return rows[0] as Row; // a select without from has one
       } finally {
         if (!reads) writes.leave();
@@ -192,14 +197,14 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 
   return {
     async call(name, ...args) {
-      const { answer } = await run<{ answer: string | null }>(name, `select ${invocation(name, args)} as answer`, args);
+      const { answer } = await run<{ answer: string | null }>(name, `select ${invocation(name, args)}`, args);
       return read(name, answer ?? "null");
     },
     async open(name, ...args) {
       // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
       const { answer, admission } = await run<{ answer: string | null; admission: string }>(
         name,
-        `select o.answer, api.charge() as admission from (select ${invocation(name, args)} as answer offset 0) o`,
+        `select o.answer, api.charge() as admission from (select ${invocation(name, args)} offset 0) o`,
         args,
       );
       return { answer: answer ?? "null", admission };
@@ -211,8 +216,10 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   };
 }
 
+/** Postgres ends the transaction before we give up, so that nothing is stored that we answer 503: when a lock is freed just then, for example. */
 const invocation = (name: string, args: unknown[]) =>
-  `api.${name}(${args.map((_, index) => `$${index + 1}::jsonb`).join(", ")})`;
+  `set_config('transaction_timeout', $${args.length + 1}, true), ` +
+  `api.${name}(${args.map((_, index) => `$${index + 1}::jsonb`).join(", ")}) as answer`;
 
 /**
  * What an api function answered.
