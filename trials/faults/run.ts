@@ -106,7 +106,13 @@ async function breakOnce(fault: Fault, load: Load, random: Random, begun: number
       kinds.filter((_, n) => !healed[n]).join(),
     );
   const to = ends ?? performance.now();
-  windows.push({ from, to, silent: fault.ends?.includes("functions") ?? false, frozen_ms: fault.frozen_ms ?? 0 });
+  windows.push({
+    fault: fault.name,
+    from,
+    to,
+    silent: fault.ends?.includes("functions") ?? false,
+    frozen_ms: fault.frozen_ms ?? 0,
+  });
   const meanwhile = journal.attempts.filter(({ ended }) => ended >= from && ended <= to);
   const failures: Record<string, number> = {};
   for (const { status } of meanwhile)

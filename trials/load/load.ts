@@ -31,7 +31,7 @@ export type LoadOptions = {
   disk_mb?: number | undefined;
 };
 /** When something was broken, until all was healed. `silent`: requests may have had no answer. `frozen_ms`: the functions stood still. */
-export type Window = { from: number; to: number; silent: boolean; frozen_ms: number };
+export type Window = { fault: string; from: number; to: number; silent: boolean; frozen_ms: number };
 export type Load = {
   trial: Trial;
   journal: Journal;
@@ -163,7 +163,10 @@ function judgeAttempts(journal: Journal, windows: readonly Window[]): void {
     const met = windows.filter(({ from, to }) => at <= to && ended >= from);
     const frozen = Math.max(0, ...met.map(({ frozen_ms }) => frozen_ms));
     if (ended - at > limit + frozen)
-      journal.complain(`${what}: an answer came later than ${limit / 1000} s`, `${(ended - at).toFixed(0)} ms`);
+      journal.complain(
+        `${what}: an answer came later than ${limit / 1000} s`,
+        `${status} after ${(ended - at).toFixed(0)} ms, ${met.map(({ fault }) => fault).join()}`,
+      );
     if (status >= 500 && met.length === 0) journal.complain(`${kind}: ${status} while nothing was broken`);
     if (status === 0 && !met.some(({ silent }) => silent))
       journal.complain(`${kind}: no answer although the functions ran`);
