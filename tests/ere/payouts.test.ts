@@ -677,6 +677,16 @@ describe("contract §3 payouts after a restore", () => {
     await world.agrees();
   });
 
+  test("contract §3 nobody is paid by a database that cannot tell which server it is, and the operator reads what it lacks", async () => {
+    const { admin } = world.database;
+    await admin.query("revoke execute on function pg_control_system() from public");
+    try {
+      await refused(world.anna, "payout prepare", "Grant execute on it");
+    } finally {
+      await admin.query("grant execute on function pg_control_system() to public");
+    }
+  });
+
   test("contract §3 a batch that only the bank has is taken in from its file, once, under its ids, by two people", async () => {
     const [one, other, unpaid] = await world.sold([100, 50, 25]);
     // since the payment, or before it: the restored database has another IBAN, of an hour ago

@@ -77,6 +77,7 @@ describe("architecture §3 a call", () => {
     ["53300", "too many connections", true],
     ["57014", "cancelled, as by a statement timeout", true],
     ["57P01", "shut down", true],
+    ["25P04", "out of the time that we wait", true],
     ["28P01", "a password that is not taken", true],
     ["55P03", "waited too long for a lock", true],
     ["22P02", "a value that is none", false],

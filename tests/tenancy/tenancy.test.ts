@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import type { Routed } from "#shared/http/surface.ts";
-import { ENDPOINTS } from "../contract/samples.ts";
+import { ENDPOINTS, holderOf } from "../contract/samples.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
+import { newManager } from "../pages/manager.ts";
 import { attackFunctions, type Recorded, record } from "./functions.ts";
 import { type Holders, makeHolders } from "./holders.ts";
 import type { Kind } from "./identifiers.ts";
@@ -16,10 +17,10 @@ import { Matrix, withMatrix } from "./matrix.ts";
 import { meantBy } from "./means.ts";
 import { attackOAuth, presentAgain } from "./oauth.ts";
 import { doOwn } from "./own.ts";
-import { attackPages } from "./pages.ts";
+import { attackPages, visitorOf } from "./pages.ts";
 import { type Place, placesOf } from "./places.ts";
 import { attackApi, attackOcpi, type Bearer, bearersOf, type Told } from "./requests.ts";
-import { type Rows, rowsOf, tableOf, without } from "./rows.ts";
+import { columnsOf, type Rows, rowsOf, tableOf, tracesOf, without } from "./rows.ts";
 import { forgeTickets, presentTickets, recordTickets, type Tickets } from "./tickets.ts";
 
 /** Whether every identifier is tried in every place, which takes minutes. */
@@ -64,6 +65,8 @@ const KINDS = [
   "user for partner",
   "user for user",
 ];
+
+const OF_A_PERSON: readonly Bearer["kind"][] = ["manager", "user", "personal_token", "session"];
 
 /** Whoever has a link may ask for its code, and guess: that is counted. */
 const COUNTED = /^core\.(one_time_codes|rate_limit_state) /;
@@ -212,6 +215,43 @@ test("contract §1 what others do with what is theirs shows nothing of somebody 
   expect(done.length).toBeGreaterThan(200);
   expect(await presentAgain(world, applications.other, applications.elsewhere)).toEqual([]);
   await expectUnchanged(COUNTED);
+});
+
+test("contract §1 a colleague who manages the same partner finds nothing of what is a person's own, and changes nothing of it", async () => {
+  const { victim, mine, kinds, found } = holders;
+  const { admin } = world.database;
+  const colleague = await holderOf(world);
+  await world.row(
+    "update core.partner_managers set partner_id = $1 where user_id = $2",
+    victim.managed,
+    colleague.user.id,
+  );
+  const { email } = await newManager(world, { id: victim.managed });
+  const others = [await visitorOf(world, "a colleague", "portal", email)];
+  before = await rowsOf(admin);
+  const own = new Set(
+    [...mine].filter((row) => {
+      const { user_id, owner_id } = columnsOf(row);
+      // whoever manages a partner is named to their colleagues
+      const isOwn = [user_id, owner_id].includes(victim.user.id) && tableOf(row) !== "core.partner_managers";
+      return isOwn && before.has(row);
+    }),
+  );
+  // of the partner that both manage
+  expect([...own].map(tableOf)).toContain("core.imports");
+  const traces = tracesOf(own, [without(before, own)]);
+  const its = kinds
+    .map((kind) => ({ ...kind, values: kind.values.filter((value) => traces.has(value)) }))
+    .filter(({ values }) => values.length > 0);
+  const told: Told = () => {};
+  const ids = its.filter(({ isId }) => isId);
+  const fits = (_: Routed, place: Place) => (place.isId && (EVERY || place.in === "path") ? ids : []);
+  const bearers = (await bearersOf(world, colleague, colleague)).filter(({ kind }) => OF_A_PERSON.includes(kind));
+  const api = await attackApi({ world, victim, bearers, traces, fits, told });
+  const pages = await attackPages({ world, found, others, kinds: its, traces, every: true, told });
+  expect([...api.faults, ...pages.faults.filter((fault) => !/was not tried$/.test(fault))]).toEqual([]);
+  expect([api.requests > 100, pages.requests > 20]).toEqual([true, true]);
+  expect([...without(own, await rowsOf(admin))]).toEqual([]);
 });
 
 // of every place the table would say what no request means

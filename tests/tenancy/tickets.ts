@@ -102,13 +102,24 @@ export async function forgeTickets(admin: pg.Pool, tickets: Tickets, victim: Hol
       where g.user_id = $1 limit 1`,
     [victim.user.id],
   );
+  // who signs for an account is of no tenant
+  const { rows: signing } = await admin.query(
+    "select encode(token_hash, 'hex') as token_hash from core.page_sessions where user_id is null and signatory is not null limit 1",
+  );
   const session = await admin.connect();
   for (const [what, ticket] of tickets) {
     const { credential } = ticket;
     const forged: [string, object][] = [
       ["for another tenant", { ...ticket, tenant: victim.keyed }],
+      ["for no tenant", { ...ticket, tenant: null }],
       ["for another host", { ...ticket, host: "production" }],
     ];
+    if (credential.kind === "page_session")
+      for (const shown of signing)
+        forged.push([
+          "of a signatory, for a tenant",
+          { ...ticket, tenant: victim.keyed, credential: { ...credential, ...shown } },
+        ]);
     for (const { demand } of tickets.values())
       if (!tickets.has(`${credential.kind} for ${demand.kind}`))
         forged.push([`for ${demand.kind}`, { ...ticket, demand }]);

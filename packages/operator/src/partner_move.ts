@@ -1,5 +1,6 @@
-// Moves all rows of a partner to another database: copies them under load, in passes; holds the partner's writes for the last pass;
-// compares; and deletes them here. Killed at any moment, it can be run again, or undone until the partner has arrived.
+// Moves all rows of a partner to another database: copies and compares them under load, in passes; holds the partner's writes while it
+// copies what was written since the last pass; and deletes them here. Killed at any moment, it can be run again, or undone until the
+// partner has arrived.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Input, Machine } from "./command.ts";
@@ -20,6 +21,8 @@ type Move = { partner_id: string; slug: string; move_id: string; phase: string }
 type Part = { name: string; kind: "own" | "people" | "cited" };
 type Bucket = [rows: number, hash: string];
 type Digests = Record<string, Record<string, Bucket>>;
+type Compared = { moment: string; tables: Digests };
+type Written = Record<string, [rows: number, keys: Key[]]>;
 type Key = string[];
 type Side = { call: (name: string, input?: Input) => Promise<OpsAnswer>; query: Session["query"] };
 type Sides = { here: Side; there: Side; parts: Part[] };
@@ -53,6 +56,7 @@ export async function movePartner(
 /** Until the partner is there. */
 async function copy({ phase }: Move, sides: Sides, say: Machine["say"]): Promise<OpsAnswer> {
   const { here, there, parts } = sides;
+  let since: string | null = null;
   if (phase !== "held") {
     await guard(there, parts, true);
     await guard(here, parts, true);
@@ -68,33 +72,39 @@ async function copy({ phase }: Move, sides: Sides, say: Machine["say"]): Promise
     say(`${rows} rows copied\n`);
     for (let pass = 1, left = FEW + 1; left > FEW && pass <= PASSES; pass += 1) {
       const [mine, theirs] = await Promise.all([digestsOf(here), digestsOf(there)]);
-      left = await settle(mine, theirs, sides, LAST);
+      since = mine.moment;
+      left = await settle(mine.tables, theirs.tables, sides, LAST);
       say(`pass ${pass}: ${left} rows had changed\n`);
     }
     await requireReferences(there);
   }
-  // nobody writes there, so what is read now need not be read while writes wait
-  const theirs = await digestsOf(there);
   const began = performance.now();
   let arriving = false;
   await here.call("move_hold", { hold: true });
   try {
     // people who opted out since, and the last
     for (const { name, kind } of parts) if (kind === "cited" || name === LAST) await copyTable(name, sides);
-    const mine = await digestsOf(here);
-    for (let changed = [LAST]; changed.length > 0; ) {
-      Object.assign(theirs, await digestsOf(there, changed));
+    const mine = await writtenIn(here, since);
+    for (const [table, [, keys]] of Object.entries(mine)) await drop(table, keys, sides);
+    // without a pass before, every table is compared
+    const theirs = since ? await writtenIn(there, null) : {};
+    let changed = [LAST];
+    for (const [table, [count, keys]] of Object.entries(mine)) {
+      // a row is gone here and still there: before others are stored, because a new one may have its name
+      if (theirs[table]?.[0] !== count - keys.length) changed.push(table);
+      else await store(table, keys, sides);
+    }
+    while (changed.length > 0) {
       if (performance.now() - began > HELD_SECONDS * 1000)
         throw new OperatorError(
           `It took longer than ${HELD_SECONDS} seconds while writes waited. Nothing has moved; run it again.`,
         );
-      changed = Object.keys(mine).filter((table) => differing(mine[table], theirs[table]).length > 0);
-      await settle(mine, theirs, sides);
+      const [mine, theirs] = await Promise.all([digestsOf(here, changed), digestsOf(there, changed)]);
+      await settle(mine.tables, theirs.tables, sides);
+      changed = changed.filter((table) => differing(mine.tables[table], theirs.tables[table]).length > 0);
     }
     await requireReferences(there);
-    const rows = Object.values(mine)
-      .flatMap((buckets) => Object.values(buckets))
-      .reduce((sum, [count]) => sum + count, 0);
+    const rows = Object.values(mine).reduce((sum, [count]) => sum + count, 0);
     arriving = true;
     await there.call("move_arrived", { rows });
     return { held_ms: Math.round(performance.now() - began), rows };
@@ -162,8 +172,11 @@ async function copyTable(table: string, { here, there }: Sides): Promise<number>
 
 const sized = (size: number, bytes: number) => Math.min(Math.max(Math.round((size * PAGE) / bytes), 5), 10_000);
 
-const digestsOf = async ({ call }: Side, tables?: string[]): Promise<Digests> =>
-  (await call("move_digests", { tables })).tables as Digests;
+const digestsOf = async ({ call }: Side, tables?: string[]): Promise<Compared> =>
+  (await call("move_digests", { tables })) as Compared;
+
+const writtenIn = async ({ call }: Side, since: string | null): Promise<Written> =>
+  (await call("move_written", { since })) as Written;
 
 function differing(mine: Digests[string] = {}, theirs: Digests[string] = {}): string[] {
   const buckets = new Set([...Object.keys(mine), ...Object.keys(theirs)]);
@@ -190,26 +203,34 @@ async function settle(mine: Digests, theirs: Digests, sides: Sides, but?: string
 }
 
 /** The rows of some buckets: deletes there what is changed or gone, and then stores what is changed or new. */
-async function settleBuckets(table: string, buckets: string[], { here, there }: Sides): Promise<number> {
+async function settleBuckets(table: string, buckets: string[], sides: Sides): Promise<number> {
   const [mine, other] = (await Promise.all(
-    [here, there].map(async ({ call }) => {
+    [sides.here, sides.there].map(async ({ call }) => {
       const { keys } = (await call("move_keys", { table, buckets })) as { keys: [Key, string][] };
       return new Map(keys.map(([key, hash]) => [JSON.stringify(key), hash]));
     }),
   )) as [Map<string, string>, Map<string, string>];
   const wrong = [...other].filter(([key, hash]) => mine.get(key) !== hash).map(([key]) => JSON.parse(key) as Key);
   const wanted = [...mine].filter(([key, hash]) => other.get(key) !== hash).map(([key]) => JSON.parse(key) as Key);
-  for (let at = 0; at < wrong.length; at += 1_000)
-    await there.call("move_drop", { table, keys: wrong.slice(at, at + 1_000) });
-  for (let at = 0, size = 200; at < wanted.length; ) {
-    const page = await here.call("move_read", { table, keys: wanted.slice(at, at + size), size });
+  await drop(table, wrong, sides);
+  await store(table, wanted, sides);
+  return new Set([...wrong, ...wanted].map((key) => JSON.stringify(key))).size;
+}
+
+async function drop(table: string, keys: Key[], { there }: Sides): Promise<void> {
+  for (let at = 0; at < keys.length; at += 1_000)
+    await there.call("move_drop", { table, keys: keys.slice(at, at + 1_000) });
+}
+
+async function store(table: string, keys: Key[], { here, there }: Sides): Promise<void> {
+  for (let at = 0, size = 200; at < keys.length; ) {
+    const page = await here.call("move_read", { table, keys: keys.slice(at, at + size), size });
     at += size;
     // a row may be gone meanwhile
     if (!page.data) continue;
     await there.call("move_write", { table, data: page.data });
     size = sized(size, String(page.data).length);
   }
-  return new Set([...wrong, ...wanted].map((key) => JSON.stringify(key))).size;
 }
 
 /** Rows came without checks. What is the same everywhere, such as the catalogue, may be missing there. */

@@ -162,7 +162,8 @@ begin
     when 'partner_key' then admitted := private.admit_partner_key(credential, demand);
     else perform private.refuse_admission('missing_or_invalid_token');
   end case;
-  if ticket ->> 'tenant' <> admitted #>> '{caller,partner_id}' then
+  -- somebody who signs for an account is of no tenant
+  if ticket ? 'tenant' and ticket ->> 'tenant' is distinct from admitted #>> '{caller,partner_id}' then
     perform private.refuse_admission('tenant_changed');
   end if;
   -- a look, so that who is over the limit is refused before the work; that the request fits is for charge() to decide

@@ -6,6 +6,8 @@ language plpgsql
 as $$
 begin
   return (select concat_ws(' ', c.system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), 'core.deployment'::regclass::oid) from pg_control_system() c);
+exception when insufficient_privilege then
+  perform private.refuse('server_unknown');
 end $$;
 
 create table core.deployment (

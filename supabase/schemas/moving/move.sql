@@ -80,13 +80,14 @@ create function private.move_tables(input jsonb) returns json
 language sql stable
 as $$ select json_build_object('parts', json_agg(json_build_object('name', t.name, 'kind', t.kind) order by t.place)) from private.partner_tables() t $$;
 
--- Digests of the partner's rows, the same in both databases if the rows are: {tables?} to {tables: {name: {bucket: [rows, sum of hashes]}}}.
--- A bucket is a hash of the key, so that a difference is found without sending all rows.
+-- Digests of the partner's rows, the same in both databases if the rows are: {tables?} to {moment, tables: {name: {bucket: [rows, sum of hashes]}}}.
+-- A bucket is a hash of the key, so that a difference is found without sending all rows. What was committed before moment is in them.
 create function private.move_digests(input jsonb) returns json
 language plpgsql
 set timezone = 'UTC' set datestyle = 'ISO, YMD' set bytea_output = 'hex' set extra_float_digits = 1
 as $$
 declare
+  moment  constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
   part    record;
   buckets json;
   tables  jsonb := '{}';
@@ -100,7 +101,27 @@ begin
       into buckets using (input ->> 'partner_id')::uuid;
     tables := tables || jsonb_build_object(part.name, coalesce(buckets, '{}'));
   end loop;
-  return json_build_object('tables', tables);
+  return json_build_object('moment', moment::text, 'tables', tables);
+end $$;
+
+-- The rows of each table, and the keys of those that may have been written since the moment of digests: {since} to {name: [rows, [key]]}. A
+-- row that is gone is missing in the count.
+create function private.move_written(input jsonb) returns json
+language plpgsql
+as $$
+declare
+  part    record;
+  written json;
+  tables  jsonb := '{}';
+begin
+  for part in select * from private.partner_tables() t where t.kind = 'own' loop
+    execute format(
+      'select json_build_array(count(*), coalesce(json_agg(json_build_array(%s)) filter (where age(t.xmin) <= age($2)), ''[]'')) from core.%I t where %s',
+      private.listed(part.key, 't.%I::text'), part.name, part.condition)
+      into written using (input ->> 'partner_id')::uuid, (input ->> 'since')::xid8::xid;
+    tables := tables || jsonb_build_object(part.name, written);
+  end loop;
+  return tables::json;
 end $$;
 
 -- Of rows that are the service's own, secrets stay: the file for the bank has payments of others.

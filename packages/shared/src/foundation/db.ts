@@ -101,7 +101,7 @@ function placesFor(most: number) {
         };
         const timer = setTimeout(() => {
           waiting.splice(waiting.indexOf(go), 1);
-          reject(new Error("timeout exceeded when waiting for other writes"));
+          reject(new Error("other writes took too long"));
         }, PLACE_MS);
         waiting.push(go);
       });
@@ -160,9 +160,12 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     client.on("notice", onNotice);
     try {
       // whatever was waited for before is no longer waited for now
-      const query_timeout = Math.max(Math.ceil(until - performance.now()), 1);
-      const ends_ms = Math.max(query_timeout - ENDED_MS, 1);
-      const result = await client.query<Row>({ text, values: [...values, ends_ms], query_timeout } as pg.QueryConfig);
+      const query_timeout = Math.max(until - performance.now(), ENDED_MS + 1);
+      const result = await client.query<Row>({
+        text,
+        values: [...values, query_timeout - ENDED_MS],
+        query_timeout,
+      } as pg.QueryConfig);
       if (outbox) onOutbox();
       return result;
     } catch (error) {
@@ -197,14 +200,14 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 
   return {
     async call(name, ...args) {
-      const { answer } = await run<{ answer: string | null }>(name, `select ${invocation(name, args)}`, args);
+      const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args);
       return read(name, answer ?? "null");
     },
     async open(name, ...args) {
       // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
       const { answer, admission } = await run<{ answer: string | null; admission: string }>(
         name,
-        `select o.answer, api.charge() as admission from (select ${invocation(name, args)} offset 0) o`,
+        `select o.answer, api.charge() as admission from (${statement(name, args)} offset 0) o`,
         args,
       );
       return { answer: answer ?? "null", admission };
@@ -217,8 +220,8 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 }
 
 /** Postgres ends the transaction before we give up, so that nothing is stored that we answer 503: when a lock is freed just then, for example. */
-const invocation = (name: string, args: unknown[]) =>
-  `set_config('transaction_timeout', $${args.length + 1}, true), ` +
+const statement = (name: string, args: unknown[]) =>
+  `select set_config('transaction_timeout', $${args.length + 1}, true), ` +
   `api.${name}(${args.map((_, index) => `$${index + 1}::jsonb`).join(", ")}) as answer`;
 
 /**
@@ -251,7 +254,7 @@ function refusal(
 }
 
 function translate(error: unknown): Error {
-  if (!(error instanceof Error)) return new Error("the driver threw something that is no error");
+  if (!(error instanceof Error)) return new Error("the driver threw no error");
   const { code, detail } = error as pg.DatabaseError;
   if (code === RULE || code === ADMISSION) {
     const refused = refusal(error.message, detail ? JSON.parse(detail) : undefined);
