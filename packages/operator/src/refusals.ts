@@ -29,8 +29,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     `This database belongs to the ${host} host and has partners, clients or customers; another host needs its own ` +
     "database.",
   server_unknown: () =>
-    "The database does not let its owner run pg_control_system(), so it would not know after a restore that it was restored. " +
-    "Nobody is paid until execute on it is granted (docs/deploy.md). Grant execute on it to the owner.",
+    "The database does not let its owner run pg_control_system(), so it would not know that it was restored. Grant execute on it " +
+    "to the owner (docs/deploy.md); nobody is paid before.",
   key_of_another_host: ({ host }) =>
     `This database belongs to the ${host} host, and the key is for the other one; run the command again.`,
   house_has_no_clients: () =>
