@@ -24,7 +24,6 @@ export const drafts: typeof draftsNl = {
   tick: (name) => `Choose ${name}`,
   to_buttons: "To the buttons",
   tick_all: (count) => (count === 1 ? "Choose this one" : `Choose these ${count}`),
-  tick_none: "Choose nobody",
   remind_ticked: "Mail those chosen again",
   withdraw_ticked: "Withdraw those chosen",
   none_ticked: "You chose nobody. Tick who it is about first.",

@@ -53,7 +53,7 @@ ${filterForm(frame, asked)}
 ${
   drafts.length === 0
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
-    : html`<p class="quiet" role="status">${(after || more_after ? words.range_of_these : words.range)(count(from + 1), count(from + drafts.length), count(total))} <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), ...(all_ticked ? {} : { tick: "all" }) })}">${all_ticked ? words.tick_none : words.tick_all(drafts.length)}</a></p>
+    : html`<p class="quiet" role="status">${(after || more_after ? words.range_of_these : words.range)(count(from + 1), count(from + drafts.length), count(total))}${all_ticked ? "" : html` <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), tick: "all" })}">${words.tick_all(drafts.length)}</a>`}</p>
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
 ${draftTable(frame, drafts, asked, all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}

@@ -23,7 +23,6 @@ export const drafts = {
   tick: (name: string) => `Kies ${name}`,
   to_buttons: "Naar de knoppen",
   tick_all: (count: number) => (count === 1 ? "Kies deze" : `Kies deze ${count}`),
-  tick_none: "Kies niemand",
   remind_ticked: "Mail de gekozen klanten opnieuw",
   withdraw_ticked: "Trek de gekozen aanmeldingen in",
   none_ticked: "U heeft niemand gekozen. Vink eerst aan om wie het gaat.",

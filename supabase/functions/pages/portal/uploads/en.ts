@@ -31,7 +31,6 @@ export const en: UploadWords = {
   },
   errors: {
     client: "Choose for which connection",
-    too_large: "This file is larger than 2 MB. Divide it over several files",
     too_many_rows: "This file has more than 5,000 rows. Divide it over several files",
     no_rows: "There are no rows below the columns",
     unknown_columns: (lacks, unread) =>
@@ -56,7 +55,6 @@ export const en: UploadWords = {
     confirm_one: "Deliver this row",
     none: "No row can be stored. Mend the file and choose it again.",
     other: "Choose another file",
-    busy: "It did not work just now, because we are busy. Confirm it once more.",
   },
   done: {
     title: "Delivered",
@@ -72,16 +70,11 @@ export const en: UploadWords = {
   waiting: (rows) =>
     rows === "1" ? "1 row waits until we know its charger." : `${rows} rows wait until we know their charger.`,
   ignored: (headers) => `We skip these columns: ${headers}.`,
-  all: "All rows",
   good: "Good",
   check: "Look here",
   bad: "Not stored",
   rows: "Every row and what happens to it",
-  row: "Row",
   outcome: "Row and outcome",
-  range: (from, to, all) => `${from} to ${to} of ${all}`,
-  pages: "Pages",
-  page: (page) => `Page ${page}`,
   mend: "Download the rows to mend (CSV)",
   mend_why: "What is wrong",
   status: {

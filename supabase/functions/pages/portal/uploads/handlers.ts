@@ -68,7 +68,7 @@ const bringUpload = signedIn(async (visit) => {
   const refuse = (message: string) => visit.refuse(PAGE, { file: message });
   if (!file) return refuse(bring.file.errors.missing);
   if (file.size === 0) return refuse(bring.file.errors.empty);
-  if (file.size > MAX_IMPORT) return refuse(words.errors.too_large);
+  if (file.size > MAX_IMPORT) return refuse(bring.file.errors.too_large_file);
   if (!client) return visit.refuse(PAGE, { client: words.errors.client });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const kept: Kept = {

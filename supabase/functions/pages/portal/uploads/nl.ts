@@ -29,7 +29,6 @@ export const nl = {
   },
   errors: {
     client: "Kies voor welke koppeling",
-    too_large: "Dit bestand is groter dan 2 MB. Verdeel het over meer bestanden",
     too_many_rows: "Dit bestand heeft meer dan 5.000 regels. Verdeel het over meer bestanden",
     no_rows: "Onder de kolommen staan geen regels",
     unknown_columns: (lacks: string, unread: string) =>
@@ -55,7 +54,6 @@ export const nl = {
     confirm_one: "Lever deze regel aan",
     none: "Geen enkele regel kan worden opgeslagen. Verbeter het bestand en kies het opnieuw.",
     other: "Kies een ander bestand",
-    busy: "Het lukte net niet, omdat het druk is. Bevestig het nog eens.",
   },
   done: {
     title: "Aangeleverd",
@@ -72,16 +70,11 @@ export const nl = {
   waiting: (rows: string) =>
     rows === "1" ? "1 regel wacht tot wij de laadpaal kennen." : `${rows} regels wachten tot wij de laadpaal kennen.`,
   ignored: (headers: string) => `Deze kolommen slaan wij over: ${headers}.`,
-  all: "Alle regels",
   good: "Goed",
   check: "Let op",
   bad: "Niet opgeslagen",
   rows: "Elke regel en wat ermee gebeurt",
-  row: "Regel",
   outcome: "Regel en uitkomst",
-  range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
-  pages: "Bladzijden",
-  page: (page: string) => `Bladzijde ${page}`,
   mend: "Download de regels om te verbeteren (CSV)",
   mend_why: "Wat er mis is",
   status: {

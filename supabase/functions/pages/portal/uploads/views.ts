@@ -111,7 +111,7 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   const taken = good + waiting;
   const stored = upload.upload_id !== null;
   const { look, done } = words;
-  const told = { busy: look.busy, known: done.known }[typed.get("news") ?? ""];
+  const told = { busy: WORDS[frame.locale].bring.look.busy, known: done.known }[typed.get("news") ?? ""];
   const ignored = upload.columns.flatMap(({ header, field }) => (header && !field ? [header] : []));
   const mend = read && upload.results.some(isToMend);
   return portalPage(frame, PAGE, who, {
@@ -137,9 +137,9 @@ ${formToken(frame.form_token)}
 
 /** How many rows are of each kind; each count leads to its rows. */
 function filters(frame: PortalFrame, { id, upload }: Looked, { show }: RowsQuery): Html {
-  const words = WORDS[frame.locale].uploads;
+  const { uploads: words, bring } = WORDS[frame.locale];
   const link = (kind: KindOf | null, rows: number) =>
-    html`<a class="${kind ?? "all"}" href="${frame.to(`${PAGE}/${id}`, kind ? { show: kind } : {})}#rows"${kind === show ? html` aria-current="page"` : ""}>${words[kind ?? "all"]} <strong>${inNumbers(frame, rows)}</strong></a>`;
+    html`<a class="${kind ?? "all"}" href="${frame.to(`${PAGE}/${id}`, kind ? { show: kind } : {})}#rows"${kind === show ? html` aria-current="page"` : ""}>${kind ? words[kind] : bring.table.all} <strong>${inNumbers(frame, rows)}</strong></a>`;
   return html`<nav class="years kinds" aria-label="${words.rows}">
 ${link(null, upload.results.length)}
 ${KIND_OF.map((kind) => link(kind, upload.results.filter((result) => kindOf(result) === kind).length))}
@@ -148,7 +148,7 @@ ${KIND_OF.map((kind) => link(kind, upload.results.filter((result) => kindOf(resu
 
 /** A page of the rows, and where the others are. */
 function rowTable(frame: PortalFrame, { id, upload, read }: Looked, { page, show }: RowsQuery): Html {
-  const words = WORDS[frame.locale].uploads;
+  const { uploads: words, bring } = WORDS[frame.locale];
   const shown = show ? upload.results.filter((result) => kindOf(result) === show) : upload.results;
   const pages = Math.max(Math.ceil(shown.length / PAGE_ROWS), 1);
   const at = Math.min(page, pages);
@@ -168,7 +168,7 @@ function rowTable(frame: PortalFrame, { id, upload, read }: Looked, { page, show
     ];
   };
   return html`<h2 id="rows">${words.rows}${show ? `: ${words[show].toLowerCase()}` : ""}</h2>
-<p class="quiet">${words.range(inNumbers(frame, range[0]), inNumbers(frame, range[1]), inNumbers(frame, range[2]))}</p>
-${table(words.rows, [{ name: words.row }, { name: words.outcome, text: true }], shown.slice(from, from + PAGE_ROWS).map(oneRow))}
-${pageLinks(words, { at, pages }, address)}`;
+<p class="quiet">${bring.table.range(inNumbers(frame, range[0]), inNumbers(frame, range[1]), inNumbers(frame, range[2]))}</p>
+${table(words.rows, [{ name: bring.table.row }, { name: words.outcome, text: true }], shown.slice(from, from + PAGE_ROWS).map(oneRow))}
+${pageLinks(bring.table, { at, pages }, address)}`;
 }
