@@ -7,7 +7,7 @@ import { COUNTERS } from "#shared/domain/import/model.ts";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { startSmtp } from "../harness/smtp.ts";
-import { createPartnerWorld, newEmail, type PartnerWorld } from "../partner/partner_world.ts";
+import { addDraft, createPartnerWorld, newEmail, type PartnerWorld } from "../partner/partner_world.ts";
 
 let smtp: Awaited<ReturnType<typeof startSmtp>>;
 let world: PartnerWorld;
@@ -71,6 +71,25 @@ test("contract §7 the page of earnings of 0.9.0 reads a fee, known or not", asy
   expect(JSON.parse(await world.environment.db.call("read_own_earnings", caller, {})).prices).toEqual({
     fee_pct: null,
   });
+});
+
+test("§4.2 the page of sign-ups of 0.9.0 shows the newest, and goes on behind the last it has", async () => {
+  for (let n = 0; n < 5; n++) await addDraft(world);
+  const caller = { kind: "partner", partner_id: world.partnerA.id, host: "production", request_id: "0.9.0" } as const;
+  const seen: string[] = [];
+  let after: string | null = null;
+  do {
+    const query = { for: {}, after, limit: 2 };
+    const page = JSON.parse(await world.environment.db.call("read_portal_drafts", caller, query));
+    expect(page.drafts.length).toBeGreaterThan(0);
+    seen.push(...page.drafts.map(({ draft_id }: { draft_id: string }) => draft_id));
+    after = page.more_after;
+  } while (after && seen.length < 100);
+  const { newest } = await world.row(
+    "select array_agg(id order by created_at desc, id desc) as newest from core.drafts where partner_id = $1",
+    world.partnerA.id,
+  );
+  expect(seen).toEqual(newest);
 });
 
 test("§4.2 of an import of 0.9.0 the invitation has the partner's words", async () => {

@@ -30,7 +30,7 @@ language plpgsql stable security definer
 as $$
 declare
   size  constant int  := (query ->> 'limit')::int;
-  skip  constant int  := (query ->> 'skip')::int;
+  skip  constant int  := coalesce((query ->> 'skip')::int, 0);
   sort  constant text := query #>> '{for,sort}';
   typed constant text := lower(query #>> '{for,text}');
   last  core.drafts;
@@ -61,7 +61,9 @@ begin
       'drafts', (select coalesce(json_agg(private.portal_draft(f.draft) order by f.number), '[]') from found f where f.number > skip and f.number <= skip + size),
       'total', (select count(*) from found),
       'counts', (select coalesce(json_object_agg(c.status, c.drafts), '{}') from (select a.status, count(*) as drafts from alike a group by a.status) c),
-      'more_after', (select e.id from examined e where e.place = private.drafts_examined())));
+      -- the page of 0.9.0 says no skip: it goes on behind the last draft that it has
+      'more_after', coalesce((select f.id from found f where not query ? 'skip' and f.number = size and (select count(*) from found) > size),
+                             (select e.id from examined e where e.place = private.drafts_examined()))));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
   'A page of a partner''s newest drafts: {for: {text, status, needs, sort}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
