@@ -31,7 +31,7 @@ const BARE = `
 
 export const customers: Bench = {
   about:
-    "GET /partner/customers of a large partner, beside one bare json_agg of the same columns; processor and memory; its portal",
+    "GET /partner/customers of a large partner beside one bare json_agg; processor and memory; its portal beside a small one",
   defaults: { accounts: 100_000, rounds: 7, seconds: 1 },
   run: ({ accounts, rounds, seconds }) =>
     withStack(async (stack) => {

@@ -98,6 +98,7 @@ export function listening(db: Db, heard: string[]): Db {
   };
   return {
     ...db,
+    since: (begun) => listening(db.since(begun), heard),
     async call(name, ...args) {
       const answer = await db.call(name, ...args);
       hear(name, answer);

@@ -207,6 +207,7 @@ export async function statementsOf(world: World, run: () => Promise<unknown>): P
   const names: string[] = [];
   const noting = (one: Db): Db => ({
     ...one,
+    since: (begun) => noting(one.since(begun)),
     call(name, ...args) {
       names.push(name);
       return one.call(name, ...args);

@@ -86,10 +86,14 @@ test("contract §9 attack: what is answered 503 because it waited is not stored,
     await holder.query("begin");
     await holder.query("select from core.connections where id = $1 for update", [connection_id]);
     const months = [{ period: "2026-01", total_kwh: 1 }];
+    const late = { code: "service_unavailable" };
     const [answer] = await Promise.all([
       api.send("/v1/sessions:batch", { account_id, months }),
-      expect(db.call("write_late", {})).rejects.toMatchObject({ code: "service_unavailable" }),
+      expect(db.call("write_late", {})).rejects.toMatchObject(late),
     ]);
+    const begun = performance.now();
+    await expect(db.since(begun - limits.patience_ms).call("write_late", {})).rejects.toMatchObject(late);
+    expect(performance.now() - begun, "its patience began before").toBeLessThan(limits.patience_ms);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
     await holder.query("rollback");
     await expect.poll(backends).toBe(0);

@@ -56,6 +56,7 @@ test.each([
 ])("a test hears SQL answer in a dialect, and passes the answer on: %s", async (answer, expected) => {
   const heard: string[] = [];
   const open = async () => ({ answer, admission: "{}" });
-  const db = listening({ call: async () => answer, open, end: async () => {} } satisfies Db, heard);
+  const spoken: Db = { call: async () => answer, open, since: () => spoken, end: async () => {} };
+  const db = listening(spoken, heard);
   expect([await db.call("open_claim"), heard]).toEqual([answer, expected]);
 });

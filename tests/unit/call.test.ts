@@ -45,7 +45,15 @@ describe("a function that asks for something first", () => {
       if (next) throw new InputNeeded(name, { next, about: { of: input.of } });
       return JSON.stringify(input);
     };
-    return { inputs, environment: { db: { call } } as Environment };
+    const begun: number[] = [];
+    const db: Db = {
+      ...({ call } as Db),
+      since(moment) {
+        begun.push(moment);
+        return db;
+      },
+    };
+    return { inputs, begun, environment: { db } as Environment };
   };
   const shout = async (_environment: Environment, { of }: About) => `${of}!`;
 
@@ -61,6 +69,20 @@ describe("a function that asks for something first", () => {
     expect(inputs).toHaveLength(3);
     // what was fetched for one call is not handed to the next
     expect(JSON.parse(await call("open_claim", { of: "IBAN" }))).toMatchObject({ ean_register: "IBAN!" });
+  });
+
+  test("waits for the database as long as is left of the time for both", async () => {
+    const { begun, environment } = asking("ean_register");
+    const before = performance.now();
+    const waits = () => new Promise<string>((resolve) => setTimeout(() => resolve("known"), 50));
+    await callFor(
+      { id: "a page", sql: ["open_claim"], next: { ean_register: waits } },
+      environment,
+      caller,
+    )("open_claim", { of: "EAN" });
+    expect(begun).toHaveLength(1);
+    expect(begun[0] as number).toBeGreaterThanOrEqual(before);
+    expect(begun[0] as number, "not since it was fetched").toBeLessThanOrEqual(performance.now() - 49);
   });
 
   test("asks nobody where it was given: the usual request stays one statement", async () => {

@@ -42,9 +42,10 @@ export function callFor<Name extends string>(
 ): (name: Name, ...input: (object | null)[]) => Promise<string> {
   const run = async (name: Name, input: (object | null)[]): Promise<string> => {
     const fetched: Record<string, unknown> = {};
+    const begun = performance.now();
+    let db = slow ? environment.slowDb : environment.db;
     for (;;) {
       try {
-        const db = slow ? environment.slowDb : environment.db;
         return await ("enter" in who ? who.enter(db, name, input, replica) : db.call(name, who, ...input));
       } catch (error) {
         if (!(error instanceof InputNeeded)) throw error;
@@ -55,6 +56,7 @@ export function callFor<Name extends string>(
         // the statement that asked has ended, so no lock is held meanwhile
         fetched[kind] = await fetch(environment, about as never);
         input.push({ ...input.pop(), ...fetched });
+        db = db.since(begun);
       }
     }
   };

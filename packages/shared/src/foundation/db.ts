@@ -24,6 +24,8 @@ export type Db = {
    * @throws as call() does for what is raised: then nothing was written, the debit included.
    */
   open(name: string, ticket: Ticket, ...args: (object | null)[]): Promise<{ answer: string; admission: string }>;
+  /** The same, but its patience began at that moment of performance.now(): for a request that waited for somebody else meanwhile. */
+  since(begun: number): Db;
   end(): Promise<void>;
 };
 
@@ -177,46 +179,50 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     }
   };
 
-  const run = async <Row extends pg.QueryResultRow>(
-    name: string,
-    text: string,
-    args: (object | null)[],
-  ): Promise<Row> => {
-    const until = performance.now() + limits.patience_ms;
-    const values = args.map((arg) => JSON.stringify(arg));
-    const reads = READS.test(name);
-    try {
-      if (!reads) await writes.enter();
+  const since = (begun?: number): Db => {
+    const run = async <Row extends pg.QueryResultRow>(
+      name: string,
+      text: string,
+      args: (object | null)[],
+    ): Promise<Row> => {
+      const until = (begun ?? performance.now()) + limits.patience_ms;
+      const values = args.map((arg) => JSON.stringify(arg));
+      const reads = READS.test(name);
       try {
-        const { rows } = await repeated(() => query<Row>(text, values, until));
-        return rows[0] as Row; // a select without from has one
-      } finally {
-        if (!reads) writes.leave();
+        if (!reads) await writes.enter();
+        try {
+          const { rows } = await repeated(() => query<Row>(text, values, until));
+          return rows[0] as Row; // a select without from has one
+        } finally {
+          if (!reads) writes.leave();
+        }
+      } catch (error) {
+        throw translate(error);
       }
-    } catch (error) {
-      throw translate(error);
-    }
-  };
+    };
 
-  return {
-    async call(name, ...args) {
-      const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args);
-      return read(name, answer ?? "null");
-    },
-    async open(name, ...args) {
-      // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
-      const { answer, admission } = await run<{ answer: string | null; admission: string }>(
-        name,
-        `select o.answer, api.charge() as admission from (${statement(name, args)} offset 0) o`,
-        args,
-      );
-      return { answer: answer ?? "null", admission };
-    },
-    async end() {
-      await (await pool)?.end();
-      pool = undefined;
-    },
+    return {
+      async call(name, ...args) {
+        const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args);
+        return read(name, answer ?? "null");
+      },
+      async open(name, ...args) {
+        // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
+        const { answer, admission } = await run<{ answer: string | null; admission: string }>(
+          name,
+          `select o.answer, api.charge() as admission from (${statement(name, args)} offset 0) o`,
+          args,
+        );
+        return { answer: answer ?? "null", admission };
+      },
+      since,
+      async end() {
+        await (await pool)?.end();
+        pool = undefined;
+      },
+    };
   };
+  return since();
 }
 
 /** Postgres ends the transaction before we give up, so that nothing is stored that we answer 503: when a lock is freed just then, for example. */
