@@ -94,6 +94,16 @@ describe("§4.2 the customers of a partner on its pages", () => {
     expect(typeof expected === "number" ? listed(text).length : listed(text)).toEqual(expected);
   });
 
+  test("at half past midnight on New Year's Day in the Netherlands, January can be chosen", async () => {
+    const { now } = world.environment;
+    world.environment.now = () => new Date("2026-12-31T23:30:00Z");
+    const { text } = await ask(path({})).finally(() => {
+      world.environment.now = now;
+    });
+    const months = [...text.matchAll(/<option value="(\d{4}-\d{2})"/g)].map(([, month]) => month);
+    expect([months.length, months[0], months.at(-1)]).toEqual([60, "2027-01", "2022-02"]);
+  });
+
   test("a customer is found by the reference that the API gives, a hidden one too, and another partner's by none", async () => {
     const found = (await ask(path({ q: await refOf(undefined) }))).text;
     expect(listed(found)).toHaveLength(1);
