@@ -32,8 +32,7 @@ begin
   perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash') where refused is null;
 end $$;
 
--- Stores the IBAN, also after the mandate ended. Replacing an IBAN takes a code; a wrong code is an answer. With missing, an IBAN that is there
--- stays.
+-- Stores the IBAN, also after the mandate ended. Replacing one takes a code; a wrong code is an answer. With missing, none is replaced.
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$

@@ -1,5 +1,4 @@
--- The one clock. Tests replace private.now() to travel in time. The bodies are parsed when the functions are made, so that they need no
--- search_path, and the planner writes them into the calling queries. Replacing a function replaces the plans that hold it.
+-- Bodies of this form are parsed when the function is made: they need no search_path, and the planner writes them into calling queries.
 
 -- The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.
 create function private.now() returns timestamptz

@@ -71,8 +71,7 @@ end $$;
 comment on function private.take_mails(text[], text, text, text, boolean) is
   'Counts a mail of a kind for each of these subjects with room, and returns their places (from 1). whole_bucket limits all kinds, kind_bucket this kind. Of a subject that stands several times the first fit. dry counts nothing. Definer, because limits belong to no tenant.';
 
--- Counts a mail of a kind to each address, invitations also by partner, mail about a connection also by that. Returns the places (from 1)
--- that may be mailed.
+-- Counts a mail by address, an invitation also by partner, mail about a connection also by that. Returns the places (from 1) that fit.
 create function private.mails_that_fit(kind text, emails text[], key text, connection uuid default null, dry boolean default false) returns setof bigint
 language plpgsql
 as $$

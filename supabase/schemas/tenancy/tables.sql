@@ -56,8 +56,7 @@ create policy "a tenant changes itself" on core.partners for update to api_owner
 grant select on core.partners to api_owner;
 grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
 
--- The service's own tenant. What a person owns lives here, whoever brought them: attribution may come later, or end, without moving a row.
--- Nobody acts for it: it has no clients, keys, managers or settings.
+-- The service's own tenant, for which nobody acts. What a person owns lives here: attribution may begin or end without moving a row.
 create function private.house() returns uuid
 language sql immutable parallel safe
 return uuid '00000000-0000-4000-8000-000000000000';

@@ -86,10 +86,9 @@ ${choice("month", words.month, monthsOf(frame, asked.month, now))}
 }
 
 function monthsOf(frame: PortalFrame, chosen: string | undefined, now: Date): { value: string; label: string }[] {
-  // Dutch summer time: in winter a month is offered an hour early, and never late
-  const today = new Date(now.getTime() + 7_200_000);
+  const [year, month] = now.toLocaleDateString("sv-SE", { timeZone: "Europe/Amsterdam" }).split("-").map(Number);
   const months = Array.from({ length: MONTHS }, (_, back) =>
-    new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back)).toISOString().slice(0, 7),
+    new Date(Date.UTC(year as number, (month as number) - 1 - back)).toISOString().slice(0, 7),
   );
   if (chosen && !months.includes(chosen)) months.push(chosen);
   return months.map((value) => ({ value, label: longMonth(`${value}-01`, frame.words) }));
