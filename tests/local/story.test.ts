@@ -65,7 +65,7 @@ test("contract §9 docs/deploy.md: the check of the client's address, exactly as
   const asked = await bash(set + commandsAfter("## Check the client's address", "docs/deploy.md"));
   expect(JSON.parse(asked.stdout)).toMatchObject({ client_address: "127.0.0.1" });
 
-  const guesses = commandsAfter("under twelve addresses that are not yours", "docs/deploy.md");
+  const guesses = commandsAfter("send a wrong secret twelve times from outside", "docs/deploy.md");
   const here = guesses.replace(/^API=.*$/m, `API=${running.stack.functions_url}`);
   expect(here).not.toBe(guesses);
   const guessed = await bash(here);
