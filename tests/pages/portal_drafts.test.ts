@@ -159,6 +159,8 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     const { location } = await post("/act", [["act", "withdraw"], ...all.slice(1)]);
     const asked = await ask(location ?? "");
     expect(heading(asked.text)).toBe("3 aanmeldingen intrekken?");
+    expect(asked.text, "nobody of them began").not.toContain("De klant was al begonnen");
+    expect(asked.text).toContain("Wie al begonnen was, verliest wat er is ingevuld");
     const count = async () =>
       (await world.row("select count(*)::int as n from core.drafts where id = any ($1)", ids)).n;
     expect(await count()).toBe(4);

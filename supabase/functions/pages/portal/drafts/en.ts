@@ -128,6 +128,7 @@ export const drafts: typeof draftsNl = {
     "The link stops working, no more reminders are sent, and we delete what you entered about this customer.",
   withdraw_cap: "It still counts towards your sign-ups in 30 days.",
   withdraw_login: "The customer had already started. What was entered is lost; the login stays.",
+  withdraw_begun: "Whoever had already started loses what was entered; the login stays.",
   withdraw_yes: "Yes, withdraw it",
   withdraw_no: "No, go back",
   withdrawn: "The sign-up was withdrawn.",

@@ -167,7 +167,7 @@ export function askWithdrawDraftsPage(frame: PortalFrame, who: Who, draft_ids: r
   const words = WORDS[frame.locale].drafts;
   return portalPage(frame, "/drafts", who, {
     title: words.withdraw_these(draft_ids.length),
-    body: html`<ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_login].map((line) => html`<li>${line}</li>`)}</ul>
+    body: html`<ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_begun].map((line) => html`<li>${line}</li>`)}</ul>
 <form method="post" action="${frame.to("/drafts/withdraw")}&amp;${new URLSearchParams(draft_ids.map((id) => ["draft", id]))}">
 ${formToken(frame.form_token)}
 <div class="actions"><button class="button">${words.withdraw_yes_all}</button><a class="link" href="${frame.to("/drafts")}">${words.withdraw_no}</a></div>

@@ -128,6 +128,7 @@ export const drafts = {
     "De link werkt niet meer, er gaat geen herinnering meer uit, en wij wissen wat u over deze klant heeft ingevuld.",
   withdraw_cap: "Voor het aantal aanmeldingen van 30 dagen telt deze nog mee.",
   withdraw_login: "De klant was al begonnen. Wat er is ingevuld gaat verloren; de login blijft.",
+  withdraw_begun: "Wie al begonnen was, verliest wat er is ingevuld; de login blijft.",
   withdraw_yes: "Ja, trek in",
   withdraw_no: "Nee, terug",
   withdrawn: "De aanmelding is ingetrokken.",
