@@ -179,49 +179,49 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     }
   };
 
-  const since = (begun?: number): Db => {
-    const run = async <Row extends pg.QueryResultRow>(
-      name: string,
-      text: string,
-      args: (object | null)[],
-    ): Promise<Row> => {
-      const until = (begun ?? performance.now()) + limits.patience_ms;
-      const values = args.map((arg) => JSON.stringify(arg));
-      const reads = READS.test(name);
+  const run = async <Row extends pg.QueryResultRow>(
+    name: string,
+    text: string,
+    args: (object | null)[],
+    begun = performance.now(),
+  ): Promise<Row> => {
+    const until = begun + limits.patience_ms;
+    const values = args.map((arg) => JSON.stringify(arg));
+    const reads = READS.test(name);
+    try {
+      if (!reads) await writes.enter();
       try {
-        if (!reads) await writes.enter();
-        try {
-          const { rows } = await repeated(() => query<Row>(text, values, until));
-          return rows[0] as Row; // a select without from has one
-        } finally {
-          if (!reads) writes.leave();
-        }
-      } catch (error) {
-        throw translate(error);
+        const { rows } = await repeated(() => query<Row>(text, values, until));
+        return rows[0] as Row; // a select without from has one
+      } finally {
+        if (!reads) writes.leave();
       }
-    };
-
-    return {
-      async call(name, ...args) {
-        const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args);
-        return read(name, answer ?? "null");
-      },
-      async open(name, ...args) {
-        // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
-        const { answer, admission } = await run<{ answer: string | null; admission: string }>(
-          name,
-          `select o.answer, api.charge() as admission from (${statement(name, args)} offset 0) o`,
-          args,
-        );
-        return { answer: answer ?? "null", admission };
-      },
-      since,
-      async end() {
-        await (await pool)?.end();
-        pool = undefined;
-      },
-    };
+    } catch (error) {
+      throw translate(error);
+    }
   };
+
+  const since = (begun?: number): Db => ({
+    async call(name, ...args) {
+      const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args, begun);
+      return read(name, answer ?? "null");
+    },
+    async open(name, ...args) {
+      // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
+      const { answer, admission } = await run<{ answer: string | null; admission: string }>(
+        name,
+        `select o.answer, api.charge() as admission from (${statement(name, args)} offset 0) o`,
+        args,
+        begun,
+      );
+      return { answer: answer ?? "null", admission };
+    },
+    since,
+    async end() {
+      await (await pool)?.end();
+      pool = undefined;
+    },
+  });
   return since();
 }
 
