@@ -104,8 +104,8 @@ begin
   return json_build_object('moment', moment::text, 'tables', tables);
 end $$;
 
--- The rows of each table, and the keys of those that may have been written since the moment of digests: {since} to {name: [rows, [key]]}. A
--- row that is gone is missing in the count.
+-- What was written since the moment of digests: {since} to {name: [rows, [key]]}. rows counts the rows of the table. Each key is of a row
+-- that may have been written since. A deleted row is only missing in the count.
 create function private.move_written(input jsonb) returns json
 language plpgsql
 as $$
