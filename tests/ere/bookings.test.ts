@@ -265,7 +265,11 @@ describe("contract §3 booking open, submit, withdraw", () => {
     // what came later goes into a supplementary booking
     const [supplement] = await bookingsOf("booking open 2026-Q2 --partner partner-a");
     expect(supplement).toMatchObject({ number: 2, status: "open" });
-    await world.refused("booking export 2026-Q2 --partner partner-a --out x", "matches several bookings");
+    await world.refused(
+      "booking export 2026-Q2 --partner partner-a --out x",
+      "matches several bookings; name one by its id, from booking list 2026-Q2 --partner partner-a.",
+    );
+    await world.refused("booking export 2026-Q2 --out x", "from booking list 2026-Q2, or add --partner.");
     await world.done(`booking submit ${supplement.run_id}`);
     expect(await rowsOf(world, supplement.booking_id)).toMatchObject([{ period: "2026-06", kwh: "7.000" }]);
     expect(await bookingsOf("booking list 2026-Q2 --status open")).toEqual([]);

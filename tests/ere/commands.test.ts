@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { operate } from "../operator/operator.ts";
+import type { Customer } from "./ere_world.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
 
 let world: PayoutWorld;
@@ -129,6 +130,15 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
     expect(JSON.parse(await read(`${command} --json`))).toBeTypeOf("object");
 });
 
+test("contract §8 payout prepare says why somebody is left out, and what to do", async () => {
+  const [customer] = await world.sold([100], { partner: world.partnerB });
+  await world.setIban(customer as Customer, "DE89370400440532013000", 1);
+  expect(await read("payout prepare", "operator_anna")).toContain(
+    "\niban_changed: the IBAN was given or changed less than 48 hours ago, and we wait in case somebody else did it; run payout prepare again after that.\n",
+  );
+  await world.row("update core.accounts set iban_changed_at = '2026-01-01'");
+});
+
 test("contract §8 a booking that finds nothing says where to read why", async () => {
   const { connection_id } = await world.customer({ "2026-01": 10 }, world.partnerB);
   await read("booking open 2026-Q1 --partner partner-b");
@@ -165,6 +175,17 @@ test("contract §8 payout approve names whom it pays before it asks, and asks no
       { OPERATOR_DATABASE_URL: world.database.url("operator_bram") },
       { confirm },
     );
+  let asked = 0;
+  const preparer = await operate(
+    ["payout", "approve", batch],
+    { OPERATOR_DATABASE_URL: world.database.url("operator_anna") },
+    { confirm: async () => Boolean(++asked) },
+  );
+  expect([preparer.code, preparer.err, asked], "four eyes, before anybody is asked").toEqual([
+    1,
+    `error: operator_anna prepared the batch ${batch}, so somebody else has to approve it.\n`,
+    0,
+  ]);
   const refused = await approve([], async () => false);
   expect(refused.code).toBe(1);
   expect(refused.err).toMatch(

@@ -74,8 +74,18 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
   await world.anna(["payout", "export", batch_id, "--out", `${world.folder}/q2.xml`]);
   await typed("settle", { paid_eur: 0 }, `payout settle ${batch_id}`);
   await world.anna(["payout", "settle", batch_id]);
-  const [{ due_eur, paid_eur, next }] = await states();
-  expect([paid_eur, next]).toEqual([due_eur, { step: "done" }]);
+  const [{ due_eur, paid_eur }] = await states();
+  expect(paid_eur).toEqual(due_eur);
+  // of a partner that cannot be invoiced yet, the command says what is missing
+  await typed("invoice", {}, "invoice issue 2026-Q2");
+  expect((await world.done("invoice issue 2026-Q2")).left_out).toMatchObject([{ reason: "vat_regime_missing" }]);
+  await typed("invoice", {}, "invoice issue 2026-Q2");
+  await world.row(
+    'update core.partners set vat_regime = \'none\', company = \'{"street": "Kade", "city": "Breda"}\' where id = $1',
+    world.partnerA.id,
+  );
+  await world.done("invoice issue 2026-Q2");
+  expect(await states()).toMatchObject([{ next: { step: "done" } }]);
   expect(await read("2026-Q2")).toMatch(/Nothing to type now\.\n$/);
 });
 

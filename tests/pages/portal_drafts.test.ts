@@ -156,19 +156,52 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     expect(await mailsTo(foreign.email)).toEqual([]);
     expect((await post("/act", [["act", "remind"]])).text).toContain("U heeft niemand gekozen.");
 
-    const { location } = await post("/act", [["act", "withdraw"], ...all.slice(1)]);
+    const { location } = await post("/act?status=invited&sort=name", [["act", "withdraw"], ...all.slice(1)]);
     const asked = await ask(location ?? "");
-    expect(heading(asked.text)).toBe("3 aanmeldingen intrekken?");
+    expect(heading(asked.text)).toBe("2 aanmeldingen intrekken?");
+    expect(asked.text, "who").toContain("<p>Bert en Carla.</p>");
+    expect(asked.text, "nobody of another partner").not.toContain("Vreemd");
+    const inEnglish = /href="([^"]+)"[^>]*>English</.exec(asked.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    expect((await ask((location ?? "").split("?")[0] + inEnglish)).text).toContain("<p>Bert and Carla.</p>");
     expect(asked.text, "nobody of them began").not.toContain("De klant was al begonnen");
     expect(asked.text).toContain("Wie al begonnen was, verliest wat er is ingevuld");
     const count = async () =>
       (await world.row("select count(*)::int as n from core.drafts where id = any ($1)", ids)).n;
     expect(await count()).toBe(4);
-    const these = `/withdraw?${new URLSearchParams(all.slice(1))}`;
-    await Promise.all(Array.from({ length: 5 }, () => post(these, [])));
+    const these = `/withdraw?${new URLSearchParams([...all.slice(1), ["status", "invited"], ["sort", "name"]])}`;
+    const told = await Promise.all(Array.from({ length: 5 }, () => post(these, [])));
     expect(await count(), "the first and the other partner's stay").toBe(2);
-    expect((await post(these, [])).location).toContain("/drafts?");
+    for (const { text } of told) expect(text, "the filter and the order stay").toMatch(/value="name" selected/);
+    const again = await post(these, []);
+    expect(again.text).toContain("Al eerder ingetrokken. Er is nu niets veranderd.");
+    const one = await post("/act?sort=city", [["act", "withdraw"], ...all]);
+    expect((await ask(one.location ?? "")).text).toContain("1 aanmelding intrekken?");
+    const left = await ask(page(`/withdraw?sort=city&${new URLSearchParams(all.slice(1))}`));
+    expect(left.location, "asked about what is gone").toContain("sort=city");
+    expect((await ask(left.location ?? "")).text).toContain("Al eerder ingetrokken.");
     expect((await ask(page("/withdraw"))).status, "nobody is named").toBe(303);
+  });
+
+  test("of many that are withdrawn the first are named; their page of the list, empty now, gives way to the last one", async () => {
+    const { id } = await world.row("insert into core.partners (name, slug) values ('Veel', 'veel') returning id");
+    await world.row(
+      `insert into core.drafts (partner_id, batch_id, source, type, name, email, ean_status, send_invite, created_at, expires_at)
+       select $1, gen_random_uuid(), 'csv', 'particulier', 'Nr ' || n, 'veel' || n || '@voorbeeld.nl', 'resolved', false, now() - make_interval(secs => n), now() + interval '60 days'
+         from generate_series(1, 58) n`,
+      id,
+    );
+    const browser = await portalBrowser(world, await newManager(world, { id }));
+    const { text } = await browser(page("?page=2"));
+    const draft_ids = [...text.matchAll(/name="draft" value="([^"]+)"/g)].map(([, draft = ""]) => ["draft", draft]);
+    const form = new URLSearchParams([["form_token", formToken(text)], ["act", "withdraw"], ...draft_ids]);
+    const { location } = await browser(page("/act?page=2"), { form });
+    const asked = await browser(location ?? "");
+    expect(asked.text).toContain("<p>Nr 51, Nr 52, Nr 53, Nr 54, Nr 55 en 3 anderen.</p>");
+    const to = /action="([^"]*\/drafts\/withdraw[^"]*)"/.exec(asked.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const done = await browser(to, { form: { form_token: formToken(asked.text) } });
+    const shown = done.location ? await browser(done.location) : done;
+    expect(shown.text).toContain("8 ingetrokken.");
+    expect(shown.text).toContain("1 tot en met 50 van 50");
   });
 
   test("the invitation is mailed once more, a day apart and three times at most, and the page says when", async () => {
@@ -241,8 +274,8 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     expect([heading(done.text), done.text.includes("De aanmelding is ingetrokken.")]).toEqual(["Aanmeldingen", true]);
     expect(await world.rows("select from core.drafts where email = $1", email)).toEqual([]);
     const again = await ask(page(`/${draft_id}/withdraw`), { form });
-    expect(again.location).toContain("/drafts?");
-    expect((await ask(again.location ?? "")).text).not.toContain("De aanmelding is ingetrokken.");
+    expect(again.text).toContain("Al eerder ingetrokken.");
+    expect(again.text).not.toContain("De aanmelding is ingetrokken.");
 
     const signed = await world.draft({ naam: "Alie Actief" });
     await world.claim(signed.draft_id, { submit: true });
@@ -261,8 +294,8 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     for (const path of [`/${draft_id}`, `/${draft_id}/withdraw`]) expect((await other(page(path))).status).toBe(404);
     for (const what of ["link", "invite"])
       expect((await other(page(`/${draft_id}/${what}`), { form })).status).toBe(404);
-    const { location } = await other(page(`/${draft_id}/withdraw`), { form });
-    expect(location, "as of one that was withdrawn before").toContain("/drafts?");
+    const { text } = await other(page(`/${draft_id}/withdraw`), { form });
+    expect(text, "as of one that was withdrawn before").toContain("Al eerder ingetrokken.");
     expect(await mailsTo(email)).toEqual([]);
     expect(await world.rows("select status from core.drafts where id = $1", draft_id)).toEqual([{ status: "invited" }]);
     for (const path of ["/nonsense", `/${crypto.randomUUID()}`]) expect((await ask(page(path))).status).toBe(404);

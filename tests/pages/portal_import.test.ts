@@ -197,6 +197,10 @@ describe("contract §4 bringing customers on a partner's pages", () => {
       "select count(*)::int as n from core.audit_log where action = 'drafts.imported' and details ->> 'added' = '500'",
     );
     expect(n).toBe(2);
+    // the list has the order of the sheet, over its parts too
+    const { text: listed } = await ask(portal(world, "/drafts.csv"));
+    const order = listed.split("\r\n").map((line) => line.split(";")[1] ?? "");
+    expect(order.filter((email) => all.includes(email))).toEqual(all.slice(0, 1_000));
     // another ten minutes later change nothing
     await confirm(page, { send_invite: "yes" });
     expect(await drafted(...all)).toBe(1_000);

@@ -93,6 +93,50 @@ describe("§6 webhooks in a partner's pages", () => {
     const { text } = await add({ which: "some", type: "draft.active" });
     expect((await endpoints())[0]).toMatchObject({ types: ["draft.active"] });
     expect(text).toContain("Een aanmelding is klant geworden");
+    expect(text).not.toContain("U koos alles");
+  });
+
+  test("all types that are ticked stay a list; what is ticked beside everything is said not to count", async () => {
+    await clear();
+    const types = typesOf("partner");
+    const ticks = async (which: string) =>
+      new URLSearchParams([
+        ...Object.entries(await formOf(PAGE, { url: receiver.url, which })),
+        ...types.map((type) => ["type", type]),
+      ]);
+    expect((await ask(portal(world, PAGE), { form: await ticks("some") })).text).not.toContain("U koos alles");
+    expect((await endpoints())[0]?.types).toEqual(types);
+    await clear();
+    expect((await ask(portal(world, PAGE), { form: await ticks("all") })).text).toContain(
+      "U koos alles. Wat u aanvinkte, telt daarom niet apart.",
+    );
+    expect((await endpoints())[0]?.types).toBeNull();
+  });
+
+  test("every attempt of 30 days has a page; the file has the time of the page", async () => {
+    const { id, page } = await add();
+    await world.row(
+      `insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms)
+       select $1, $2, gen_random_uuid(), 'draft.claimed', n, '2026-11-20T12:00:00Z', 200, 5 from generate_series(1, 45) n returning 1`,
+      world.partnerA.id,
+      id,
+    );
+    const seen: string[] = [];
+    for (const [at, range] of [
+      [1, "1 tot en met 20 van 45"],
+      [2, "21 tot en met 40 van 45"],
+      [3, "41 tot en met 45 van 45"],
+    ] as const) {
+      const { text } = await ask(portal(world, `${page}?page=${at}`));
+      expect(text).toContain(`${range}. Wij bewaren ze 30 dagen.`);
+      expect(text).toContain(`page=3#attempts"`);
+      seen.push(...[...text.matchAll(/<small>poging (\d+)</g)].map(([, nth = ""]) => nth));
+    }
+    expect(seen).toEqual(Array.from({ length: 45 }, (_, back) => String(45 - back)));
+    expect((await ask(portal(world, `${page}?page=4`))).location).toContain(page);
+    const [head, first] = (await ask(portal(world, `${page}/attempts.csv`))).text.split("\r\n");
+    expect(head).toContain("Wanneer (Nederlandse tijd);");
+    expect(first).toMatch(/^2026-11-20 13:00:00;/);
   });
 
   test("what is refused is said at the field, and nothing is made", async () => {
@@ -200,7 +244,7 @@ describe("§6 webhooks in a partner's pages", () => {
     const { text } = await ask(portal(world, page));
     expect(text).toMatch(/in \d+,\d\d s/);
     const count = text.match(/\/event\/[0-9a-f-]{36}/g)?.length;
-    expect(text).toContain(`De nieuwste ${count} van ${count}. Wij bewaren ze 30 dagen.`);
+    expect(text).toContain(`1 tot en met ${count} van ${count}. Wij bewaren ze 30 dagen.`);
     const file = await ask(portal(world, `${page}/attempts.csv`));
     expect(file.text.split("\r\n").filter((line) => line.includes(id))).toHaveLength(1);
     expect((await stranger(portal(world, `${page}/attempts.csv`))).status).toBe(404);
@@ -300,7 +344,11 @@ describe("§6 webhooks in a partner's pages", () => {
     }
     expect(await endpoints()).toEqual(before);
     const change = `${page}/change`;
-    expect((await ask(portal(world, change))).text, "what was typed waits").toContain(typed);
+    await world.rows("update auth.sessions set created_at = private.now() where user_id = $1", manager.user_id);
+    const waiting = (await ask(portal(world, change))).text;
+    expect(waiting, "what was typed waits").toContain(typed);
+    expect(waiting, "and has to be sent again").toContain("Er is nog niets gewijzigd");
+    expect((await ask(portal(world, change))).text).not.toContain("Er is nog niets gewijzigd");
 
     // a session that ended leads back as well, to where the form was
     const { text } = await ask(portal(world, change));

@@ -12,6 +12,21 @@ const reason = () => new Option("--reason <text>", "the reason, for the audit lo
 const BATCH_COLUMNS = "batch_id status lines amount_eur paid failed prepared_by prepared_at approved_by exported_at";
 const LINE_COLUMNS = "line_id reference payee partner_slug name iban amount_eur status failed_reason parts";
 
+/** Why a payee is left out, and what helps. */
+const REASONS: Record<string, string> = {
+  owes: "the balance is negative, because a paid sale was reversed; later sales settle it",
+  below_minimum: "the balance is below --minimum; it is carried over",
+  iban_missing: "there is no IBAN; the payee has to give one",
+  iban_changed:
+    "the IBAN was given or changed less than 48 hours ago, and we wait in case somebody else did it; run payout prepare again after that",
+  name_unreadable: "the name has no letter or digit that banks accept; correct the name",
+  iban_invalid: "the checksum of the IBAN is wrong; the payee has to give another one",
+  iban_outside_sepa: "the country of the IBAN is outside SEPA; the payee has to give another one",
+  iban_failed: "a payment to this IBAN failed; the payee has to give another one, or run payout release",
+  iban_unreadable: "these IBAN_KEYS cannot decrypt the IBAN; set the keys that the functions have",
+  not_judged: "something changed meanwhile; run payout prepare again",
+};
+
 /** How many lines of a long list are shown. */
 const MOST_NAMED = 50;
 
@@ -20,7 +35,10 @@ function prepared({ batch, left_out, payees }: OpsAnswer): string {
   return [
     batch ? `Prepared. Another person approves it.\n${fields(batch as Row)}` : "Nobody can be paid now.",
     ...((left_out as Row[]).length > 0
-      ? [`Left out\n${table(left_out as Row[], ["reason", "payees", "amount_eur"])}`]
+      ? [
+          `Left out\n${table(left_out as Row[], ["reason", "payees", "amount_eur"])}`,
+          (left_out as Row[]).map(({ reason }) => `${reason}: ${REASONS[String(reason)]}.`).join("\n"),
+        ]
       : []),
     ...(named.length > 0
       ? [
@@ -118,7 +136,7 @@ export const PAYOUT_COMMANDS: Command[] = [
       "lists every line.",
     example: "payout approve 0b0d1e00-0000-4000-8000-000000000000",
     takes: [batch()],
-    looks: { ops: "payout_show", view: toApprove },
+    looks: { ops: "payout_approve", view: toApprove },
     ends: about("batch", "will be paid as it is, once it is exported and sent to the bank"),
     ops: "payout_approve",
     view: changed("batch", "Batch approved."),

@@ -22,6 +22,7 @@ function nextCommand(quarter: string, slug: string, { step, booking, batch, ere 
     approve: `payout approve ${batch}`,
     send: `payout export ${batch} --out ${quarter}.xml`,
     settle: `payout settle ${batch}`,
+    invoice: `invoice issue ${quarter}`,
   };
   return commands[step];
 }

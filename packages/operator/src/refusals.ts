@@ -128,8 +128,9 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     `${quarter} shows it so far.`,
   booking_not_found: ({ booking }) =>
     `"${booking}" matches no booking; name an id, a run or a quarter of booking list.`,
-  booking_ambiguous: ({ booking }) =>
-    `"${booking}" matches several bookings; name one by its id, from booking list ${booking}, or add --partner.`,
+  booking_ambiguous: ({ booking, partner }) =>
+    `"${booking}" matches several bookings; name one by its id, from booking list ${booking}` +
+    `${partner ? ` --partner ${partner}` : ", or add --partner"}.`,
   booking_not_submitted: ({ booking, status }) =>
     `The booking ${booking} is ${status}; this command needs a submitted booking.`,
   booking_withdrawn: ({ booking }) => `The booking ${booking} was withdrawn; open another with booking open.`,

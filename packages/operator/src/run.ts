@@ -147,7 +147,7 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
   const { open } = io;
   const found =
     command.looks && !(json && yes)
-      ? await callOps(url, command.looks.ops, { ...typed, operator: io.operator }, { open })
+      ? await callOps(url, command.looks.ops, { ...typed, look: true, operator: io.operator }, { open })
       : undefined;
   const looked = found && onScreen({ ...io.screen, color: false }, () => command.looks?.view(found) ?? "");
   // on standard error, as the question: what is printed may be for another program

@@ -37,7 +37,7 @@ declare
 begin
   perform private.act_as_operator(input);
   perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
-  perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1, json_build_object('booking', named));
+  perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1, json_build_object('booking', named, 'partner', input -> 'partner'));
   perform private.act_for_partner((candidates[1]).partner_id);
   return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
 end $$;

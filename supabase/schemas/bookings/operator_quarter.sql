@@ -57,7 +57,10 @@ as $$
                (select json_build_object('step', case b.status when 'prepared' then 'approve' when 'approved' then 'send' else 'settle' end, 'batch', b.id)
                   from batch b),
                case when s.due > p.taken then json_build_object('step', 'pay')
-                    when s.ere > 0 then json_build_object('step', 'done')
+                    when s.ere > 0 then json_build_object('step', case when exists (
+                      select from core.partners p cross join lateral private.share_entries(p.id) e
+                       where p.id <> private.house() and tenant.id in (p.id, private.house()) and e.quarter = quarter_state.quarter
+                       group by p.id having sum(e.amount) <> 0) then 'invoice' else 'done' end)
                     when d.left_out > 0 then json_build_object('step', 'preview')
                     when d.months > 0 then json_build_object('step', 'done')
                     else json_build_object('step', 'deliver') end)

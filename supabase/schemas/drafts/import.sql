@@ -141,6 +141,8 @@ declare
   -- what other tenants' people decide is told of customers who agreed that their data is passed on
   others       constant boolean := not dry_run or coalesce((input ->> 'consent')::boolean, false);
   batch        constant uuid    := case when not dry_run then gen_random_uuid() end;
+  -- one moment for all stretches of a file
+  begun        constant timestamptz := coalesce((input ->> 'begun')::timestamptz, private.now());
   emails       constant text[]  := array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r);
   brand        jsonb;
   remaining    bigint;
@@ -173,11 +175,13 @@ begin
   ), created as (
     insert into core.drafts as d
       (partner_id, id, batch_id, source, type, name, email, phone, external_ref, kvk, vat, company_name, contact_name, referral_code,
-       ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at)
+       ean, postal_code, house_number, house_number_addition, street, city, charger, ean_status, send_invite, invited_at, expires_at, created_at)
     select tenant, s.id, batch, input ->> 'source', s.type, s.name, s.email, s.phone, s.external_ref, s.kvk, s.vat, s.company_name,
            s.contact_name, s.referral_code, s.ean, s.postal_code, s.house_number, s.house_number_addition, s.street, s.city,
            case when s.charger is not null then s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')) end,
-           s.ean_status, i.email is not null, case when i.email is not null then private.now() end, private.now() + interval '60 days'
+           s.ean_status, i.email is not null, case when i.email is not null then private.now() end, private.now() + interval '60 days',
+           -- microseconds apart, so that lists of the newest first have the order of the sheet
+           begun + (5000 - s.place) * interval '1 microsecond'
       from settled s left join invitable i on i.email = s.email where s.outcome is null and not dry_run
     returning d as draft
   ), counted as (

@@ -38,14 +38,13 @@ begin
            where e.partner_id = private.partner_id() and e.owner_id = private.log_owner());
 end $$;
 
-create function private.newest_attempts(endpoint core.webhook_endpoints, size int) returns json
-language plpgsql stable
+create function private.newest_attempts(endpoint core.webhook_endpoints, size int, skip int default 0) returns json
+language sql stable
 as $$
-begin
-  return (select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
-            from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
-                   order by a.id desc limit size) a);
-end $$;
+  select coalesce(json_agg(private.attempt_json(a) order by a.id desc), '[]')
+    from (select * from core.webhook_attempts a where a.partner_id = endpoint.partner_id and a.endpoint_id = endpoint.id
+           order by a.id desc limit size offset skip) a
+$$;
 
 create function api.list_webhooks(caller jsonb) returns json
 language plpgsql stable security definer

@@ -33,6 +33,7 @@ declare
   skip  constant int  := coalesce((query ->> 'skip')::int, 0);
   sort  constant text := query #>> '{for,sort}';
   typed constant text := lower(query #>> '{for,text}');
+  named constant uuid[] := (select array_agg(n::uuid) from jsonb_array_elements_text(query #> '{for,ids}') n);
   last  core.drafts;
 begin
   perform private.act_as(caller, 'partner');
@@ -42,6 +43,7 @@ begin
       select d as draft, d.id, row_number() over newest as place, private.draft_status(d) as status
         from core.drafts d
        where d.partner_id = private.partner_id() and (last.id is null or (d.created_at, d.id) < (last.created_at, last.id))
+         and (named is null or d.id = any (named))
       window newest as (order by d.created_at desc, d.id desc)
        order by d.created_at desc, d.id desc limit private.drafts_examined()
     ), alike as materialized (
@@ -66,7 +68,7 @@ begin
                              (select e.id from examined e where e.place = private.drafts_examined()))));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
-  'A page of a partner''s newest drafts: {for: {text, status, needs, sort}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
+  'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
 
 -- Whether a draft's customer may be mailed the invitation again: three times, each a day after the last. mail_limit: private.mails_that_fit.
 create function private.draft_mailing(draft core.drafts, key text) returns jsonb

@@ -94,7 +94,7 @@ begin
   if kept.id is null or kept.rows_done <> (input ->> 'from')::int or kept.send_invite <> (input ->> 'send_invite')::boolean then
     return private.import_state(kept);
   end if;
-  imported := private.import_drafts(input);
+  imported := private.import_drafts(input || jsonb_build_object('begun', kept.created_at));
   update core.imports i
      set rows_done = least(kept.rows_done + jsonb_array_length(input -> 'rows'), kept.row_count),
          send_invite = (input ->> 'send_invite')::boolean,

@@ -58,11 +58,8 @@ end $$;
 
 -- After a restore the bank may have a payment that is missing here. New payments wait until an operator says that it has none.
 create function private.refuse_unknown_payments() returns void
-language plpgsql
-as $$
-begin
-  perform private.refuse_if('payouts_wait', private.server() is distinct from (select d.pays_from from core.deployment d));
-end $$;
+language sql
+as $$ select private.refuse_if('payouts_wait', private.server() is distinct from (select d.pays_from from core.deployment d)) $$;
 
 create function ops.payout_due(input jsonb) returns json
 language sql stable security definer
@@ -131,6 +128,8 @@ begin
     perform private.refuse('payout_cancelled', json_build_object('batch', batch.id));
   elsif batch.prepared_by = login then
     perform private.refuse('second_person_needed', json_build_object('batch', batch.id, 'login', login));
+  elsif (input ->> 'look')::boolean then
+    return ops.payout_show(input);
   elsif changed then
     update core.payout_batches b set status = 'approved', approved_by = login, approved_at = private.now() where b.id = batch.id returning * into batch;
     perform private.audit('payout.approved', batch.id), private.emit_payouts('payout.approved', private.lines_of(batch.id));
@@ -138,7 +137,7 @@ begin
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_approve(jsonb) is
-  'Lets a batch go to the bank, by another person than the one who prepared it: {batch} to {changed, batch}.';
+  'Lets a batch go to the bank, by another person than the one who prepared it: {batch, look?} to {changed, batch}. With look it changes nothing, and answers as payout_show.';
 
 create function ops.payout_export(input jsonb) returns json
 language plpgsql security definer

@@ -10,6 +10,10 @@ export const clock = (moment: string | null): string | null =>
   moment &&
   new Date(moment).toLocaleString("sv-SE", { timeZone: "Europe/Amsterdam", dateStyle: "short", timeStyle: "medium" });
 
+/** The day of a moment in the Netherlands. */
+export const dayOf = <Moment extends string | null>(moment: Moment): Moment =>
+  (clock(moment)?.slice(0, 10) ?? null) as Moment;
+
 /** More of such a file. Text that a spreadsheet would take for a formula gets an apostrophe in front. */
 export function csvLines(locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string {
   const separator = locale === "nl" ? ";" : ",";

@@ -53,7 +53,14 @@ export const COOKIE_SECONDS = 2 * SESSION_SECONDS;
 const SIGN_IN_SECONDS = 15 * 60;
 
 /** A page of somebody who is signed in. Each form sends the token, which says whose form it is and for which tenant. */
-export type OwnFrame = Frame & { form_token: string };
+export type OwnFrame = Frame & {
+  form_token: string;
+  /** Whether the form of this page waited until they signed in: they have to send it again. */
+  waited: () => boolean;
+};
+
+/** Kept with a form that waited until somebody signed in. */
+const WAITED = "waited";
 
 /** A page as an address names it; a file to download has a dot. */
 const PAGE = /^(?:\/[\w-]+)+$/;
@@ -69,10 +76,12 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
   #visitor: Visitor | undefined;
 
   constructor({ c, environment, declared }: Pick<Visit, "c" | "environment" | "declared">, area: Area<Name>) {
-    const { lang: _now, ...query } = c.req.query();
+    // a name may stand in it more than once
+    const query = new URL(c.req.url).searchParams;
+    query.delete("lang");
     super(c, environment, declared, {
       path: area.path,
-      inLanguage: (other) => `?${new URLSearchParams({ ...query, lang: other })}`,
+      inLanguage: (other) => `?${new URLSearchParams([...query, ["lang", other]])}`,
     });
     this.area = area;
     const { to } = this.frame;
@@ -81,6 +90,7 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
     this.frame = {
       ...this.frame,
       form_token: secret ? tenantFormTokenOf(secret, "") : "",
+      waited: () => this.news().typed.has(WAITED),
       to: (page, more = {}) => to(page, { ...(wanted ? { to: wanted } : {}), ...more }),
     };
   }
@@ -241,7 +251,9 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
 
   /** What was typed in their form: whole, or not at all, for nothing says that a text was cut off. */
   #sent(): Returned {
-    return { typed: fieldsToKeep(this.form, {}, Number.POSITIVE_INFINITY), errors: {} };
+    const typed = fieldsToKeep(this.form, {}, Number.POSITIVE_INFINITY);
+    typed.set(WAITED, "yes");
+    return { typed, errors: {} };
   }
 
   /** For a form that needs a recent sign-in: mails a code at once, which leads back to the page with what was typed. */

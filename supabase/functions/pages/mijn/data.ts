@@ -1,6 +1,6 @@
 import { type Farewell, farewellLines, inEuro } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import { type Cell, clock, toCsv } from "../kit/csv.ts";
+import { type Cell, clock, dayOf, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
@@ -53,28 +53,27 @@ ${end ? html`<ul>${farewellLines(end, frame.locale).map((line) => html`<li>${lin
 /** Everything as a table that a spreadsheet opens: a line for each thing, the newest charging last. */
 export function dataCsv(frame: MijnFrame, data: OwnData): string {
   const { table: words } = WORDS[frame.locale].data;
-  const day = (moment: string | null) => clock(moment)?.slice(0, 10) ?? null;
   const { login, accounts, chargers, charging_sessions, partner, applications, tokens } = data;
   const names = new Map(chargers.map(({ charger_id, name }) => [charger_id, name]));
   const rows: Cell[][] = [
-    [words.email, day(login.created_at), login.email],
+    [words.email, dayOf(login.created_at), login.email],
     ...(partner ? [[words.partner, null, partner.name]] : []),
     ...accounts.flatMap(({ created_at, signatory, iban_last4, connections, payouts }) => [
-      [words.name, day(created_at), signatory?.full_name ?? login.name],
+      [words.name, dayOf(created_at), signatory?.full_name ?? login.name],
       [words.phone, null, signatory?.phone ?? null],
       [words.iban, null, iban_last4],
       ...connections.flatMap(({ ean_code, mandates, months, ...at }) => [
         [words.connection, null, `${ean_code}, ${addressOf(at)}`],
         ...mandates.map(({ signed_at, valid_from, valid_until }) => [
           words.mandate,
-          day(signed_at),
+          dayOf(signed_at),
           words.holds(valid_from, valid_until),
         ]),
         ...months.map(({ month, kwh }) => [words.month, month, null, kwh, "kWh"]),
       ]),
       ...payouts.map(({ paid_at, amount_eur, iban_last4: to }) => [
         words.payout,
-        day(paid_at),
+        dayOf(paid_at),
         words.to(to),
         amount_eur,
         "EUR",
@@ -82,11 +81,11 @@ export function dataCsv(frame: MijnFrame, data: OwnData): string {
     ]),
     ...chargers.map(({ name, serial_number, created_at }) => [
       words.charger,
-      day(created_at),
+      dayOf(created_at),
       [name, serial_number].filter(Boolean).join(", "),
     ]),
-    ...applications.map(({ name, allowed_at }) => [words.app, day(allowed_at), name]),
-    ...tokens.map(({ name, created_at }) => [words.token, day(created_at), name]),
+    ...applications.map(({ name, allowed_at }) => [words.app, dayOf(allowed_at), name]),
+    ...tokens.map(({ name, created_at }) => [words.token, dayOf(created_at), name]),
     ...charging_sessions.map(({ charger_id, started_at, ended_at, kwh, meter_start_kwh, meter_end_kwh, source }) => [
       words.session,
       clock(started_at),

@@ -6,6 +6,7 @@ import type { Farewell } from "#shared/domain/mail/notices.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
+import { dayOf } from "../kit/csv.ts";
 import { csvFile } from "../kit/download.ts";
 import { asPdf } from "../kit/pdf.ts";
 import { putFlash } from "../kit/returned.ts";
@@ -44,7 +45,7 @@ const showOverview = signedIn(async (visit) =>
 
 /** The year and month of the address, as far as they can be ones; the month says the year. */
 function askedOf({ c, environment }: MijnVisit): ChargingQuery {
-  const now = Number(environment.now().toLocaleDateString("en", { year: "numeric", timeZone: "Europe/Amsterdam" }));
+  const now = Number(dayOf(environment.now().toISOString()).slice(0, 4));
   const [, year = "", month] =
     /^(\d{4})(?:-(0[1-9]|1[0-2]))?$/.exec(c.req.query("month") ?? c.req.query("year") ?? "") ?? [];
   const page = c.req.query("page") ?? "";

@@ -75,8 +75,9 @@ export type Change = {
   by: "person" | "key" | "operator";
   /** Of the person; null where their login is gone. */
   email: string | null;
-  /** Whom it was about. */
+  /** What it was about: a draft, a webhook or a manager that is still there, by name. */
   about: string | null;
+  subject_id: string | null;
   details: Record<string, unknown>;
 };
 

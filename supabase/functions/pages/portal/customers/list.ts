@@ -1,3 +1,4 @@
+import { dayOf } from "../../kit/csv.ts";
 import { longMonth } from "../../kit/document.ts";
 import { selectInput, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
@@ -86,7 +87,7 @@ ${choice("month", words.month, monthsOf(frame, asked.month, now))}
 }
 
 function monthsOf(frame: PortalFrame, chosen: string | undefined, now: Date): { value: string; label: string }[] {
-  const [year, month] = now.toLocaleDateString("sv-SE", { timeZone: "Europe/Amsterdam" }).split("-").map(Number);
+  const [year, month] = dayOf(now.toISOString()).split("-").map(Number);
   const months = Array.from({ length: MONTHS }, (_, back) =>
     new Date(Date.UTC(year as number, (month as number) - 1 - back)).toISOString().slice(0, 7),
   );

@@ -7,7 +7,7 @@ import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import type { Draft, OneDraft } from "./model.ts";
+import { type Draft, numberOf, type OneDraft } from "./model.ts";
 
 /** One draft: how far it is, what would help, and what can be done about it. */
 export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null): Html {
@@ -25,6 +25,7 @@ ${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer
 ${details([
   [words.email, draft.email],
   [words.reference, draft.external_ref],
+  [words.number, numberOf(draft.draft_id)],
   [words.city, draft.city],
   [words.made, on(draft.created_at)],
   [words.invited, on(draft.invited_at)],

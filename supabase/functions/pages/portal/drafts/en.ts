@@ -28,9 +28,11 @@ export const drafts: typeof draftsNl = {
   withdraw_ticked: "Withdraw those chosen",
   none_ticked: "You chose nobody. Tick who it is about first.",
   reminded: (sent, left) =>
-    `${sent} mailed.${left ? ` ${left} were not: they were mailed lately, had enough mail, want no mail or are customers already.` : ""}`,
-  withdrawn_all: (done, left) =>
-    `${done} withdrawn.${left ? ` ${left} were not: they became customers meanwhile.` : ""}`,
+    `${sent} mailed.${left ? ` ${left} not: mailed lately, had enough mail, wants no mail or is a customer already.` : ""}`,
+  withdrawn_all: (done, left, before) =>
+    `${done} withdrawn.${left ? ` ${left} not: became a customer meanwhile.` : ""}${before ? ` ${before} withdrawn before.` : ""}`,
+  withdrawn_before: "Withdrawn before. Nothing was changed now.",
+  others: (count) => `${count} others`,
   withdraw_these: (count) => (count === 1 ? "Withdraw 1 sign-up?" : `Withdraw ${count} sign-ups?`),
   withdraw_yes_all: "Yes, withdraw them",
   download: "Download all sign-ups (CSV)",
@@ -46,6 +48,7 @@ export const drafts: typeof draftsNl = {
   not_mailed: "Not mailed by us",
   until: "Open until",
   city: "Town",
+  number: "Our reference",
   reference: "Your reference",
   nobody: "No sign-up matches this.",
   nobody_yet: "None of the sign-ups searched so far matches this.",

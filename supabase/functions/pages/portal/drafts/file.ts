@@ -1,15 +1,13 @@
-import type { Cell } from "../../kit/csv.ts";
+import { type Cell, dayOf } from "../../kit/csv.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import type { Draft } from "./model.ts";
-
-const dayOf = (moment: string | null): string | null => moment?.slice(0, 10) ?? null;
+import { type Draft, numberOf } from "./model.ts";
 
 /** The columns of the file of drafts. */
 export function columnsOf(frame: PortalFrame): Cell[] {
-  const { person, email, status, connection, made, invited, claimed, until, city, reference } =
+  const { person, email, status, connection, made, invited, claimed, until, city, reference, number } =
     WORDS[frame.locale].drafts;
-  return [person, email, status, connection, made, invited, claimed, until, city, reference];
+  return [person, email, status, connection, made, invited, claimed, until, city, reference, number];
 }
 
 export function rowOf(frame: PortalFrame, draft: Draft): Cell[] {
@@ -25,5 +23,6 @@ export function rowOf(frame: PortalFrame, draft: Draft): Cell[] {
     draft.status === "invited" ? dayOf(draft.expires_at) : null,
     draft.city,
     draft.external_ref,
+    numberOf(draft.draft_id),
   ];
 }

@@ -6,7 +6,7 @@ import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { askWithdrawPage, draftPage } from "./draft.ts";
 import { columnsOf, rowOf } from "./file.ts";
-import { askWithdrawDraftsPage, draftsPage, hereOf, type Place } from "./list.ts";
+import { askWithdrawDraftsPage, draftsPage, hereOf, type Place, withdrawalOf } from "./list.ts";
 import type { Drafts, MailingState, OneDraft } from "./model.ts";
 import { askedOf, PAGE } from "./query.ts";
 
@@ -28,6 +28,9 @@ function placeOf({ c }: PortalVisit): Place {
 const showDrafts = signedIn(async (visit) => {
   const { after, page } = placeOf(visit);
   const drafts = await visit.own<Drafts>("read_portal_drafts", queryOf(visit, after, (page - 1) * PAGE, PAGE));
+  const last = Math.max(Math.ceil(drafts.total / PAGE), 1);
+  // its drafts were withdrawn
+  if (page > last) return visit.go("/drafts", hereOf(askedOf(visit), { after, page: last }));
   const { typed } = visit.news();
   return visit.page(
     draftsPage(visit.frame, drafts, askedOf(visit), { after, page }, typed, visit.c.req.query("tick") === "all"),
@@ -70,10 +73,7 @@ const actOnDrafts = signedIn(async (visit) => {
   // back to the part of the list that they were ticked in
   const here = hereOf(askedOf(visit), placeOf(visit));
   if (draft_ids.length === 0) return visit.told("/drafts", "none_ticked", {}, here);
-  if (visit.form.get("act") === "withdraw") {
-    const to = new URLSearchParams(draft_ids.map((id) => ["draft", id]));
-    return visit.c.redirect(`${visit.frame.to("/drafts/withdraw")}&${to}`, 303);
-  }
+  if (visit.form.get("act") === "withdraw") return visit.c.redirect(withdrawalOf(visit.frame, here, draft_ids), 303);
   const links = claimLinks(visit.environment);
   const { sent, not_sent } = await visit.own<{ sent: number; not_sent: number }>("invite_drafts_again", {
     draft_ids,
@@ -83,18 +83,27 @@ const actOnDrafts = signedIn(async (visit) => {
 });
 
 const askWithdrawDrafts = signedIn(async (visit) => {
-  const draft_ids = ticked(visit.c.req.queries("draft") ?? []);
-  if (draft_ids.length === 0) return visit.go("/drafts");
-  // nobody may look at it but who is signed in, as at every page of theirs
-  const { who } = await visit.own<Drafts>("read_portal_drafts", queryOf(visit, null, 0, 0));
-  return visit.page(askWithdrawDraftsPage(visit.frame, who, draft_ids));
+  const ids = ticked(visit.c.req.queries("draft") ?? []);
+  const here = hereOf(askedOf(visit), placeOf(visit));
+  if (ids.length === 0) return visit.go("/drafts", here);
+  const named = { for: { ids, sort: here.sort }, after: null, skip: 0, limit: PAGE };
+  const { who, drafts } = await visit.own<Drafts>("read_portal_drafts", named);
+  const open = drafts.filter(({ status }) => status !== "active");
+  if (open.length === 0) return toldWithdrawn(visit, { withdrawn: 0, kept: drafts.length }, ids);
+  return visit.page(askWithdrawDraftsPage(visit.frame, who, open, here));
 });
+
+type Withdrawn = { withdrawn: number; kept: number };
+
+function toldWithdrawn(visit: PortalVisit, { withdrawn, kept }: Withdrawn, ids: readonly string[]): Response {
+  const news = withdrawn + kept === 0 ? "withdrawn_before" : "withdrawn_all";
+  const counts = { done: String(withdrawn), left: String(kept), before: String(ids.length - withdrawn - kept) };
+  return visit.told("/drafts", news, counts, hereOf(askedOf(visit), placeOf(visit)));
+}
 
 const withdrawDrafts = signedIn(async (visit) => {
   const draft_ids = ticked(visit.c.req.queries("draft") ?? []);
-  const { withdrawn, kept } = await visit.own<{ withdrawn: number; kept: number }>("withdraw_drafts", { draft_ids });
-  if (withdrawn + kept === 0) return visit.go("/drafts");
-  return visit.told("/drafts", "withdrawn_all", { done: String(withdrawn), left: String(kept) });
+  return toldWithdrawn(visit, await visit.own<Withdrawn>("withdraw_drafts", { draft_ids }), draft_ids);
 });
 
 const idOf = ({ c }: PortalVisit) => c.req.param("id") ?? "";
@@ -144,7 +153,7 @@ const withdraw = signedIn(async (visit) => {
   // it signed meanwhile, which its page says
   if (refused?.code === "draft_active") return visit.go(`/drafts/${idOf(visit)}`);
   // withdrawn before, by this form or a colleague
-  return refused ? visit.go("/drafts") : visit.told("/drafts", "withdrawn");
+  return visit.told("/drafts", refused ? "withdrawn_before" : "withdrawn");
 });
 
 export const draftPages = {

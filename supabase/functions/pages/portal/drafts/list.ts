@@ -74,12 +74,13 @@ ${waysOn(words.pages, [
 
 function newsTold(frame: PortalFrame, news: URLSearchParams): string | undefined {
   const words = WORDS[frame.locale].drafts;
-  const [done, left] = [Number(news.get("done")), Number(news.get("left"))];
+  const count = (name: string) => Number(news.get(name) ?? 0);
   const told: Record<string, string> = {
     withdrawn: words.withdrawn,
+    withdrawn_before: words.withdrawn_before,
     none_ticked: words.none_ticked,
-    reminded: words.reminded(inNumbers(frame, done), left > 0 ? inNumbers(frame, left) : null),
-    withdrawn_all: words.withdrawn_all(inNumbers(frame, done), left > 0 ? inNumbers(frame, left) : null),
+    reminded: words.reminded(count("done"), count("left")),
+    withdrawn_all: words.withdrawn_all(count("done"), count("left"), count("before")),
   };
   return told[news.get("news") ?? ""];
 }
@@ -162,15 +163,32 @@ function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQu
   );
 }
 
-/** Asks once more before several drafts are withdrawn. */
-export function askWithdrawDraftsPage(frame: PortalFrame, who: Who, draft_ids: readonly string[]): Html {
+/** Where several drafts are withdrawn, and where in the list the reader was. */
+export const withdrawalOf = (frame: PortalFrame, here: Record<string, string>, draft_ids: readonly string[]): string =>
+  `${frame.to("/drafts/withdraw", here)}&${new URLSearchParams(draft_ids.map((id) => ["draft", id]))}`;
+
+/** Names of a long list that are shown. */
+const NAMED = 5;
+
+/** Asks once more before several drafts are withdrawn, and names whose they are. */
+export function askWithdrawDraftsPage(
+  frame: PortalFrame,
+  who: Who,
+  drafts: readonly Draft[],
+  here: Record<string, string>,
+): Html {
   const words = WORDS[frame.locale].drafts;
+  const names = drafts.map(({ name, email }) => name ?? email);
+  // it never says "1 other"
+  const shown = names.length > NAMED + 1 ? [...names.slice(0, NAMED), words.others(names.length - NAMED)] : names;
+  const draft_ids = drafts.map(({ draft_id }) => draft_id);
   return portalPage(frame, "/drafts", who, {
-    title: words.withdraw_these(draft_ids.length),
-    body: html`<ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_begun].map((line) => html`<li>${line}</li>`)}</ul>
-<form method="post" action="${frame.to("/drafts/withdraw")}&amp;${new URLSearchParams(draft_ids.map((id) => ["draft", id]))}">
+    title: words.withdraw_these(drafts.length),
+    body: html`<p>${new Intl.ListFormat(frame.locale).format(shown)}.</p>
+<ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_begun].map((line) => html`<li>${line}</li>`)}</ul>
+<form method="post" action="${withdrawalOf(frame, here, draft_ids)}">
 ${formToken(frame.form_token)}
-<div class="actions"><button class="button">${words.withdraw_yes_all}</button><a class="link" href="${frame.to("/drafts")}">${words.withdraw_no}</a></div>
+<div class="actions"><button class="button">${words.withdraw_yes_all}</button><a class="link" href="${frame.to("/drafts", here)}">${words.withdraw_no}</a></div>
 </form>`,
   });
 }

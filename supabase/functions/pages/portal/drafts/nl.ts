@@ -26,10 +26,12 @@ export const drafts = {
   remind_ticked: "Mail de gekozen klanten opnieuw",
   withdraw_ticked: "Trek de gekozen aanmeldingen in",
   none_ticked: "U heeft niemand gekozen. Vink eerst aan om wie het gaat.",
-  reminded: (sent: string, left: string | null) =>
-    `${sent} gemaild.${left ? ` ${left} niet: zij zijn pas nog gemaild, hebben genoeg mail gehad, willen geen mail of zijn al klant.` : ""}`,
-  withdrawn_all: (done: string, left: string | null) =>
-    `${done} ingetrokken.${left ? ` ${left} niet: zij zijn inmiddels klant.` : ""}`,
+  reminded: (sent: number, left: number) =>
+    `${sent} gemaild.${left ? ` ${left} niet: pas nog gemaild, genoeg mail gehad, wil geen mail of is al klant.` : ""}`,
+  withdrawn_all: (done: number, left: number, before: number) =>
+    `${done} ingetrokken.${left ? ` ${left} niet: inmiddels klant.` : ""}${before ? ` ${before} al eerder ingetrokken.` : ""}`,
+  withdrawn_before: "Al eerder ingetrokken. Er is nu niets veranderd.",
+  others: (count: number) => `${count} anderen`,
   withdraw_these: (count: number) => (count === 1 ? "1 aanmelding intrekken?" : `${count} aanmeldingen intrekken?`),
   withdraw_yes_all: "Ja, trek ze in",
   download: "Download alle aanmeldingen (CSV)",
@@ -45,6 +47,7 @@ export const drafts = {
   not_mailed: "Niet door ons gemaild",
   until: "Werkt tot",
   city: "Woonplaats",
+  number: "Ons kenmerk",
   reference: "Uw referentie",
   nobody: "Er is geen aanmelding die hierbij past.",
   nobody_yet: "Onder de aanmeldingen die tot nu toe zijn doorzocht, is er geen die hierbij past.",

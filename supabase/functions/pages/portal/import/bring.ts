@@ -1,6 +1,5 @@
 // What customers are brought by: a file, a form for one, a list of e-mail addresses. Each is kept, and then looked at.
 
-import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { RawRow } from "#shared/domain/import/rows.ts";
 import type { Table } from "#shared/domain/import/table.ts";
 import { linesOf } from "#shared/values/fields.ts";
@@ -17,7 +16,7 @@ import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { type Cap, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
+import { type Cap, fileOf, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
 
 const FILE = "/import";
 const ONE = "/import/customer";
@@ -67,10 +66,8 @@ export const bringFile = signedIn(async (visit) => {
   const { file: words, consent } = WORDS[visit.locale].bring;
   const missing: Errors = agreed(visit.form) ? {} : { consent: consent.missing };
   const refuse = (message: string) => visit.refuse(FILE, { file: message, ...missing });
-  const { file } = visit;
-  if (!file) return refuse(words.errors.missing);
-  if (file.size === 0) return refuse(words.errors.empty);
-  if (file.size > MAX_IMPORT) return refuse(words.errors.too_large_file);
+  const file = fileOf(visit);
+  if (typeof file === "string") return refuse(file);
   const { customersOf, hasEmail, isFileFault, readTableToShow } = await import("#shared/domain/import/table.ts");
   let table: Table;
   try {

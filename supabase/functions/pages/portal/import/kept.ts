@@ -1,13 +1,14 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import type { Imported } from "#shared/domain/import/model.ts";
+import { type Imported, MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { DraftRow, RawRow } from "#shared/domain/import/rows.ts";
 import type { Customers, Table } from "#shared/domain/import/table.ts";
 import { MAX_ROWS } from "#shared/domain/sheet/model.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
 import type { Who } from "../model.ts";
 import type { PortalVisit } from "../visit.ts";
+import { WORDS } from "../words.ts";
 
 /** Rows that may be looked at and imported in one go, in stretches of as many as a request of the API may bring. */
 export const MOST_ROWS = MAX_ROWS;
@@ -54,6 +55,13 @@ const MOST_KEPT = (3 * 1024 - 16) * 1024;
  * have control characters. The largest file fits, unless half of it is quotes.
  */
 export const mayBeKept = (table: Table): boolean => Buffer.byteLength(JSON.stringify(table)) <= MOST_KEPT;
+
+/** The file that somebody chose, or what is wrong with it. */
+export function fileOf({ file, locale }: PortalVisit): File | string {
+  const words = WORDS[locale].bring.file.errors;
+  if (!file) return words.missing;
+  return file.size === 0 ? words.empty : file.size > MAX_IMPORT ? words.too_large_file : file;
+}
 
 /** Keeps what somebody brought, encrypted and for an hour, and leads to where they look at it. */
 export async function keep(visit: PortalVisit, brought: Brought, row_count: number): Promise<Response> {

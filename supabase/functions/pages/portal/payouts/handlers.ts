@@ -1,4 +1,4 @@
-import { type Cell, toCsv } from "../../kit/csv.ts";
+import { type Cell, dayOf, toCsv } from "../../kit/csv.ts";
 import { csvFile } from "../../kit/download.ts";
 import { asPdf } from "../../kit/pdf.ts";
 import { signedIn } from "../visit.ts";
@@ -35,7 +35,7 @@ const columnsOf = (words: Words): Cell[] => [
 const rowOf = (words: Words, payout: Payout): Cell[] => [
   payout.period,
   words.statuses[payout.status],
-  payout.paid_at?.slice(0, 10) ?? null,
+  dayOf(payout.paid_at),
   payout.customers,
   payout.kwh,
   payout.ere_units,

@@ -5,6 +5,7 @@ export const settings: SettingsWords = {
   back: "Back to settings",
   code_first:
     "You signed in more than 15 minutes ago. So we mail you a code first: then we know that it is you, and not somebody who found your browser open.",
+  press_again: "Your code is right. Nothing was changed yet: check the details, and press the button again.",
   overview: {
     title: "Settings",
     todo: "To do:",
@@ -171,12 +172,12 @@ export const settings: SettingsWords = {
     pause: "Pause",
     enable: "Turn on",
     attempts: "Latest attempts",
-    attempts_shown: (shown, all) => `The newest ${shown} of ${all}. We keep them for 30 days.`,
+    attempts_kept: "We keep them for 30 days.",
     attempts_download: "Download the attempts (CSV)",
     attempts_file: "attempts",
     no_attempts: "Nothing was sent in the last 30 days.",
     more: "More",
-    at: "When",
+    at: "When (Dutch time)",
     event: "What",
     came: "Result",
     given_up: "given up",
@@ -235,6 +236,7 @@ export const settings: SettingsWords = {
     },
     news: {
       added: "The webhook was added.",
+      all_anyway: "You chose everything. So what you ticked does not count separately.",
       rotated: "The secret was replaced. For another 24 hours we sign with both.",
       changed: "The webhook was changed.",
       enabled: "The webhook is on, and continues where it stopped.",
@@ -302,11 +304,11 @@ export const settings: SettingsWords = {
 
   log: {
     title: "Changes",
-    what: "What was changed or viewed for you: by the people who manage these pages, by your software with the API key, and by us. The newest comes first.",
+    what: "What was changed or viewed for you: by the people who manage these pages, by your software with the API key, and by us. The newest comes first; times are Dutch time. Of a sign-up that was withdrawn we keep our reference only.",
+    draft: (number) => `our reference ${number}`,
+    rows: (count) => (count === 1 ? "1 row" : `${count} rows`),
     none: "Nothing has been changed yet.",
-    older: "Older",
-    newest: "Newest",
-    columns: ["Moment", "What", "By"],
+    columns: ["Moment (Dutch time)", "What", "By"],
     download: "Download all changes (CSV)",
     file: "changes",
     by: {

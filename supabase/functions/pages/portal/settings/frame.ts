@@ -1,9 +1,9 @@
 import type { Html, Page } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { type AskedTwice, askTwiceBody, inNumbers } from "../../kit/signed_in_views.ts";
+import { type AskedTwice, askTwiceBody, inNumbers, newsOf } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame, PortalVisit } from "../visit.ts";
 import { WORDS } from "../words.ts";
 
 /** One page of the settings, with the way back to all of them. */
@@ -31,12 +31,27 @@ export function askTwicePage(
   });
 }
 
-/** Said above a button that asks for a code first, and why. */
-export const codeFirst = ({ locale }: PortalFrame, { signed_in_recently }: { signed_in_recently: boolean }): Html =>
-  signed_in_recently ? html`` : html`<p class="panel">${WORDS[locale].settings.code_first}</p>`;
+/** Said above a button that asks for a code first, and why; and once the code was given, that nothing was done yet. */
+export function codeFirst(frame: PortalFrame, { signed_in_recently }: { signed_in_recently: boolean }): Html {
+  const words = WORDS[frame.locale].settings;
+  if (signed_in_recently) return newsOf(frame.waited() ? words.press_again : undefined);
+  return html`<p class="panel">${words.code_first}</p>`;
+}
 
 /** Rows that api.read_portal_log and api.read_portal_webhook count. */
 const COUNTED = 10_000;
+
+/** The page of a long list that the address names. */
+export function pageOf({ c }: PortalVisit): number {
+  const asked = c.req.query("page") ?? "";
+  return /^[1-9]\d{0,4}$/.test(asked) ? Number(asked) : 1;
+}
+
+/** Where the reader is in such a list, and of how many pages, as far as they were counted. `more`: there are older ones. */
+export const pagesOf = (at: number, size: number, total: number, more: boolean): { at: number; pages: number } => ({
+  at,
+  pages: Math.max(Math.ceil(total / size), at + Number(more)),
+});
 
 /** How many there are, as far as they were counted. */
 export const countOf = (frame: PortalFrame, total: number): string =>

@@ -3,6 +3,7 @@ export const settings = {
   back: "Terug naar instellingen",
   code_first:
     "U bent langer dan 15 minuten geleden ingelogd. Daarom mailen wij u eerst een code: zo weten wij zeker dat u het bent, en niet iemand die uw browser open vond.",
+  press_again: "Uw code klopt. Er is nog niets gewijzigd: controleer de gegevens, en druk nog eens op de knop.",
   overview: {
     title: "Instellingen",
     todo: "Nog te doen:",
@@ -171,12 +172,12 @@ export const settings = {
     pause: "Pauzeer",
     enable: "Zet aan",
     attempts: "Laatste pogingen",
-    attempts_shown: (shown: string, all: string) => `De nieuwste ${shown} van ${all}. Wij bewaren ze 30 dagen.`,
+    attempts_kept: "Wij bewaren ze 30 dagen.",
     attempts_download: "Download de pogingen (CSV)",
     attempts_file: "pogingen",
     no_attempts: "Er is de laatste 30 dagen niets gestuurd.",
     more: "Meer",
-    at: "Wanneer",
+    at: "Wanneer (Nederlandse tijd)",
     event: "Wat",
     came: "Resultaat",
     given_up: "opgegeven",
@@ -235,6 +236,7 @@ export const settings = {
     },
     news: {
       added: "De webhook is toegevoegd.",
+      all_anyway: "U koos alles. Wat u aanvinkte, telt daarom niet apart.",
       rotated: "Het geheim is vervangen. Nog 24 uur ondertekenen wij met allebei.",
       changed: "De webhook is gewijzigd.",
       enabled: "De webhook staat aan, en gaat verder waar hij was gebleven.",
@@ -302,11 +304,11 @@ export const settings = {
 
   log: {
     title: "Wijzigingen",
-    what: "Wat er voor u is gewijzigd of bekeken: door wie deze pagina's beheert, door uw software met de API-sleutel, en door ons. Het nieuwste staat bovenaan.",
+    what: "Wat er voor u is gewijzigd of bekeken: door wie deze pagina's beheert, door uw software met de API-sleutel, en door ons. Het nieuwste staat bovenaan; de tijden zijn Nederlandse tijd. Van een ingetrokken aanmelding bewaren wij alleen ons kenmerk.",
+    draft: (number: string) => `ons kenmerk ${number}`,
+    rows: (count: number) => (count === 1 ? "1 regel" : `${count} regels`),
     none: "Er is nog niets gewijzigd.",
-    older: "Ouder",
-    newest: "Nieuwste",
-    columns: ["Moment", "Wat", "Door"],
+    columns: ["Moment (Nederlandse tijd)", "Wat", "Door"],
     download: "Download alle wijzigingen (CSV)",
     file: "wijzigingen",
     by: {

@@ -1,5 +1,5 @@
 import { typesOf } from "#shared/domain/events.ts";
-import type { Cell } from "../../kit/csv.ts";
+import { type Cell, clock } from "../../kit/csv.ts";
 import { longMoment } from "../../kit/document.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
@@ -8,11 +8,14 @@ import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
 import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
+import { pageLinks } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { codeFirst, countOf, settingPage } from "./frame.ts";
+import { codeFirst, countOf, pagesOf, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/webhooks";
+/** Attempts of a page. */
+export const ATTEMPTS = 20;
 
 /** What can be sent again: what was given up, or what happened in the last so many hours. */
 export const REPLAYS = ["failed", "1", "24", "168"] as const;
@@ -139,15 +142,17 @@ function wrong(frame: PortalFrame, error: string | null): string {
 }
 
 /** One endpoint: how it stands, what was sent lately, and what can be done with it. */
-export function webhookPage(frame: PortalFrame, shown: OneWebhook, { typed, errors }: Returned): Html {
+export function webhookPage(frame: PortalFrame, shown: OneWebhook, at: number, { typed, errors }: Returned): Html {
   const words = wordsOf(frame);
+  const { table } = WORDS[frame.locale].bring;
   const { who, webhook, previous_until, retries, attempts, attempts_total } = shown;
   const page = `${PAGE}/${webhook.id}`;
   const enabled = webhook.status === "enabled";
+  const from = (at - 1) * ATTEMPTS;
   return settingPage(frame, who, {
     title: words.one,
     errors,
-    body: html`${newsOf(newsTold(frame, typed))}
+    body: html`${newsOf(newsTold(frame, typed))}${newsOf(typed.has("all_anyway") ? words.news.all_anyway : undefined)}
 ${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
 <dl>
 <div><dt>${words.url}</dt><dd>${webhook.url}</dd></div>
@@ -158,12 +163,13 @@ ${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(long
 </dl>
 <div class="actions">${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
 ${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}</div>
-<h2>${words.attempts}</h2>
+<h2 id="attempts">${words.attempts}</h2>
 ${
   attempts.length === 0
     ? html`<p>${words.no_attempts}</p>`
-    : html`<p class="quiet">${words.attempts_shown(inNumbers(frame, attempts.length), countOf(frame, attempts_total))}</p>
+    : html`<p class="quiet">${table.range(inNumbers(frame, from + 1), inNumbers(frame, from + attempts.length), countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
 ${attemptsTable(frame, page, attempts)}
+${pageLinks(table, pagesOf(at, ATTEMPTS, attempts_total, false), (to) => `${frame.to(page, { page: String(to) })}#attempts`)}
 <p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${words.attempts_download}</a></p>`
 }
 <h2>${words.replay.title}</h2>
@@ -217,7 +223,7 @@ export function attemptLines(frame: PortalFrame, attempts: readonly Attempt[]): 
   return [
     [words.at, words.event, "event_id", words.came],
     ...attempts.map((attempt) => [
-      attempt.at,
+      clock(attempt.at),
       named(words.types, attempt.type),
       attempt.event_id,
       resultOf(frame, attempt).filter(Boolean).join(", "),

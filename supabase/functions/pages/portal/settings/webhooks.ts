@@ -11,8 +11,9 @@ import type { PageAnswer } from "../../kit/visit.ts";
 import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { askTwicePage, codeFirst } from "./frame.ts";
+import { askTwicePage, codeFirst, pageOf as pageNumberOf } from "./frame.ts";
 import {
+  ATTEMPTS,
   attemptLines,
   changeWebhookPage,
   type LoggedEvent,
@@ -23,8 +24,6 @@ import {
 } from "./webhook_views.ts";
 
 const PAGE = "/settings/webhooks";
-/** Attempts that are shown of an endpoint. */
-const LIMIT = 20;
 /** Of a file. */
 const MOST_ATTEMPTS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -57,6 +56,10 @@ function typesAsked(form: URLSearchParams): EventType[] | null | undefined {
   return types.length > 0 ? types : undefined;
 }
 
+/** Whether everything was chosen, and something ticked: said, because that is not asked for apart. */
+const allAnyway = (form: URLSearchParams) =>
+  form.get("which") !== "some" && form.has("type") ? { all_anyway: "yes" } : {};
+
 export const addWebhook = signedIn(async (visit) => {
   const { form, environment, locale } = visit;
   const words = WORDS[locale].settings.webhooks.errors;
@@ -82,7 +85,7 @@ export const addWebhook = signedIn(async (visit) => {
   const { refused } = await visit.attempt(creating, ["endpoint_limit", "recent_sign_in_required"]);
   if (refused?.code === "recent_sign_in_required") return visit.codeBefore(PAGE);
   if (refused) return visit.refuse(PAGE, { url: words.limit });
-  return visit.told(`${PAGE}/${secret_id}`, "added", { secret });
+  return visit.told(`${PAGE}/${secret_id}`, "added", { secret, ...allAnyway(form) });
 });
 
 /** A page or a form of an endpoint; 404 for another partner's. */
@@ -92,12 +95,15 @@ const onWebhook = (run: (visit: PortalVisit) => Promise<Response>) =>
     return refused ? visit.unknown() : answer;
   });
 
-const read = (visit: PortalVisit, limit = LIMIT) =>
-  visit.own<OneWebhook>("read_portal_webhook", { webhook_id: idOf(visit), limit });
+const read = (visit: PortalVisit, limit = 0, skip = 0) =>
+  visit.own<OneWebhook>("read_portal_webhook", { webhook_id: idOf(visit), skip, limit });
 
 export const showWebhook = onWebhook(async (visit) => {
+  const page = pageNumberOf(visit);
+  const shown = await read(visit, ATTEMPTS, (page - 1) * ATTEMPTS);
+  if (page > 1 && shown.attempts.length === 0) return visit.go(pageOf(visit));
   const news = visit.news();
-  return visit.pageOf(webhookPage(visit.frame, await read(visit), news), news);
+  return visit.pageOf(webhookPage(visit.frame, shown, page, news), news);
 });
 
 export const downloadAttempts = onWebhook(async (visit) => {
@@ -137,7 +143,7 @@ export const changeWebhook = onWebhook(async (visit) => {
   const { refused } = await visit.attempt(changing, ["recent_sign_in_required"]);
   if (refused) return visit.codeBefore(page);
   environment.kick();
-  return visit.told(pageOf(visit), "changed");
+  return visit.told(pageOf(visit), "changed", allAnyway(form));
 });
 
 const eventOf = (visit: PortalVisit) => visit.c.req.param("event") ?? "";

@@ -2,13 +2,12 @@ import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
 import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
 import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/read_upload.ts";
-import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import { csvFile, workbook } from "../../kit/download.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
-import { openKept, sealKept } from "../import/kept.ts";
+import { fileOf, openKept, sealKept } from "../import/kept.ts";
 import type { Who } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -59,16 +58,15 @@ const showUploads = signedIn(async (visit) => {
 
 const bringUpload = signedIn(async (visit) => {
   const { clients } = await visit.own<Shown>("read_portal_uploads", { id: null });
-  const { uploads: words, bring } = WORDS[visit.locale];
-  const { file, form } = visit;
+  const { uploads: words } = WORDS[visit.locale];
+  const { form } = visit;
   const asked = form.get("client");
   const client = clients.length === 1 ? clients[0] : clients.find(({ id }) => id === asked);
   const kind = KINDS.find((each) => each === form.get("kind")) ?? "";
   const decimal = ([",", "."] as const).find((each) => each === form.get("decimal")) ?? "";
   const refuse = (message: string) => visit.refuse(PAGE, { file: message });
-  if (!file) return refuse(bring.file.errors.missing);
-  if (file.size === 0) return refuse(bring.file.errors.empty);
-  if (file.size > MAX_IMPORT) return refuse(bring.file.errors.too_large_file);
+  const file = fileOf(visit);
+  if (typeof file === "string") return refuse(file);
   if (!client) return visit.refuse(PAGE, { client: words.errors.client });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const kept: Kept = {
