@@ -1,3 +1,4 @@
+import { type Cell, csvLines, toCsv } from "./csv.ts";
 import type { Visit } from "./visit.ts";
 
 /** The media type of a workbook (.xlsx). */
@@ -12,6 +13,32 @@ const saved = (type: string, filename: string) => ({
 /** Answers with CSV, which the browser saves as `<name>.csv`. */
 export const csvFile = ({ c }: Visit, name: string, csv: string | ReadableStream<Uint8Array>): Response =>
   c.body(csv, 200, saved("text/csv; charset=utf-8", `${name}.csv`));
+
+/**
+ * CSV of a long list, made part by part, so that neither side ever holds more. `next` reads the part after one; null is the
+ * end. A file that breaks off is a download that failed.
+ */
+export function csvOfParts<Part>(
+  visit: Visit,
+  name: string,
+  head: Cell[],
+  first: Part,
+  linesOf: (part: Part) => Cell[][],
+  next: (part: Part) => Promise<Part> | null,
+): Response {
+  let part = first;
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(toCsv(visit.locale, [head]))),
+    async pull(controller) {
+      controller.enqueue(encoder.encode(csvLines(visit.locale, linesOf(part))));
+      const reading = next(part);
+      if (!reading) return controller.close();
+      part = await reading;
+    },
+  });
+  return csvFile(visit, name, body);
+}
 
 /** Answers with a workbook of one sheet of text, which the browser saves as `<name>.xlsx`. */
 export async function workbook({ c }: Visit, name: string, rows: string[][]): Promise<Response> {

@@ -161,6 +161,12 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
     return this.c.redirect(this.#addressOf(this.#wanted), 303);
   }
 
+  /** The page of a long list that the address names. */
+  get pageAsked(): number {
+    const asked = this.c.req.query("page") ?? "";
+    return /^[1-9]\d{0,3}$/.test(asked) ? Number(asked) : 1;
+  }
+
   /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
   own<Result>(name: Name, request?: object): Promise<Result> {
     return this.#run(name, request);

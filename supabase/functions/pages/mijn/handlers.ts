@@ -44,16 +44,15 @@ const showOverview = signedIn(async (visit) =>
 );
 
 /** The year and month of the address, as far as they can be ones; the month says the year. */
-function askedOf({ c, environment }: MijnVisit): ChargingQuery {
+function askedOf({ c, environment, pageAsked }: MijnVisit): ChargingQuery {
   const now = Number(dayOf(environment.now().toISOString()).slice(0, 4));
   const [, year = "", month] =
     /^(\d{4})(?:-(0[1-9]|1[0-2]))?$/.exec(c.req.query("month") ?? c.req.query("year") ?? "") ?? [];
-  const page = c.req.query("page") ?? "";
   if (Number(year) < 2000 || Number(year) > now) return { year: null, month: null, page: 1 };
   return {
     year: Number(year),
     month: month ? `${year}-${month}` : null,
-    page: /^[1-9]\d{0,3}$/.test(page) ? Number(page) : 1,
+    page: pageAsked,
   };
 }
 

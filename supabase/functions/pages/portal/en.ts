@@ -24,6 +24,7 @@ export const en: PortalWords = {
     "/payouts": "Payouts",
     "/settings": "Settings",
   },
+  range: (from, to, all) => `${from} to ${to} of ${all}`,
   signed_in: (email, partner) => `You are signed in as ${email}, for ${partner}.`,
   not_theirs: {
     title: "You do not manage a partner",

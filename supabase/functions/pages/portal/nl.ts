@@ -23,6 +23,7 @@ export const nl = {
     "/payouts": "Uitbetalingen",
     "/settings": "Instellingen",
   },
+  range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
   not_theirs: {
     title: "U beheert geen partner",

@@ -1,5 +1,16 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { inNumbers } from "../kit/signed_in_views.ts";
+import type { PortalFrame } from "./visit.ts";
+import { WORDS } from "./words.ts";
+
+/** Which of a list a page shows: `from` are before them. `all` is in words where not all were counted. */
+export const rangeOf = (frame: PortalFrame, from: number, shown: number, all: number | string): string =>
+  WORDS[frame.locale].range(
+    inNumbers(frame, Math.min(from + 1, from + shown)),
+    inNumbers(frame, from + shown),
+    typeof all === "string" ? all : inNumbers(frame, all),
+  );
 
 /** Links to the next pages of a list; nothing on the only page. */
 export function waysOn(label: string, ways: readonly { href: string; label: string }[]): Html {

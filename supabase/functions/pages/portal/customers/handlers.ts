@@ -1,6 +1,5 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { csvLines, toCsv } from "../../kit/csv.ts";
-import { csvFile } from "../../kit/download.ts";
+import { csvOfParts } from "../../kit/download.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { customerPage } from "./customer.ts";
@@ -30,31 +29,20 @@ const showCustomers = signedIn(async (visit) => {
   return visit.page(customersPage(visit.frame, found, asked, from, visit.environment.now()));
 });
 
-/** All of what is looked for, stretch by stretch: neither side ever holds more. A file that breaks off is a download that failed. */
+/** All of what is looked for. */
 const downloadCustomers = signedIn(async (visit) => {
   const asked = askedOf(visit);
   const { frame, locale } = visit;
-  const words = WORDS[locale].customers;
   const read = (after: string | null) =>
     visit.list<Customers>("read_portal_customers", queryOf(visit, asked, after, STRETCH));
-  let { customers, more_after } = await read(null);
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(toCsv(locale, [columnsOf(frame)]))),
-    async pull(controller) {
-      controller.enqueue(
-        encoder.encode(
-          csvLines(
-            locale,
-            customers.map((each) => rowOf(frame, each)),
-          ),
-        ),
-      );
-      if (more_after === null) return controller.close();
-      ({ customers, more_after } = await read(more_after));
-    },
-  });
-  return csvFile(visit, words.file, body);
+  return csvOfParts(
+    visit,
+    WORDS[locale].customers.file,
+    columnsOf(frame),
+    await read(null),
+    ({ customers }) => customers.map((each) => rowOf(frame, each)),
+    ({ more_after }) => (more_after === null ? null : read(more_after)),
+  );
 });
 
 const showCustomer = signedIn(async (visit) => {

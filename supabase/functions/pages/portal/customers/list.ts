@@ -6,7 +6,7 @@ import { html } from "../../kit/html.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";
-import { waysOn } from "../paging.ts";
+import { rangeOf, waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { Customer, Customers } from "./model.ts";
@@ -54,12 +54,9 @@ ${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="li
 
 /** How many there are, and which of them are shown. What is looked for is counted as far as it was searched. */
 function whereIn(frame: PortalFrame, { customers, counted, found, searched_all }: Customers, shown: number): Html {
-  const { range, at_least } = WORDS[frame.locale].customers;
   const { total, before } = counted ?? { total: shown + found, before: shown };
-  const [from = "", to = "", all = ""] = [before + 1, before + customers.length, total].map((value) =>
-    inNumbers(frame, value),
-  );
-  return html`<p class="quiet" role="status">${range(from, to, counted || searched_all ? all : at_least(all))}</p>`;
+  const all = counted || searched_all ? total : WORDS[frame.locale].customers.at_least(inNumbers(frame, total));
+  return html`<p class="quiet" role="status">${rangeOf(frame, before, customers.length, all)}</p>`;
 }
 
 /** A form that asks for the same page with what was chosen in its address. */
@@ -82,7 +79,7 @@ ${choice("registration", words.registration, named(REGISTRATIONS, words.registra
 ${choice("source", words.source, named(SOURCES, words.sources))}
 ${choice("month", words.month, monthsOf(frame, asked.month, now))}
 </div></details>
-<div class="actions"><button class="button">${words.find}</button>${Object.keys(asked).length > 0 ? html`<a class="link" href="${frame.to("/customers")}">${words.clear}</a>` : ""}</div>
+<div class="actions"><button class="button">${words.search}</button>${Object.keys(asked).length > 0 ? html`<a class="link" href="${frame.to("/customers")}">${words.clear}</a>` : ""}</div>
 </form>`;
 }
 

@@ -1,6 +1,5 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import { csvLines, toCsv } from "../../kit/csv.ts";
-import { csvFile } from "../../kit/download.ts";
+import { csvOfParts } from "../../kit/download.ts";
 import { isId } from "../../kit/routes.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -19,10 +18,9 @@ function queryOf(visit: PortalVisit, after: string | null, skip: number, limit: 
   return { for: { ...rest, text: q }, after, skip, limit };
 }
 
-function placeOf({ c }: PortalVisit): Place {
+function placeOf({ c, pageAsked }: PortalVisit): Place {
   const border = c.req.query("after") ?? "";
-  const asked = c.req.query("page") ?? "";
-  return { after: isId(border) ? border : null, page: /^[1-9]\d{0,2}$/.test(asked) ? Number(asked) : 1 };
+  return { after: isId(border) ? border : null, page: pageAsked };
 }
 
 const showDrafts = signedIn(async (visit) => {
@@ -37,31 +35,26 @@ const showDrafts = signedIn(async (visit) => {
   );
 });
 
-/** All of what is looked for, stretch by stretch. */
+/** All of what is looked for. */
 const downloadDrafts = signedIn(async (visit) => {
   const { frame, locale } = visit;
   let after: string | null = null;
   let skip = 0;
   const read = () => visit.list<Drafts>("read_portal_drafts", queryOf(visit, after, skip, STRETCH));
-  let next = await read();
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(toCsv(locale, [columnsOf(frame)]))),
-    async pull(controller) {
-      const lines = next.drafts.map((draft) => rowOf(frame, draft));
-      if (lines.length > 0) controller.enqueue(encoder.encode(csvLines(locale, lines)));
+  return csvOfParts(
+    visit,
+    WORDS[locale].drafts.file,
+    columnsOf(frame),
+    await read(),
+    ({ drafts }) => drafts.map((draft) => rowOf(frame, draft)),
+    ({ total, more_after }) => {
       skip += STRETCH;
-      if (skip >= next.total) {
-        if (next.more_after === null) return controller.close();
-        after = next.more_after;
-        skip = 0;
-      }
-      next = await read();
-      // a stretch of nothing asks no reader for more
-      if (lines.length === 0) controller.enqueue(new Uint8Array());
+      if (skip < total) return read();
+      after = more_after;
+      skip = 0;
+      return after === null ? null : read();
     },
-  });
-  return csvFile(visit, WORDS[locale].drafts.file, body);
+  );
 });
 
 /** The drafts that were ticked, at most a page of them. */

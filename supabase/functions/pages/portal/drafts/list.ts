@@ -7,7 +7,7 @@ import { inNumbers, newsOf, table } from "../../kit/signed_in_views.ts";
 import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { waysOn } from "../paging.ts";
+import { pageLinks, rangeOf, waysOn } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { Draft, Drafts } from "./model.ts";
@@ -41,7 +41,6 @@ export function draftsPage(
       title: words.title,
       body: html`${told}<p>${words.none}</p>${onward(frame.to("/import"), WORDS[frame.locale].menu["/import"])}`,
     });
-  const count = (value: number) => inNumbers(frame, value);
   const from = (page - 1) * PAGE;
   const to = (place: Record<string, string>) =>
     frame.to("/drafts", { ...asked, ...(after ? { after } : {}), ...place });
@@ -53,19 +52,16 @@ ${filterForm(frame, asked)}
 ${
   drafts.length === 0
     ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
-    : html`<p class="quiet" role="status">${(after || more_after ? words.range_of_these : words.range)(count(from + 1), count(from + drafts.length), count(total))}${all_ticked ? "" : html` <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), tick: "all" })}">${words.tick_all(drafts.length)}</a>`}</p>
+    : html`<p class="quiet" role="status">${rangeOf(frame, from, drafts.length, total)}${after || more_after ? ` ${words.of_these}` : ""}${all_ticked ? "" : html` <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), tick: "all" })}">${words.tick_all(drafts.length)}</a>`}</p>
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
 ${draftTable(frame, drafts, asked, all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}
 <div class="confirm ticked" id="ticked" tabindex="-1"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
 </form>`
 }
+${pageLinks(WORDS[frame.locale].bring.table, { at: page, pages: Math.ceil(total / PAGE) }, (page) => to({ page: String(page) }))}
 ${waysOn(words.pages, [
-  ...(after || page > 1 ? [{ href: frame.to("/drafts", asked), label: words.first }] : []),
-  ...(page > 1 ? [{ href: to({ page: String(page - 1) }), label: words.previous }] : []),
-  ...(from + drafts.length < total && drafts.length > 0
-    ? [{ href: to({ page: String(page + 1) }), label: words.next }]
-    : []),
+  ...(after ? [{ href: frame.to("/drafts", asked), label: words.first }] : []),
   ...(more_after ? [{ href: frame.to("/drafts", { ...asked, after: more_after }), label: words.go_on }] : []),
 ])}
 <p class="save"><a class="link" href="${frame.to("/drafts.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`,
@@ -109,7 +105,7 @@ ${textInput({ id: "q", label: words.search, hint: words.search_hint, value: aske
 ${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.needs, options: named(NEEDS, words.needs_are) })}
 ${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked.sort, options: named(SORTS, words.sorts) })}
 </div>
-<div class="actions"><button class="button">${words.find}</button>${Object.keys(asked).length > 0 ? html`<a class="link" href="${frame.to("/drafts")}">${words.clear}</a>` : ""}</div>
+<div class="actions"><button class="button">${words.search}</button>${Object.keys(asked).length > 0 ? html`<a class="link" href="${frame.to("/drafts")}">${words.clear}</a>` : ""}</div>
 </form>`;
 }
 

@@ -17,9 +17,7 @@ export const drafts = {
   sort: "Volgorde",
   newest: "Nieuwste eerst",
   sorts: { oldest: "Oudste eerst", name: "Naam", status: "Fase", until: "Verloopt het eerst", city: "Plaats" },
-  range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
-  range_of_these: (from: string, to: string, all: string) =>
-    `${from} tot en met ${to} van ${all} in dit deel van de lijst`,
+  of_these: "in dit deel van de lijst",
   tick: (name: string) => `Kies ${name}`,
   to_buttons: "Naar de knoppen",
   tick_all: (count: number) => (count === 1 ? "Kies deze" : `Kies deze ${count}`),
@@ -37,8 +35,6 @@ export const drafts = {
   download: "Download alle aanmeldingen (CSV)",
   download_found: "Download wat gevonden is (CSV)",
   file: "aanmeldingen",
-  previous: "Vorige",
-  find: "Zoek",
   clear: "Toon alle aanmeldingen",
   table: "Aanmeldingen",
   person: "Wie",
@@ -53,7 +49,6 @@ export const drafts = {
   nobody_yet: "Onder de aanmeldingen die tot nu toe zijn doorzocht, is er geen die hierbij past.",
   pages: "Meer aanmeldingen",
   first: "Naar het begin",
-  next: "Volgende",
   go_on: "Zoek verder onder oudere aanmeldingen",
   statuses: {
     invited: "Uitgenodigd",

@@ -189,7 +189,6 @@ export const en: ImportWords = {
     no_email: "no e-mail address",
     outcome: "What happened",
     link: "Link",
-    range: (from, to, all) => `${from} to ${to} of ${all}`,
     pages: "Pages",
     page: (page) => `Page ${page}`,
     drafted: "Will be signed up",

@@ -6,6 +6,7 @@ import type { DraftRow, RawRow } from "#shared/domain/import/rows.ts";
 import type { Customers, Table } from "#shared/domain/import/table.ts";
 import { MAX_ROWS } from "#shared/domain/sheet/model.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
+import { isId } from "../../kit/routes.ts";
 import type { Who } from "../model.ts";
 import type { PortalVisit } from "../visit.ts";
 import { WORDS } from "../words.ts";
@@ -44,8 +45,6 @@ export type Kept = {
   /** Of the rows that are done. */
   outcomes: Verdict[];
 };
-
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Three megabytes as JSON, which are six as they are stored, in hex; less the column that is chosen for each header. */
 const MOST_KEPT = (3 * 1024 - 16) * 1024;
@@ -89,7 +88,7 @@ export function openKept<What>(
 export async function readKept(visit: PortalVisit): Promise<{ who: Who; cap: Cap; kept: Kept | null }> {
   const { environment } = visit;
   const asked = visit.c.req.param("id") ?? "";
-  const id = ID.test(asked) ? asked : null;
+  const id = isId(asked) ? asked : null;
   const answer = await visit.own<{
     who: Who;
     cap: Cap;

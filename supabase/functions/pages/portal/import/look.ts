@@ -13,7 +13,7 @@ import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { pageLinks } from "../paging.ts";
+import { pageLinks, rangeOf } from "../paging.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { agreed, COLUMNS, consentTick } from "./bring.ts";
@@ -33,9 +33,8 @@ export const showImport = signedIn(async (visit) => {
   const { who, cap, kept } = await readKept(visit);
   if (!kept) return gone(visit, who);
   const news = visit.news();
-  const page = visit.c.req.query("page") ?? "";
   const asked = {
-    page: /^[1-9]\d{0,3}$/.test(page) ? Number(page) : 1,
+    page: visit.pageAsked,
     show: KINDS.find((each) => each === visit.c.req.query("show")) ?? null,
   };
   if (kept.state.send_invite !== null) return visit.page(donePage(visit.frame, who, kept, asked));
@@ -378,17 +377,13 @@ function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], 
     `${frame.to(here, { ...(show ? { show } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
   const label = kept.state.send_invite === null ? words.label : words.label_done;
   const from = (at - 1) * PAGE_ROWS;
-  const range = words.range(
-    inNumbers(frame, Math.min(from + 1, shown.length)),
-    inNumbers(frame, Math.min(from + PAGE_ROWS, shown.length)),
-    inNumbers(frame, shown.length),
-  );
+  const rows = shown.slice(from, from + PAGE_ROWS);
   return html`<h2 id="rows">${label}${show ? `: ${look.kinds[show].toLowerCase()}` : ""}</h2>
-<p class="quiet">${range}</p>
+<p class="quiet">${rangeOf(frame, from, rows.length, shown.length)}</p>
 ${table(
   label,
   [{ name: words.row }, { name: words.what, text: true }],
-  shown.slice(from, from + PAGE_ROWS).map((verdict) => oneRow(frame, kept, verdict)),
+  rows.map((verdict) => oneRow(frame, kept, verdict)),
 )}
 ${pageLinks(words, { at, pages }, address)}`;
 }

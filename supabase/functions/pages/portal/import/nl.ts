@@ -193,7 +193,6 @@ export const nl = {
     no_email: "geen e-mailadres",
     outcome: "Wat er gebeurde",
     link: "Link",
-    range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
     pages: "Bladzijden",
     page: (page: string) => `Bladzijde ${page}`,
     drafted: "Wordt aangemeld",

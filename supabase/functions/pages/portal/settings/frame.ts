@@ -3,7 +3,7 @@ import { html } from "../../kit/html.ts";
 import { type AskedTwice, askTwiceBody, inNumbers, newsOf } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import type { PortalFrame, PortalVisit } from "../visit.ts";
+import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 
 /** One page of the settings, with the way back to all of them. */
@@ -40,12 +40,6 @@ export function codeFirst(frame: PortalFrame, { signed_in_recently }: { signed_i
 
 /** Rows that api.read_portal_log and api.read_portal_webhook count. */
 const COUNTED = 10_000;
-
-/** The page of a long list that the address names. */
-export function pageOf({ c }: PortalVisit): number {
-  const asked = c.req.query("page") ?? "";
-  return /^[1-9]\d{0,4}$/.test(asked) ? Number(asked) : 1;
-}
 
 /** Where the reader is in such a list, and of how many pages, as far as they were counted. `more`: there are older ones. */
 export const pagesOf = (at: number, size: number, total: number, more: boolean): { at: number; pages: number } => ({

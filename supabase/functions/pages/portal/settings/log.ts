@@ -1,15 +1,14 @@
-import { clock, csvLines, toCsv } from "../../kit/csv.ts";
+import { clock } from "../../kit/csv.ts";
 import { longMoment } from "../../kit/document.ts";
-import { csvFile } from "../../kit/download.ts";
+import { csvOfParts } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { inNumbers } from "../../kit/signed_in_views.ts";
 import { numberOf } from "../drafts/model.ts";
 import type { Change, Log } from "../model.ts";
-import { pageLinks } from "../paging.ts";
+import { pageLinks, rangeOf } from "../paging.ts";
 import { type PortalFrame, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { countOf, pageOf, pagesOf, settingPage } from "./frame.ts";
+import { countOf, pagesOf, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/log";
 const LIMIT = 50;
@@ -17,7 +16,7 @@ const LIMIT = 50;
 const STRETCH = 1000;
 
 export const showLog = signedIn(async (visit) => {
-  const page = pageOf(visit);
+  const page = visit.pageAsked;
   const log = await visit.own<Log>("read_portal_log", { skip: (page - 1) * LIMIT, limit: LIMIT });
   if (page > 1 && log.changes.length === 0) return visit.go(PAGE);
   return visit.page(logPage(visit.frame, log, page));
@@ -27,22 +26,18 @@ export const downloadLog = signedIn(async (visit) => {
   const { frame, locale } = visit;
   const words = WORDS[locale].settings.log;
   const read = (before: string | null) => visit.own<Log>("read_portal_log", { before, limit: STRETCH });
-  let next = await read(null);
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(toCsv(locale, [words.columns]))),
-    async pull(controller) {
-      const lines = next.changes.map((change) => [clock(change.at), whatOf(frame, change), byWhom(frame, change)]);
-      controller.enqueue(encoder.encode(csvLines(locale, lines)));
-      if (next.before === null) return controller.close();
-      next = await read(next.before);
-    },
-  });
-  return csvFile(visit, words.file, body);
+  return csvOfParts(
+    visit,
+    words.file,
+    words.columns,
+    await read(null),
+    ({ changes }) => changes.map((change) => [clock(change.at), whatOf(frame, change), byWhom(frame, change)]),
+    ({ before }) => (before === null ? null : read(before)),
+  );
 });
 
 function logPage(frame: PortalFrame, { who, total, changes, before: next }: Log, page: number): Html {
-  const { settings, bring, drafts } = WORDS[frame.locale];
+  const { settings, bring } = WORDS[frame.locale];
   const words = settings.log;
   const from = (page - 1) * LIMIT;
   return settingPage(frame, who, {
@@ -51,7 +46,7 @@ function logPage(frame: PortalFrame, { who, total, changes, before: next }: Log,
 ${
   changes.length === 0
     ? html`<p>${words.none}</p>`
-    : html`<p class="quiet" role="status">${drafts.range(inNumbers(frame, from + 1), inNumbers(frame, from + changes.length), countOf(frame, total))}</p>
+    : html`<p class="quiet" role="status">${rangeOf(frame, from, changes.length, countOf(frame, total))}</p>
 <ul class="pages">${changes.map(
         (change) =>
           html`<li>${whatOf(frame, change)}<small>${longMoment(change.at, frame.words)}, ${byWhom(frame, change)}</small></li>`,

@@ -8,7 +8,7 @@ import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
 import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
-import { pageLinks } from "../paging.ts";
+import { pageLinks, rangeOf } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { codeFirst, countOf, pagesOf, settingPage } from "./frame.ts";
@@ -167,7 +167,7 @@ ${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled 
 ${
   attempts.length === 0
     ? html`<p>${words.no_attempts}</p>`
-    : html`<p class="quiet">${table.range(inNumbers(frame, from + 1), inNumbers(frame, from + attempts.length), countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
+    : html`<p class="quiet">${rangeOf(frame, from, attempts.length, countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
 ${attemptsTable(frame, page, attempts)}
 ${pageLinks(table, pagesOf(at, ATTEMPTS, attempts_total, false), (to) => `${frame.to(page, { page: String(to) })}#attempts`)}
 <p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${words.attempts_download}</a></p>`

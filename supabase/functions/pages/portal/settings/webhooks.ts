@@ -11,7 +11,7 @@ import type { PageAnswer } from "../../kit/visit.ts";
 import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
-import { askTwicePage, codeFirst, pageOf as pageNumberOf } from "./frame.ts";
+import { askTwicePage, codeFirst } from "./frame.ts";
 import {
   ATTEMPTS,
   attemptLines,
@@ -49,11 +49,18 @@ function secretOf(visit: PortalVisit, use: string) {
   return bytes && id ? { secret: newWebhookSecret(Buffer.from(bytes, "hex")), secret_id: uuidOf(id) } : null;
 }
 
-/** The event types that a form asks for: null for all, undefined where it names none. */
-function typesAsked(form: URLSearchParams): EventType[] | null | undefined {
-  if (form.get("which") !== "some") return null;
-  const types = typesOf("partner").filter((type) => form.getAll("type").includes(type));
-  return types.length > 0 ? types : undefined;
+/** The address and event types that a form asks for, null for all types; or the way back to `page`, which says what is wrong. */
+function endpointOf(visit: PortalVisit, page: string): { url: string; types: EventType[] | null } | Response {
+  const { form, environment, locale } = visit;
+  const words = WORDS[locale].settings.webhooks.errors;
+  const sent = (form.get("url") ?? "").trim();
+  const types =
+    form.get("which") === "some" ? typesOf("partner").filter((type) => form.getAll("type").includes(type)) : null;
+  const wrong = {
+    ...(refusedUrl(sent, environment.config) ? { url: words.url } : {}),
+    ...(types?.length === 0 ? { which: words.which } : {}),
+  };
+  return Object.keys(wrong).length > 0 ? visit.refuse(page, wrong) : { url: new URL(sent).href, types };
 }
 
 /** Whether everything was chosen, and something ticked: said, because that is not asked for apart. */
@@ -61,31 +68,17 @@ const allAnyway = (form: URLSearchParams) =>
   form.get("which") !== "some" && form.has("type") ? { all_anyway: "yes" } : {};
 
 export const addWebhook = signedIn(async (visit) => {
-  const { form, environment, locale } = visit;
-  const words = WORDS[locale].settings.webhooks.errors;
-  const sent = (form.get("url") ?? "").trim();
-  const wrong = refusedUrl(sent, environment.config) !== null;
-  const types = typesAsked(form);
-  if (wrong || types === undefined)
-    return visit.refuse(PAGE, {
-      ...(wrong ? { url: words.url } : {}),
-      ...(types === undefined ? { which: words.which } : {}),
-    });
+  const asked = endpointOf(visit, PAGE);
+  if (asked instanceof Response) return asked;
   const made = secretOf(visit, "webhook");
   if (!made) return visit.foreign();
   const { secret, secret_id } = made;
-  const sealed = sealWebhookSecret(environment, secret_id, secret);
-  const creating = visit.own("create_webhook", {
-    id: secret_id,
-    url: new URL(sent).href,
-    types,
-    secret: sealed,
-    secret_id,
-  });
+  const sealed = sealWebhookSecret(visit.environment, secret_id, secret);
+  const creating = visit.own("create_webhook", { ...asked, id: secret_id, secret: sealed, secret_id });
   const { refused } = await visit.attempt(creating, ["endpoint_limit", "recent_sign_in_required"]);
   if (refused?.code === "recent_sign_in_required") return visit.codeBefore(PAGE);
-  if (refused) return visit.refuse(PAGE, { url: words.limit });
-  return visit.told(`${PAGE}/${secret_id}`, "added", { secret, ...allAnyway(form) });
+  if (refused) return visit.refuse(PAGE, { url: WORDS[visit.locale].settings.webhooks.errors.limit });
+  return visit.told(`${PAGE}/${secret_id}`, "added", { secret, ...allAnyway(visit.form) });
 });
 
 /** A page or a form of an endpoint; 404 for another partner's. */
@@ -99,7 +92,7 @@ const read = (visit: PortalVisit, limit = 0, skip = 0) =>
   visit.own<OneWebhook>("read_portal_webhook", { webhook_id: idOf(visit), skip, limit });
 
 export const showWebhook = onWebhook(async (visit) => {
-  const page = pageNumberOf(visit);
+  const page = visit.pageAsked;
   const shown = await read(visit, ATTEMPTS, (page - 1) * ATTEMPTS);
   if (page > 1 && shown.attempts.length === 0) return visit.go(pageOf(visit));
   const news = visit.news();
@@ -128,22 +121,14 @@ export const showChangeWebhook = onWebhook(async (visit) => {
 });
 
 export const changeWebhook = onWebhook(async (visit) => {
-  const { form, environment, locale } = visit;
-  const words = WORDS[locale].settings.webhooks.errors;
   const page = `${pageOf(visit)}/change`;
-  const sent = (form.get("url") ?? "").trim();
-  const wrong = refusedUrl(sent, environment.config) !== null;
-  const types = typesAsked(form);
-  if (wrong || types === undefined)
-    return visit.refuse(page, {
-      ...(wrong ? { url: words.url } : {}),
-      ...(types === undefined ? { which: words.which } : {}),
-    });
-  const changing = visit.own("update_webhook", { webhook_id: idOf(visit), url: new URL(sent).href, types });
+  const asked = endpointOf(visit, page);
+  if (asked instanceof Response) return asked;
+  const changing = visit.own("update_webhook", { ...asked, webhook_id: idOf(visit) });
   const { refused } = await visit.attempt(changing, ["recent_sign_in_required"]);
   if (refused) return visit.codeBefore(page);
-  environment.kick();
-  return visit.told(pageOf(visit), "changed", allAnyway(form));
+  visit.environment.kick();
+  return visit.told(pageOf(visit), "changed", allAnyway(visit.form));
 });
 
 const eventOf = (visit: PortalVisit) => visit.c.req.param("event") ?? "";

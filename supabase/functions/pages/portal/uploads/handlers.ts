@@ -172,9 +172,8 @@ const showUpload = signedIn(async (visit) => {
   if (stored_as) return visit.told(`${PAGE}/${stored_as}`, "known");
   if (!looked) return gone(visit, who);
   const { upload, read, id } = looked;
-  const page = visit.c.req.query("page") ?? "";
   const asked: RowsQuery = {
-    page: /^[1-9]\d{0,3}$/.test(page) ? Number(page) : 1,
+    page: visit.pageAsked,
     show: KIND_OF.find((each) => each === visit.c.req.query("show")) ?? null,
   };
   const news = visit.news();

@@ -8,7 +8,7 @@ import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { pageLinks } from "../paging.ts";
+import { pageLinks, rangeOf } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { RowResult, Shown, Upload } from "./model.ts";
@@ -153,7 +153,7 @@ function rowTable(frame: PortalFrame, { id, upload, read }: Looked, { page, show
   const pages = Math.max(Math.ceil(shown.length / PAGE_ROWS), 1);
   const at = Math.min(page, pages);
   const from = (at - 1) * PAGE_ROWS;
-  const range = [Math.min(from + 1, shown.length), Math.min(from + PAGE_ROWS, shown.length), shown.length] as const;
+  const rows = shown.slice(from, from + PAGE_ROWS);
   const address = (to: number) =>
     `${frame.to(`${PAGE}/${id}`, { ...(show ? { show } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
   const oneRow = (result: RowResult) => {
@@ -168,7 +168,7 @@ function rowTable(frame: PortalFrame, { id, upload, read }: Looked, { page, show
     ];
   };
   return html`<h2 id="rows">${words.rows}${show ? `: ${words[show].toLowerCase()}` : ""}</h2>
-<p class="quiet">${bring.table.range(inNumbers(frame, range[0]), inNumbers(frame, range[1]), inNumbers(frame, range[2]))}</p>
-${table(words.rows, [{ name: bring.table.row }, { name: words.outcome, text: true }], shown.slice(from, from + PAGE_ROWS).map(oneRow))}
+<p class="quiet">${rangeOf(frame, from, rows.length, shown.length)}</p>
+${table(words.rows, [{ name: bring.table.row }, { name: words.outcome, text: true }], rows.map(oneRow))}
 ${pageLinks(bring.table, { at, pages }, address)}`;
 }
