@@ -44,6 +44,14 @@ describe("contract §3 a customer's year as a document", () => {
       return [tag.text, ...tag.children.flatMap(all)];
     });
     expect(text.join(" ").replace(/\s/g, "")).toContain(`€${String(amount).replace(".", ",")}`);
+    const { reference, kwh } = await world.row(
+      `select (select private.payment_reference(id) from core.payout_lines where account_id = $1) as reference,
+              (select round(sum(m.total_kwh), 2)::float as kwh from core.delivered_months m join core.connections c on c.id = m.connection_id
+                where c.account_id = $1 and m.period between '2026-04-01' and '2026-06-01')`,
+      paid.account_id,
+    );
+    const shown = new Intl.NumberFormat("nl-NL", { maximumFractionDigits: 0 }).format(kwh);
+    for (const part of [reference, shown]) expect(text.join("")).toContain(part);
 
     // a sale of that year is noted later: its rows are of a sandbox, so by hand
     await world.row(
@@ -65,6 +73,26 @@ describe("contract §3 a customer's year as a document", () => {
       await world.row("select private.forget_payouts($1, 1000)", border);
       expect(await world.rows("select id from core.documents where year = 2026"), border).toHaveLength(kept);
     }
+  });
+
+  test("has the logo of the partner that brought the customer, as a statement has, until they stop sharing", async () => {
+    await world.row(
+      "insert into core.partner_logos (partner_id, png, hash, width, height) values ($1, 'png', sha256('png'), 40, 20) returning 1",
+      world.partnerA.id,
+    );
+    const logos = () =>
+      world.row(
+        `select private.statement_content(d) -> 'logo' ->> 'name' as statement, private.overview_content(a, 2026) -> 'logo' ->> 'name' as overview
+           from core.accounts a join core.documents d on d.account_id = a.id and d.line_id is not null where a.id = $1`,
+        paid.account_id,
+      );
+    const { name } = await world.row(
+      "select private.partner_display_name(p) as name from core.partners p where p.id = $1",
+      world.partnerA.id,
+    );
+    expect(await logos()).toEqual({ statement: name, overview: name });
+    await world.row("select private.stop_sharing($1, $2)", paid.user_id, world.partnerA.id);
+    expect(await logos()).toEqual({ statement: null, overview: null });
   });
 
   test("is the customer's own: nobody else's, and of no year in which there was nothing", async () => {

@@ -48,6 +48,8 @@ describe("contract §6 what is changed from the own pages ends there", () => {
       const mail = await world.mail("where recipient = $1 and template = 'customer_iban_changed'", customer.email);
       for (const text of [told, mail.text]) for (const part of [hours, until]) expect(text).toContain(part);
       expect(told).toContain(said);
+      expect(told.match(/48 (uur|hours)/g), "the wait stands there once").toHaveLength(1);
+      expect(told.split(until), "until when, too").toHaveLength(2);
       expect(main((await ask(mijn(world, `/earnings?lang=${lang}`))).text), "once").not.toContain(said);
     },
   );
@@ -72,6 +74,62 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const after = await ask(page, { form: { form_token, code: await codeFor(customer) } });
     expect(heading(after.text)).toBe("Uw machtiging");
     expect(main(after.text)).toContain("Uw machtiging is ingetrokken.");
+  });
+
+  test("a withdrawal names what is lost and why, and nothing is forecast any more", async () => {
+    const customer = await paidCustomer(world);
+    await world.row(
+      `insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count, status, source, received_at)
+       select c.partner_id, c.id, c.owner_id, '2026-11-01', 12, 1, 'staged', 'test', now() from core.connections c where c.account_id = $1
+       on conflict on constraint delivered_months_pkey do update set total_kwh = 12 returning 1`,
+      customer.account_id,
+    );
+    const ask = await browserOf(world, customer);
+    const money = async () => main((await ask(mijn(world, "/earnings?lang=nl"))).text);
+    expect(await money()).toContain("Gaat u zo door");
+    const page = await open(ask, customer, "/mandate", "/revoke");
+    const form_token = formToken((await ask(page)).text);
+    await ask(sent(page, "revoke-code"), { form: { form_token } });
+    expect((await ask(page, { form: { form_token, code: await codeFor(customer) } })).status).toBe(200);
+    await world.work();
+    const mail = await world.mail("where recipient = $1 and template = 'mandate_withdrawn'", customer.email);
+    expect(mail.text).toContain("U verliest 12 kWh die u al had geladen");
+    const after = await money();
+    expect(after).not.toContain("Gaat u zo door");
+    expect(after).toContain("Van november 2026 telt 12 kWh niet mee. Uw machtiging eindigde voordat wij die maand");
+    expect(after).not.toContain("Uw machtiging gold toen niet.");
+  });
+
+  test("who stopped sharing reads the partner's name on no page or mail of the withdrawal", async () => {
+    await world.row(
+      `update core.partners set branding = branding || '{"display_name": "Groene Zon"}' where id = $1 returning 1`,
+      world.partnerA.id,
+    );
+    const customer = await newCustomer(world);
+    const ask = await browserOf(world, customer);
+    const before = await open(ask, customer, "/mandate", "/revoke");
+    expect((await ask(before)).text).toContain("Groene Zon");
+    const asked = (await ask(mijn(world, "/sharing/stop"))).text;
+    const partner = /name="partner" value="([^"]+)"/.exec(asked)?.[1] ?? "";
+    await ask(mijn(world, "/sharing/stop"), { form: { form_token: formToken(asked), partner } });
+    const page = await open(ask, customer, "/mandate", "/revoke");
+    const { text } = await ask(page);
+    const form_token = formToken(text);
+    await ask(sent(page, "revoke-code"), { form: { form_token } });
+    await ask(page, { form: { form_token, code: await codeFor(customer) } });
+    await world.work();
+    const mails = await world.mails(
+      "where recipient = $1 and template in ('claim_code', 'mandate_withdrawn')",
+      customer.email,
+    );
+    const [code, told] = [
+      mails.find(({ text }) => text.includes("intrekken")),
+      mails.find(({ text }) => text.includes("ingetrokken")),
+    ];
+    for (const said of [text, code?.text, told?.text]) {
+      expect(said).toBeTruthy();
+      expect(said).not.toContain("Groene Zon");
+    }
   });
 
   test("without a button of the own pages it ends on the page of the claim, whatever the address says", async () => {
@@ -113,6 +171,8 @@ describe("contract §6 the end of an account", () => {
       const later = await ask(mijn(world, `/closed?lang=${lang}`));
       expect([later.status, heading(later.text)]).toEqual([200, title]);
       expect(main(later.text), "told once, and to nobody else").not.toContain(kept);
+      const back = await ask(mijn(world, `/data/end?lang=${lang}`));
+      expect(main((await ask(back.location ?? "")).text), "where Back leads").toContain(`${title}. `);
     },
   );
 

@@ -231,7 +231,7 @@ describe("contract §6 how far a customer is, with the next step and who must do
   test("who was paid: every step with its day, and nothing to do", async () => {
     const page = await overviewOf(paid);
     expect(steps(page)).toEqual(
-      ["Getekend", "Goedgekeurd", "Laadpaal verbonden", "Eerste kWh", "Ingeboekt", "Verkocht", "Betaald"].map(
+      ["Getekend", "Goedgekeurd", "Laadpaal geregistreerd", "Eerste kWh", "Ingeboekt", "Verkocht", "Betaald"].map(
         (name) => `${name}: done`,
       ),
     );
@@ -248,7 +248,7 @@ describe("contract §6 how far a customer is, with the next step and who must do
     expect(steps(page).slice(0, 4)).toEqual([
       "Getekend: done",
       "Goedgekeurd: yours",
-      "Laadpaal verbonden: yours",
+      "Laadpaal geregistreerd: yours",
       "Eerste kWh: later",
     ]);
     expect([...page.matchAll(/name="page" value="([^"]*)"/g)].map(([, value]) => value)).toEqual([

@@ -393,7 +393,7 @@ describe("contract §6 a signatory changes the account number", () => {
     const elsewhere = { form_token: formToken((await other(path)).text), iban, code: right };
     expect((await other(path, { form: elsewhere })).text, "in another browser").toContain("Fout: ");
     const saved = await ask(path, { form: { form_token, iban, code: right } });
-    for (const said of ["Uw rekeningnummer is gewijzigd", "eindigt op 6789", "maken wij er niets naar over tot"])
+    for (const said of ["Uw rekeningnummer is gewijzigd", "eindigt op 6789", "48 uur niets naar over"])
       expect(saved.text).toContain(said);
     await world.work();
     const mail = await world.mail("where recipient = $1 and template = 'payout_iban_changed'", customer.email);

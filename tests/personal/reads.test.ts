@@ -325,6 +325,13 @@ describe("§4.4 GET /ere-position", () => {
         { quarter: "2026-Q3", kwh: 40, ere_credits: 13.31, status: "open" },
       ],
     });
+    await world.row(
+      `update core.mandates m set status = 'revoked', ended_at = private.now(), ended_reason = 'customer'
+         from core.connections c join core.accounts a on a.id = c.account_id where c.id = m.connection_id and a.user_id = $1 returning 1`,
+      user.id,
+    );
+    // the whole months before it stay, and nothing is added to them
+    expect(await get("/ere-position")).toMatchObject({ kwh: 90, forecast_ere: Math.round(90 * 33.2694) / 100 });
   });
 
   test("a first month has no average yet: the forecast is what counts so far; a good month is not cut down", async () => {

@@ -37,12 +37,14 @@ export const en: DocumentWords = {
     head: ["Month", "kWh", "ERE", "Per ERE", "Yield", "Fee", "For you"],
     total: "Total",
     other: (amount) => `Settled with earlier payouts: ${amount}.`,
-    how_title: "How this was computed",
+    how_title: "How we calculated this",
     how: (service) => [
       "1 ERE (emission reduction unit) stands for 1 kg of CO2 avoided. The government sets each year how many ERE a kWh gives.",
       `Yield: your part of what ${service} was paid for the ERE.`,
       `Fee: what ${service} keeps of it, as shown when you signed the mandate, including VAT.`,
     ],
+    rounded:
+      "The kWh and ERE in each row are rounded. The total counts all decimals, so it may differ a little from the sum of the rows.",
   },
 
   overview: {
@@ -52,9 +54,9 @@ export const en: DocumentWords = {
     paid_via: (cpo) => `Paid to ${cpo}`,
     sales: (year) => `What was sold in ${year}`,
     no_sales: "Nothing was sold in this year.",
-    quarter: "Charged in",
+    quarter: "Quarter",
     quarter_name: (number, year) => `Q${number} ${year}`,
-    sold_on: "Sold on",
+    sold_on: "Sold",
     price: "Per ERE",
     gross: "Yield",
     fee: "Fee",

@@ -42,6 +42,8 @@ export const nl = {
       `Opbrengst: uw deel van wat ${service} voor de ERE heeft gekregen.`,
       `Kosten: wat ${service} daarvan houdt, zoals getoond toen u de machtiging ondertekende, inclusief btw.`,
     ],
+    rounded:
+      "De kWh en ERE in elke rij zijn afgerond. Het totaal telt alle decimalen, en kan dus iets afwijken van de som van de rijen.",
   },
 
   overview: {
@@ -51,9 +53,9 @@ export const nl = {
     paid_via: (cpo: string) => `Betaald aan ${cpo}`,
     sales: (year: number) => `Wat in ${year} is verkocht`,
     no_sales: "Er is in dit jaar niets verkocht.",
-    quarter: "Geladen in",
-    quarter_name: (number: string, year: string) => `${number}e kwartaal ${year}`,
-    sold_on: "Verkocht op",
+    quarter: "Kwartaal",
+    quarter_name: (number: string, year: string) => `K${number} ${year}`,
+    sold_on: "Verkocht",
     price: "Per ERE",
     gross: "Opbrengst",
     fee: "Kosten",

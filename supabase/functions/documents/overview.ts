@@ -9,12 +9,13 @@ import { WORDS } from "./words.ts";
 export type YearOverview = {
   locale: Locale;
   customer: string;
-  /** The partner in whose name we mail the customer. */
+  /** Of the partner that the customer knows. */
   logo: Logo | null;
   /** The CPO that is paid, and settles with the customer; null where the service pays them. */
   cpo: string | null;
   overview: {
     year: number;
+    kwh_sold: number;
     ere_sold: number;
     gross_eur: number;
     fee_eur: number;
@@ -25,12 +26,19 @@ export type YearOverview = {
       sold_on: string;
       quarter: string;
       price_per_ere_eur: number;
+      kwh: number;
       ere: number;
       gross_eur: number;
       fee_eur: number;
       net_eur: number;
     }[];
-    payments: readonly { paid_on: string; amount_eur: number; to: "cpo" | "customer"; iban: string }[];
+    payments: readonly {
+      paid_on: string;
+      amount_eur: number;
+      to: "cpo" | "customer";
+      iban: string;
+      reference: string;
+    }[];
   };
 };
 
@@ -42,16 +50,13 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
   const exact = euros(date_locale);
   const euro = (amount: number) => exact(String(amount));
   const ere = (amount: number) => two(String(amount));
+  const kwh = (amount: number) => decimals(0, date_locale)(String(amount));
   const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
-  const short = new Intl.DateTimeFormat(date_locale, {
-    day: "2-digit",
-    month: "2-digit",
-    year: "numeric",
-    timeZone: "UTC",
-  });
+  const inYear = new Intl.DateTimeFormat(date_locale, { day: "numeric", month: "short", timeZone: "UTC" });
   const head = [
     words.quarter,
     words.sold_on,
+    "kWh",
     "ERE",
     words.price,
     words.gross,
@@ -81,7 +86,8 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
               head,
               rows: sales.map((sale) => [
                 quarterOf(sale.quarter, words.quarter_name),
-                short.format(new Date(sale.sold_on)),
+                inYear.format(new Date(sale.sold_on)),
+                kwh(sale.kwh),
                 ere(sale.ere),
                 perEre(String(sale.price_per_ere_eur)),
                 euro(sale.gross_eur),
@@ -91,6 +97,7 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
               total: [
                 statement.total,
                 "",
+                kwh(overview.kwh_sold),
                 ere(overview.ere_sold),
                 "",
                 euro(overview.gross_eur),
@@ -105,17 +112,18 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
         : [
             {
               kind: "table",
-              head: [words.paid_on, words.to, words.amount],
-              rows: payments.map(({ paid_on, amount_eur, to, iban }) => [
+              head: [words.paid_on, words.to, statement.reference, words.amount],
+              rows: payments.map(({ paid_on, amount_eur, to, iban, reference }) => [
                 day(paid_on),
                 to === "cpo" ? (cpo ?? "") : iban,
+                reference,
                 euro(amount_eur),
               ]),
-              total: [statement.total, "", euro(overview.paid_eur)],
+              total: [statement.total, "", "", euro(overview.paid_eur)],
             } as const,
           ]),
       { kind: "heading", text: statement.how_title },
-      { kind: "points", points: words.how(service.SERVICE_NAME) },
+      { kind: "points", points: [...words.how(service.SERVICE_NAME), statement.rounded] },
     ],
     page,
   };

@@ -9,7 +9,7 @@ export type Statement = {
   locale: Locale;
   /** Who is paid. */
   customer: string;
-  /** The partner in whose name we mail the customer. */
+  /** Of the partner that the customer knows. */
   logo: Logo | null;
   /** By which the payment is found: the reference on the bank statement. */
   reference: string;
@@ -85,7 +85,7 @@ export function composeStatement(statement: Statement, service: Service): Conten
       { kind: "table", head: words.head, rows: [], total: [words.total, ...cells(totals)] },
       ...(Number(other) === 0 ? [] : [{ kind: "paragraph", text: words.other(euro(other)) } as const]),
       { kind: "heading", text: words.how_title },
-      { kind: "points", points: words.how(service.SERVICE_NAME) },
+      { kind: "points", points: [...words.how(service.SERVICE_NAME), words.rounded] },
     ],
     page,
   };

@@ -12,7 +12,8 @@ export const getErePosition = endpoint(
       "it is the kWh that the register accepted. `ere_credits` is the ERE of those kWh. `reserved_ere` is the ERE " +
       "that the register has credited and that are not sold yet. `forecast_ere` covers the whole year: the ERE so " +
       "far, plus your own monthly average for the rest of this month and each later month. The average is over the " +
-      "complete months before this one, since the first that counted, at most twelve. A quarter is `open` while it " +
+      "complete months before this one, since the first that counted, at most twelve, of connections whose mandate " +
+      "is still in force. A quarter is `open` while it " +
       "lasts and `closed` after it. It is `sold` once any of it is sold, and `paid` once we have paid you for " +
       "everything sold. `revenue_eur` is your part of the sales, after the fee; `price_per_ere` is the price before " +
       "the fee.",

@@ -246,8 +246,8 @@ end $$;
 comment on function private.claim_login(core.drafts, jsonb) is
   'The address of the login that a browser may be signed in to from a signed claim: its session proved the address by a code, and so did the owner of the login. Null for any other login at that address. Definer, because logins belong to Supabase Auth.';
 
--- What the pages of a claim may show: state open|active|expired|conflict|gone, branding, and the address that codes go to. Before the
--- address is proven, also what a year yields (offer, fee_pct). With a {session} that proves it, what was uploaded and typed.
+-- What the pages of a claim may show: state open|active|expired|conflict|gone, brand unless they stopped sharing, and the address that codes
+-- go to. Before it is proven, also what a year yields (offer, fee_pct). With a {session} that proves it, what was uploaded and typed.
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 as $$
@@ -259,7 +259,8 @@ begin
   draft := private.draft_for(draft, request #>> '{session,proved_by}');
   draft.status := private.claim_stage(draft);
   select jsonb_build_object('state', state, 'status', draft.status, 'locale', coalesce(draft.locale, p.locale),
-                            'brand', private.partner_brand(p), 'partner_name', p.name) into view
+                            'brand', case when draft.status <> 'active' or exists (
+                              select from core.attributions t where t.partner_id = p.id and t.user_id = draft.user_id) then private.partner_brand(p) end, 'partner_name', p.name) into view
     from core.partners p where p.id = draft.partner_id;
   if state not in ('open', 'active') then
     return coalesce(view, jsonb_build_object('state', state));

@@ -41,7 +41,7 @@ begin
   perform private.refuse_if('statement_not_found', line.id is null);
   return private.kept_document((
     select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
-    'statement-' || (line.paid_at at time zone 'Europe/Amsterdam')::date);
+    concat_ws('-', 'statement', (line.paid_at at time zone 'Europe/Amsterdam')::date, private.payment_reference(line.id)));
 end $$;
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json

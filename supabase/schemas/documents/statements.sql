@@ -45,16 +45,13 @@ begin
             from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id);
 end $$;
 
--- The logo of a partner as a document shows it: {name, png (base64), width, height}, null if there is none.
-create function private.document_logo(partner uuid) returns json
+-- The logo above a customer's documents: {name, png (base64), width, height}. It is that of the partner that brought them, else of their CPO.
+create function private.document_logo(account core.accounts) returns json
 language plpgsql stable
-as $$
-begin
-  return (
+as $$ begin return (
     select json_build_object('name', private.partner_display_name(p), 'png', replace(encode(l.png, 'base64'), E'\n', ''), 'width', l.width, 'height', l.height)
       from core.partner_logos l join core.partners p on p.id = l.partner_id
-     where l.partner_id = partner and l.replaced_at is null);
-end $$;
+     where l.partner_id = coalesce((select t.partner_id from core.attributions t where t.user_id = account.user_id), account.partner_id) and l.replaced_at is null); end $$;
 
 -- What the statement of a payout line says, or of a customer's part of a payment to a CPO. Months and prices are those of
 -- core.payout_entries, fixed when the line was prepared. Exact decimals, as text. other is what no month explains: a reversed sale that was
@@ -84,7 +81,7 @@ as $$
   select json_build_object(
            'locale', private.customer_locale(a),
            'customer', private.customer_name(a),
-           'logo', private.document_logo(a.partner_id),
+           'logo', private.document_logo(a),
            'reference', private.payment_reference(l.id),
            'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
            'iban_last4', case when not l.to_partner then l.iban_last4 end,

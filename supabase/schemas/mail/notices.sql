@@ -60,7 +60,7 @@ begin
              'full_name', s.full_name,
              'partner_name', p.name,
              -- a person is spoken to in the name of who brought them, a CPO's customer in the service's own
-             'brand', case when d.id is not null then private.partner_brand(p) end,
+             'brand', case when t.user_id is not null then private.partner_brand(p) end,
              'account', case when a.user_id is null then 'cpo' else 'own' end,
              'draft_id', d.id,
              'may_sign_in', case when notice.kind not like 'payout\_%' then false
@@ -70,7 +70,8 @@ begin
       join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id and s.email is not null
       left join lateral (
         select d.* from core.drafts d where d.user_id = a.user_id and d.account_id = a.id and d.status = 'active' limit 1) d on true
-      join core.partners p on p.id = coalesce(d.partner_id, a.partner_id)
+      left join core.attributions t on t.partner_id = d.partner_id and t.user_id = d.user_id
+      join core.partners p on p.id = coalesce(t.partner_id, a.partner_id)
      where a.partner_id = notice.partner_id and a.id = notice.account_id and details is not null);
 end $$;
 

@@ -73,10 +73,15 @@ begin
      and m.valid_until >= private.today();  -- one that ran out keeps covering its years, whether the job has noted its end or not
   perform private.judge_months(connection);
   perform private.notify(c.account_id, 'mandate_withdrawn', 'mandate_withdrawn:' || k.mandate_id,
-                         jsonb_build_object('by', reason, 'covered_until', (
-                           select max(m.covered_until) from core.mandates m
-                            where m.partner_id = c.partner_id and m.connection_id = c.id and m.covered_until >= m.valid_from)), c.id)
+                         jsonb_build_object('by', reason,
+                           'covered_until', (select max(m.covered_until) from core.mandates m
+                            where m.partner_id = c.partner_id and m.connection_id = c.id and m.covered_until >= m.valid_from and not r.missing),
+                           'lost_kwh', (select coalesce(sum(d.total_kwh), 0) from core.delivered_months d
+                             join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id
+                                                 and m.ended_at = private.now() and d.period between m.valid_from and m.valid_until
+                            where d.partner_id = c.partner_id and d.connection_id = c.id and (d.status = 'outside_mandate' or d.status = 'staged' and r.missing))), c.id)
      from core.connections c
+    cross join lateral (select c.registration_status in ('concept', 'afgekeurd') as missing) r  -- then no month is booked any more
      join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
     where c.partner_id = private.partner_id() and c.id = connection;
   perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));

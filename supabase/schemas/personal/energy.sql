@@ -1,6 +1,6 @@
 -- GET /energy and GET /ere-position read months, never sessions.
 
-create function private.own_counted_months(since date, until date) returns table (month date, kwh numeric, ere numeric)
+create function private.own_counted_months(since date, until date, going_on boolean default false) returns table (month date, kwh numeric, ere numeric)
 language plpgsql stable security definer
 as $$
 begin
@@ -10,24 +10,23 @@ begin
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
     join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
    where m.period >= since and m.period < until
+     and (not going_on or exists (select from core.mandates d where d.partner_id = c.partner_id and d.connection_id = c.id
+                                                                and private.today() between d.valid_from and d.covered_until))
    group by m.period;
 end $$;
-comment on function private.own_counted_months(date, date) is
-  'What counts toward ERE for this transaction''s person, over all connections; of a credited month the accepted kWh. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
+comment on function private.own_counted_months(date, date, boolean) is
+  'What counts toward ERE for this transaction''s person, over all connections, or over those whose mandate goes on; of a credited month the accepted kWh. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
 
 create function private.signed_months(since date, until date) returns table (month date, kwh numeric, sessions bigint)
 language plpgsql stable security definer
 as $$
 begin
-  if private.signatory() is null then
-    return;
-  end if;
   return query
   select d.period, sum(d.total_kwh), sum(d.session_count)
     from private.signed_accounts(private.signatory()) a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
     join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
-   where d.period >= since and d.period < until and d.total_kwh > 0
+   where private.signatory() is not null and d.period >= since and d.period < until and d.total_kwh > 0
    group by d.period;
 end $$;
 comment on function private.signed_months(date, date) is
@@ -69,19 +68,19 @@ begin
 end $$;
 comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
 
--- The kWh that will count this year: those that do already, and the trailing average for its rest.
+-- The kWh that will count this year: those that do already, and for its rest the trailing average of connections whose mandate goes on.
 create function private.forecast_kwh(this_month date) returns numeric
 language sql stable
 as $$
   with counted as materialized (
-    select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date)
+    select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date, true)
   ), past as (
     -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
     select coalesce(sum(c.kwh) / nullif(
              (extract(year from age(this_month, min(c.month))) * 12 + extract(month from age(this_month, min(c.month))))::int, 0), 0) as average
       from counted c where c.month < this_month and c.month >= this_month - interval '12 months'
   )
-  select coalesce(sum(c.kwh) filter (where c.month >= date_trunc('year', this_month)), 0)
+  select (select coalesce(sum(y.kwh), 0) from private.own_counted_months(date_trunc('year', this_month)::date, (this_month + interval '1 month')::date) y)
          + greatest(t.average - coalesce(sum(c.kwh) filter (where c.month = this_month), 0), 0)
          + t.average * (12 - extract(month from this_month))
     from past t left join counted c on true

@@ -2,10 +2,7 @@
 
 create function private.own_balance() returns numeric
 language plpgsql stable security definer
-as $$
-begin
-  return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)), 0) from core.accounts a where a.user_id = private.user_id());
-end $$;
+as $$ begin return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)), 0) from core.accounts a where a.user_id = private.user_id()); end $$;
 comment on function private.own_balance() is 'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
 
 -- What closing the account means: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh, iban_missing, kept_until}. lost_kwh, of
@@ -13,20 +10,18 @@ comment on function private.own_balance() is 'What this transaction''s person is
 create function private.own_end() returns json
 language sql stable
 as $$
-  with month as (select date_trunc('month', private.today())::date as began)
+  with month as (select date_trunc('month', private.today())::date as began), lost as (
+    select coalesce(sum(m.total_kwh) filter (where m.period < t.began and c.registration_status in ('concept', 'afgekeurd')), 0) as lost_kwh,
+           coalesce(sum(m.total_kwh) filter (where m.period >= t.began), 0) as month_kwh
+      from month t cross join core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+     where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id()) and m.status = 'staged')
   select json_build_object(
     'balance_eur', private.own_balance(),
     'accounts', count(*),
     'managed_alone', private.managed_alone(private.user_id()),
-    'lost_kwh', coalesce((
-      select sum(m.total_kwh) from core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
-       where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
-         and c.registration_status in ('concept', 'afgekeurd') and m.status = 'staged' and m.period < (select began from month)), 0),
+    'lost_kwh', (select lost_kwh from lost),
     'month', (select began from month),
-    'month_kwh', coalesce((
-      select sum(m.total_kwh) from core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
-       where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
-         and m.status = 'staged' and m.period >= (select began from month)), 0),
+    'month_kwh', (select month_kwh from lost),
     'iban_missing', coalesce(bool_or(a.iban_ciphertext is null and a.payout_handler = 'service_pays_customer'), false),
     -- of this delivery year, which is the last one
     'kept_until', case when count(*) > 0 then make_date(extract(year from private.today())::int + 7, 1, 1) end)

@@ -12,10 +12,7 @@ comment on function private.own_draft(uuid) is
 
 create function private.own_drafts() returns json
 language plpgsql stable security definer
-as $$
-begin
-  return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active');
-end $$;
+as $$ begin return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active'); end $$;
 comment on function private.own_drafts() is 'The signed claims of this transaction''s person. Definer, as private.own_draft.';
 
 create function private.own_brand() returns jsonb
@@ -44,6 +41,9 @@ as $$
            'iban_last4', a.iban_last4,
            'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
                                    then private.iso(a.iban_changed_at + interval '48 hours') end,
+           'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
+             select from core.payout_lines l join core.payout_batches b on b.id = l.batch_id and b.status <> 'exported'
+              where l.partner_id = a.partner_id and l.payee_id in (a.id, a.partner_id) and l.status = 'pending'),
            'checklist', g.checklist,
            'chargers', (select json_build_object('count', count(*), 'with_mid', count(*) filter (where h.mid_eligible),
                                                  'waiting', count(*) filter (where h.mid_eligible is null))
@@ -63,7 +63,7 @@ as $$
     join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
 $$;
 comment on function private.own_accounts() is
-  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, iban_held_until, checklist, chargers, connections}. cpo names the CPO whose customer they signed as, null for their own account. fee_pct is what they signed for last. Definer, because that is in the tenant of the CPO.';
+  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, iban_held_until, sent, checklist, chargers, connections}. sent: the bank was asked to pay all that is owed. cpo names the CPO whose customer they signed as, null for their own account. fee_pct is what they signed for last. Definer, because that is in the tenant of the CPO.';
 
 -- The years from the first charging of this transaction's person to this one, newest first.
 create function private.own_years() returns json
@@ -98,8 +98,11 @@ as $$
     select d.period, d.connection_id, d.total_kwh - coalesce(k.accepted_kwh, 0) as kwh,
            case when d.status = 'staged' then 'no_factor'
                 when d.status <> 'outside_mandate' then 'register'
-                when d.period < private.first_delivery_month() then 'before_ere' else 'outside_mandate' end as why,
-           k.reason
+                when d.period < private.first_delivery_month() then 'before_ere'
+                when exists (select from core.mandates m
+                              where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status = 'revoked'
+                                and d.period between m.valid_from and least(m.valid_until, m.ended_at at time zone 'Europe/Amsterdam')) then 'mandate_ended'
+                else 'outside_mandate' end as why, k.reason
       from month d
       left join lateral (
         select k.accepted_kwh, k.reason
@@ -127,7 +130,7 @@ as $$
     from left_out l
 $$;
 comment on function private.own_left_out(int) is
-  'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate, register, after_booking (it came, or its charger''s meter was known as MID, after the month was booked), or no_factor as long as the year has none; reason has the register''s own words, if any. Definer, as private.own_accounts.';
+  'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate, mandate_ended, register, after_booking (it came, or its charger''s meter was known as MID, after the month was booked), or no_factor as long as the year has none; reason has the register''s own words, if any. Definer, as private.own_accounts.';
 
 create function private.own_payouts(year int) returns json
 language sql stable security definer
@@ -202,7 +205,7 @@ as $$
   select coalesce(json_object_agg(a.id, json_build_object(
            'signed_on', (m.signed_at at time zone 'Europe/Amsterdam')::date,
            'withdrawn_on', (m.withdrawn_at at time zone 'Europe/Amsterdam')::date,
-           'approved_on', (c.reviewed_at at time zone 'Europe/Amsterdam')::date,
+           'approved_on', (e.reviewed_at at time zone 'Europe/Amsterdam')::date,
            'charger_on', (h.since at time zone 'Europe/Amsterdam')::date,
            'silent_chargers', h.silent,
            'first_month', e.first_month,
@@ -218,16 +221,13 @@ as $$
         from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
        where c.partner_id = a.partner_id and c.account_id = a.id and m.status <> 'declined') m on true
     left join lateral (
-      select min(c.reviewed_at) as reviewed_at
-        from core.connections c
-       where c.partner_id = a.partner_id and c.account_id = a.id and c.registration_status = 'goedgekeurd') c on true
-    left join lateral (
       select min(h.created_at) filter (where h.mid_eligible) as since,
              coalesce(json_agg(private.charger_name(h) order by h.created_at)
                         filter (where h.status = 'active' and h.ocpp_identity is not null and h.last_seen_at is null), '[]') as silent
         from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id) h on true
     left join lateral (
-      select min(k.first_month) as first_month, max(k.booked_at) as booked_at
+      select min(k.first_month) as first_month, max(k.booked_at) as booked_at,
+             min(c.reviewed_at) filter (where c.registration_status = 'goedgekeurd') as reviewed_at
         from core.connections c
        cross join lateral (
          select (select min(m.period) from core.counted_months m

@@ -11,7 +11,8 @@ export type Claim = {
   state: "open" | "active" | "expired" | "conflict" | "gone";
   status?: "invited" | "claimed" | "active";
   locale?: Locale;
-  brand?: Brand;
+  /** Null once they stopped sharing. */
+  brand?: Brand | null;
   partner_name?: string;
   email?: string;
   code_sent?: boolean;

@@ -65,7 +65,6 @@ function titleOf({ locale }: Frame, name: StepName, { answers }: Claim): string 
 export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Claim["signed"]>): Html {
   const { words: kit, to } = frame;
   const { done: words } = WORDS[frame.locale];
-  const partner = frame.brand?.name ?? "";
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
   return layout(frame, {
     title: ended ? ended.title : words.title,
@@ -89,7 +88,7 @@ ${
     : html`<h2>${kit.signed.next_title}</h2>
 <ul>${statusLines(frame, claim).map((line) => html`<li>${line}</li>`)}</ul>`
 }
-${returnLink(kit, partner, claim.return_url ?? null)}
+${frame.brand ? returnLink(kit, frame.brand.name, claim.return_url ?? null) : ""}
 ${given(frame, claim)}
 ${paid(frame, claim)}
 <h2>${kit.signed.keep}</h2>

@@ -66,7 +66,7 @@ export class ClaimVisit extends Visit<Name> {
       signed: claim.signed !== undefined,
       opens_own: Boolean(this.session?.is_fresh && claim.login),
       // a page that only says how things are names nobody
-      ...(claim.state === "open" || claim.signed ? { brand: claim.brand } : {}),
+      ...(claim.state === "open" || claim.signed ? { brand: claim.brand ?? undefined } : {}),
     };
   }
 

@@ -44,7 +44,7 @@ ${
     : html`<ul>${payouts.map((payout) => html`<li>${payoutLink(frame, payout)}</li>`)}</ul>`
 }
 ${yearOverviews(frame, earnings)}
-${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account))}` : ""}
+${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}` : ""}
 <h2>${words.fee}</h2>
 ${fees(frame, accounts)}`,
   });
@@ -89,7 +89,7 @@ function shownEuro({ locale }: MijnFrame, quarters: readonly Earned[]): string |
   return total > 0 ? `${estimated > 0 ? "± " : ""}${inEuro(total, locale)}` : null;
 }
 
-/** One large figure, what the kWh of the year bring; then how much of it is paid, on its way and estimated. */
+/** One large figure, what the kWh of the year bring; then how much of it is paid, still to be paid and estimated. */
 function broughtBy(frame: MijnFrame, { year, quarters, accounts }: Earnings, via: boolean): Html {
   const { earnings: words, overview } = WORDS[frame.locale];
   const all = shownEuro(frame, quarters);
@@ -103,8 +103,8 @@ function broughtBy(frame: MijnFrame, { year, quarters, accounts }: Earnings, via
 }
 
 /** What the year may bring in all, in euro where one price and one fee are known for it. */
-function forecast(frame: MijnFrame, { year, position: { forecast_ere }, quarters }: Earnings): Html {
-  if (!forecast_ere) return html``;
+function forecast(frame: MijnFrame, { year, position: { forecast_ere }, quarters, accounts }: Earnings): Html {
+  if (!forecast_ere || !accounts.some(({ checklist }) => checklist.mandate_signed)) return html``;
   const words = WORDS[frame.locale].earnings;
   const [one, ...others] = new Map(
     quarters.flatMap(({ unsold }) => unsold).map((each) => [`${each.price_per_ere_eur} ${each.fee_pct}`, each]),
@@ -143,8 +143,11 @@ function quarterTable(frame: MijnFrame, { position, quarters }: Earnings, via: b
   );
 }
 
-/** Where the money of an account goes. To change it takes a mailed code: on the claim pages, or on those of a CPO's customer. */
-function payout(frame: MijnFrame, account: Account): Html {
+/**
+ * Where the money of an account goes. To change it takes a mailed code: on the claim pages, or on those of a CPO's customer. `told` is
+ * until when it is held, where the page says that already.
+ */
+function payout(frame: MijnFrame, account: Account, told: string | null): Html {
   const words = WORDS[frame.locale].earnings;
   const { account_id, draft_id, cpo, iban_last4, iban_held_until, payout_handler, connections } = account;
   const which = cpo ? html`<h3>${words.at(cpo, connections.map(addressOf).join("; "))}</h3>` : html``;
@@ -152,13 +155,14 @@ function payout(frame: MijnFrame, account: Account): Html {
     return html`${which}<p>${cpo ? words.via_cpo(cpo) : words.via}</p>
 ${iban_last4 ? html`<p class="quiet">${words.via_iban(iban_last4)}</p>` : html`<p>${words.via_no_iban(cpo)}</p>`}`;
   const label = iban_last4 ? words.change : words.add;
+  const how = html`<p class="quiet">${words.change_how}${iban_held_until ? "" : ` ${words.change_wait}`}</p>`;
   return html`${which}<p>${iban_last4 ? html`<strong>${words.iban_is(iban_last4)}</strong>` : words.no_iban}</p>
-${iban_held_until ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
+${iban_held_until && iban_held_until !== told ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
 ${
   cpo
-    ? html`<p class="quiet">${words.change_how}</p><p><a class="link" href="${frame.to(`/account/${account_id}`)}">${label}</a></p>`
+    ? html`${how}<p><a class="link" href="${frame.to(`/account/${account_id}`)}">${label}</a></p>`
     : draft_id
-      ? html`<p class="quiet">${words.change_how}</p>${claimButton(frame, account_id, "/payout", label, true)}`
+      ? html`${how}${claimButton(frame, account_id, "/payout", label, true)}`
       : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`
 }`;
 }

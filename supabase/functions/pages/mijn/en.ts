@@ -15,7 +15,7 @@ export const en: MijnWords = {
     "/mandate": "Mandate",
     "/chargers": "Chargers",
     "/sharing": "Who sees what",
-    "/tokens": "Own programs",
+    "/tokens": "Your programs",
     "/data": "Data",
   },
   signed_in: (email) => `You are signed in as ${email}.`,
@@ -34,11 +34,13 @@ export const en: MijnWords = {
   left_out: {
     title: "What does not count",
     line: (kwh, month) => `${kwh} kWh of ${month} do not count.`,
-    before_ere: "ERE exist since January 2026.",
+    before_ere: "There were no ERE before January 2026.",
     outside_mandate: "Your mandate was not in force then.",
+    mandate_ended:
+      "Your mandate ended before we could register that month. The month in which that happens does not count.",
     register: "The government did not register this.",
     after_booking:
-      "We had booked that month already when these kWh came in, or when we learned that your charger has a MID meter.",
+      "We had registered that month already when these kWh came in, or when we learned that your charger has a MID meter.",
     no_factor: "How many ERE a kWh earns in that year is not set yet. Once it is, this counts.",
     charger: (kwh, name) => `The ${kwh} kWh of ${name} do not count.`,
     no_mid:
@@ -60,7 +62,6 @@ export const en: MijnWords = {
     to_come_via: (cpo) => `still to come through ${cpo ?? "your charge-point operators"}, for what you charged so far`,
     to_come_any: "still to come, for what you charged so far",
     so_far: "Paid so far",
-    waits: (amount) => (amount ? `${amount} on its way` : "on its way"),
     estimated: (amount) => (amount ? `${amount} estimated` : "an estimate"),
     debt: (amount) => `less ${amount} of a sale that was called off and had been paid`,
     unknown: "not known yet",
@@ -69,7 +70,7 @@ export const en: MijnWords = {
     charged: (year) => `Charged in ${year}`,
     counted: (kwh, ere) => `${kwh} kWh count: ${ere} ERE`,
     charged_only: (kwh, year) => `You charged ${kwh} kWh in ${year}. None of it counts yet: see below why.`,
-    estimate_how: "How we compute that",
+    estimate_how: "How we calculate that",
     estimate_computed: (ere, price, fee, net) =>
       `Estimated: ${ere} ERE that are not sold yet × ${price}, the latest average price. Our service costs ${fee}% of that. About ${net} is left. The price may go up or down.`,
     ere_hint: "1 ERE is 1 kg of CO2 that is not emitted. Oil companies buy them.",
@@ -77,11 +78,12 @@ export const en: MijnWords = {
     kinds: {
       paid: "paid",
       paid_via: (cpo) => `paid to ${cpo}`,
-      waits: "on its way",
+      waits: "still to be paid",
+      sent: "on its way",
       estimated: "estimated",
     },
     below: "(kWh beneath)",
-    plot: "Euro by quarter: paid, on its way and estimated, with the kWh that count beneath",
+    plot: (waits) => `Euro by quarter: paid, ${waits} and estimated, with the kWh that count beneath`,
     plot_total: (total) => `${total} together.`,
     quarter_short: (quarter, year) => `Q${quarter} '${year}`,
     earlier: (year) => `Before ${year}`,
@@ -93,8 +95,7 @@ export const en: MijnWords = {
     more: "See the sessions of each month",
     more_months: "See all months and years",
     progress: "Where things stand",
-    no_account:
-      "You have no connection with us yet. Did you receive a mail with a link to add one? Then open that link.",
+    no_account: "You have not added a connection yet. Did you get a mail with a link? Then open it.",
     iban: { text: "We do not know yet which bank account to pay.", action: "Enter your account number" },
     charger: { text: "We do not know yet which charger you have.", action: "Add your charger" },
     mid_charger: {
@@ -119,7 +120,7 @@ export const en: MijnWords = {
     steps: {
       signed: "Signed",
       approved: "Approved",
-      charger: "Charger connected",
+      charger: "Charger registered",
       first_kwh: "First kWh",
       booked: "Registered",
       sold: "Sold",
@@ -219,8 +220,8 @@ export const en: MijnWords = {
       `This number was entered or changed recently. For your safety we pay nothing to it until ${moment}.`,
     change: "Change your account number",
     add: "Enter your account number",
-    change_how:
-      "We mail you a code. After a change we wait 48 hours before we pay, so that nobody can divert your money.",
+    change_how: "We mail you a code.",
+    change_wait: "After a change we wait 48 hours before we pay, so that nobody can divert your money.",
     by_mail: "Do you want to give us another account number? Then mail us.",
     via: "Your charge-point operator settles with you.",
     at: (cpo, address) => (address ? `${cpo}: ${address}` : cpo),
@@ -288,7 +289,7 @@ export const en: MijnWords = {
     by_mail: "Do you want to withdraw your mandate? Then mail us.",
     revoke_for: (cpo, address) => `Withdraw your mandate: ${cpo}, ${address}`,
     withdrawn:
-      "Your mandate has been withdrawn, from now on. What still counts is sold and paid to you as always: our mail says what that is.",
+      "Your mandate is withdrawn, at once. What still counts is sold and paid to you as always: our mail says what that is.",
     documents: "What you signed",
     document: (from, until) => `Mandate from ${from} to ${until}`,
     read: "Read the mandate",
@@ -299,11 +300,11 @@ export const en: MijnWords = {
     which: (cpo, ean) => `Your mandate as a customer of ${cpo}, for the connection with EAN ${ean}.`,
     means: {
       kept: (until) =>
-        `What you charged up to and including ${until} still counts. The compensation for it still comes.`,
+        `What you charged up to and including ${until} still counts. You still get the compensation for it.`,
       if_approved: "Your registration is still being reviewed: this holds if it is approved.",
       unregistered:
-        "Your registration is not complete yet. If you withdraw now, what you charged before does not count either, apart from what has been booked.",
-      nothing_kept: "What has been booked stays booked. The compensation for it still comes.",
+        "Your registration is not complete yet. If you withdraw now, what you charged before does not count either, apart from what is registered already.",
+      nothing_kept: "What is registered stays registered. You still get the compensation for it.",
       told: (cpo) => `We tell ${cpo} that you stop. Your charger and your contract with ${cpo} stay as they are.`,
       again: (cpo) =>
         `It takes effect at once and cannot be undone here. If you want to take part again later, ask ${cpo} for a new link.`,
@@ -329,7 +330,7 @@ export const en: MijnWords = {
       "whether your mandate is in force, and the mandate itself",
       "which charger you have",
       "what you charge each month, because the company itself tells us",
-      "how many ERE that is, and what they earn",
+      "how many ERE that makes, and what they earn",
     ],
     cpo_not: (cpo) => `${cpo} does not see your account number, only that we have one.`,
     ask_title: "Change, receive or delete something",
@@ -346,7 +347,7 @@ export const en: MijnWords = {
     ],
     yes: "Yes, stop sharing",
     no: "No, go back",
-    stopped: "You no longer share anything, from now on. Nothing changes about your mandate and your money.",
+    stopped: "You no longer share anything. Your mandate and your money stay as they are.",
     apps: "Apps you have given access",
     no_apps: "You have not given any app access.",
     by: (operator) => `by ${operator}`,
@@ -400,9 +401,9 @@ export const en: MijnWords = {
     mid_yes: "yes, earns ERE",
     mid_no: "no, earns no ERE",
     mid_unknown: "not known yet: we are finding out",
-    heard: "Last heard",
+    heard: "Last heard from",
     meter: "Meter reading",
-    silent: "We have never heard this charger. Look at “OCPP” in the app or on the web page of the charger:",
+    silent: "We have never heard from this charger. Look at “OCPP” in the app or on the web page of the charger:",
     silent_address: "the address of the server is",
     silent_identity: "the identity (also called “ChargePoint ID”) is",
     silent_password:
@@ -477,7 +478,7 @@ export const en: MijnWords = {
       payout: "Payout",
       to: (last4) => `to the account that ends in ${last4}`,
       charger: "Charger",
-      app: "Application with access",
+      app: "App with access",
       token: "Token",
       session: "Charging session",
     },

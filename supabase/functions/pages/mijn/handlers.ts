@@ -285,8 +285,15 @@ const endAccount = withLogin(async (visit) => {
   visit.logOutcome("closed");
   visit.forget("session");
   // for this browser, which is signed in no more
-  const typed = new URLSearchParams({ end: JSON.stringify(answer.end) });
-  putFlash(c, environment, { path: `${c.var.root}${PATH}/closed`, whose: "" }, { typed, errors: {} });
+  const tell = (page: string, told: Record<string, string>) =>
+    putFlash(
+      c,
+      environment,
+      { path: `${c.var.root}${PATH}${page}`, whose: "" },
+      { typed: new URLSearchParams(told), errors: {} },
+    );
+  tell("/closed", { end: JSON.stringify(answer.end) });
+  tell("/sign-in", { news: "closed" }); // where Back leads
   return visit.go("/closed");
 });
 

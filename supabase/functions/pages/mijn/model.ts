@@ -48,6 +48,8 @@ export type Account = {
   fee_pct: number | null;
   iban_last4: string | null;
   iban_held_until: string | null;
+  /** Whether the bank was asked to pay all that is owed. */
+  sent: boolean;
   checklist: Record<"mandate_signed" | "ean_validated" | "mid_charger_registered" | "iban_present", boolean>;
   chargers: { count: number; with_mid: number; waiting: number };
   connections: Connection[];
@@ -116,7 +118,7 @@ export type ChargingSession = {
 export type LeftOut = {
   month: string;
   kwh: number;
-  why: "before_ere" | "outside_mandate" | "register" | "after_booking" | "no_factor";
+  why: "before_ere" | "outside_mandate" | "mandate_ended" | "register" | "after_booking" | "no_factor";
   reason: string | null;
 };
 

@@ -54,6 +54,7 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   }
   const by = settles(accounts);
   const { waits, estimated, unknown } = partsOf(quarters);
+  const [, waiting] = kindsOf(frame, accounts);
   const euro = (amount: number) => inEuro(amount, locale);
   const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
   const of = (field: "kwh" | "ere") => counted.reduce((total, each) => total + each[field], 0);
@@ -63,7 +64,7 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   const toCome = left > 0 ? `${estimated > 0 ? "± " : ""}${euro(left)}` : null;
   const debt = toCome ? kept : sum(paid.debts.map(({ eur }) => eur));
   const why = [
-    waits > 0 ? words.waits(estimated > 0 ? euro(waits) : null) : null,
+    waits > 0 ? (estimated > 0 ? `${euro(waits)} ${waiting}` : waiting) : null,
     estimated > 0 ? words.estimated(waits + debt > 0 ? euro(estimated) : null) : null,
     debt > 0 ? words.debt(euro(debt)) : null,
     unknown ? words.unknown_rest : null,
@@ -128,7 +129,8 @@ function computed(frame: MijnFrame, { quarters }: Overview): Html {
 export function kindsOf({ locale }: MijnFrame, accounts: readonly Account[]): readonly [string, string, string] {
   const { kinds } = WORDS[locale].overview;
   const by = settles(accounts);
-  return [typeof by === "object" && by.cpo ? kinds.paid_via(by.cpo) : kinds.paid, kinds.waits, kinds.estimated];
+  const paid = typeof by === "object" && by.cpo ? kinds.paid_via(by.cpo) : kinds.paid;
+  return [paid, accounts.every(({ sent }) => sent) ? kinds.sent : kinds.waits, kinds.estimated];
 }
 
 /**
@@ -157,7 +159,7 @@ export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overvi
   const total = sum(all.flatMap(({ euros }) => euros));
   const plot = bars({
     id: "quarters",
-    title: words.plot,
+    title: words.plot(kinds[1]),
     description: words.plot_total(euro(total)),
     points: all.map(({ number, of, kwh, euros }) => ({
       short: words.quarter_short(number, of.slice(2)),

@@ -35,6 +35,8 @@ export const nl = {
     line: (kwh: string, month: string) => `Van ${month} telt ${kwh} kWh niet mee.`,
     before_ere: "ERE zijn er vanaf januari 2026.",
     outside_mandate: "Uw machtiging gold toen niet.",
+    mandate_ended:
+      "Uw machtiging eindigde voordat wij die maand konden inboeken. De maand waarin dat gebeurt, telt niet mee.",
     register: "De overheid heeft dit niet ingeschreven.",
     after_booking:
       "Wij hadden die maand al ingeboekt toen deze kWh binnenkwamen, of toen bleek dat uw laadpaal een MID-meter heeft.",
@@ -60,7 +62,6 @@ export const nl = {
     to_come_via: (cpo: string | null) => `komt nog via ${cpo ?? "uw laadpaalbeheerders"}, voor wat u tot nu toe laadde`,
     to_come_any: "komt nog, voor wat u tot nu toe laadde",
     so_far: "Betaald tot nu toe",
-    waits: (amount: string | null) => (amount ? `${amount} onderweg` : "onderweg"),
     estimated: (amount: string | null) => (amount ? `${amount} geschat` : "een schatting"),
     debt: (amount: string) => `min ${amount} van een verkoop die niet doorging en al betaald was`,
     unknown: "nog niet bekend",
@@ -79,11 +80,12 @@ export const nl = {
     kinds: {
       paid: "betaald",
       paid_via: (cpo: string) => `betaald aan ${cpo}`,
-      waits: "onderweg",
+      waits: "nog te betalen",
+      sent: "onderweg",
       estimated: "geschat",
     },
     below: "(kWh eronder)",
-    plot: "Euro per kwartaal: betaald, onderweg en geschat, met daaronder de kWh die meetelt",
+    plot: (waits: string) => `Euro per kwartaal: betaald, ${waits} en geschat, met daaronder de kWh die meetelt`,
     plot_total: (total: string) => `Samen ${total}.`,
     quarter_short: (quarter: string, year: string) => `K${quarter} '${year}`,
     earlier: (year: number) => `Vóór ${year}`,
@@ -126,7 +128,7 @@ export const nl = {
     steps: {
       signed: "Getekend",
       approved: "Goedgekeurd",
-      charger: "Laadpaal verbonden",
+      charger: "Laadpaal geregistreerd",
       first_kwh: "Eerste kWh",
       booked: "Ingeboekt",
       sold: "Verkocht",
@@ -228,8 +230,8 @@ export const nl = {
       `Dit nummer is kort geleden ingevuld of gewijzigd. Voor uw veiligheid maken wij er niets naar over tot ${moment}.`,
     change: "Wijzig uw rekeningnummer",
     add: "Vul uw rekeningnummer in",
-    change_how:
-      "Wij mailen u een code. Na een wijziging wachten wij 48 uur met betalen, zodat niemand uw geld kan omleiden.",
+    change_how: "Wij mailen u een code.",
+    change_wait: "Na een wijziging wachten wij 48 uur met betalen, zodat niemand uw geld kan omleiden.",
     by_mail: "Wilt u uw rekeningnummer doorgeven of wijzigen? Mail ons dan.",
     via: "Uw laadpaalbedrijf rekent met u af.",
     at: (cpo: string, address: string) => (address ? `${cpo}: ${address}` : cpo),

@@ -39,9 +39,10 @@ export class MijnVisit extends SignedInVisit<Name> {
   }
 
   protected why(out: string | null): Html {
-    const { sign_in: words } = WORDS[this.locale];
+    const { sign_in: words, data } = WORDS[this.locale];
     const { config, words: kit } = this.frame;
-    return html`${whyOut(kit, out)}
+    const closed = this.returned()?.typed.get("news") === "closed";
+    return html`${closed ? html`<p class="panel" role="status">${data.closed}. ${kit.sign_in.signed_out}</p>` : whyOut(kit, out)}
 <p class="lead">${words.why(config.SERVICE_NAME)}</p>
 <p>${words.which}</p>
 <p class="quiet">${words.signatory}</p>`;

@@ -299,6 +299,7 @@ export const en: MailMessages = {
       covered: (until) =>
         `What you charged up to and including ${until} still counts. You still receive the compensation for it.`,
       not_covered: "What has been registered stays registered. You still receive the compensation for it.",
+      lost: (kwh) => `You lose ${kwh} that you had already charged: they no longer count.`,
       again: (partner) =>
         `Would you like your charging electricity to count again? Then ask ${partner} for a new mandate.`,
       after: "Did you not expect this? Let us know; the address is at the end of this mail.",

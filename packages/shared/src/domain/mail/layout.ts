@@ -90,7 +90,7 @@ function toText({ SERVICE_NAME, SUPPORT_EMAIL }: Service, locale: Locale, conten
 }
 
 function signedBy(locale: Locale, service: string, sender?: string): string {
-  return sender ? MAIL_MESSAGES[locale].through(sender, service) : service;
+  return sender && sender !== service ? MAIL_MESSAGES[locale].through(sender, service) : service;
 }
 
 // Most mail clients support inline styles only; clients that support a style element also get the dark colors.

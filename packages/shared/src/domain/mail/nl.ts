@@ -306,6 +306,7 @@ export const nl = {
       },
       covered: (until: string) => `Wat u tot en met ${until} laadde, telt nog mee. De vergoeding daarvan krijgt u nog.`,
       not_covered: "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan krijgt u nog.",
+      lost: (kwh: string) => `U verliest ${kwh} die u al had geladen: die tellen niet meer mee.`,
       again: (partner: string) =>
         `Wilt u dat uw laadstroom weer meetelt? Vraag ${partner} dan om een nieuwe machtiging.`,
       after: "Had u dit niet verwacht? Laat het ons weten; het adres staat onder aan deze mail.",

@@ -24,6 +24,8 @@ export type Notice =
       by: "customer" | "operator" | "connection_updated" | "connection_archived";
       /** The last day that still counts; null where nothing does but what is booked. */
       covered_until: string | null;
+      /** What was charged already and no longer counts; a notice of an earlier release has none. */
+      lost_kwh?: number;
     }
   | {
       kind: "payout_sent";
@@ -111,9 +113,15 @@ function contentOf(
       return { subject, lines: lines(day(notice.valid_until)), button, after };
     }
     case "mandate_withdrawn": {
-      const { subject, by, covered, not_covered, again, after } = notices.mandate_withdrawn;
+      const { subject, by, covered, not_covered, lost, again, after } = notices.mandate_withdrawn;
       const rest = notice.covered_until ? covered(day(notice.covered_until)) : not_covered;
-      const lines = [by[notice.by], rest, ...(notice.by === "connection_updated" ? [again(partner_name)] : [])];
+      const gone = notice.lost_kwh ? [lost(inKwh(notice.lost_kwh, locale))] : [];
+      const lines = [
+        by[notice.by],
+        rest,
+        ...gone,
+        ...(notice.by === "connection_updated" ? [again(partner_name)] : []),
+      ];
       return { subject, lines, button: notices.view, after };
     }
     case "payout_sent": {
@@ -171,8 +179,7 @@ export type Farewell = {
 export function farewellLines(end: Farewell, locale: Locale): string[] {
   const { account_closed: words } = MAIL_MESSAGES[locale];
   const { date_locale } = MANDATE_WORDS[locale];
-  const kwh = (value: number) =>
-    `${new Intl.NumberFormat(date_locale, { maximumFractionDigits: 0 }).format(value)} kWh`;
+  const kwh = (value: number) => inKwh(value, locale);
   const month = new Intl.DateTimeFormat(date_locale, { month: "long", year: "numeric", timeZone: "UTC" });
   const { accounts, balance_eur, lost_kwh, month_kwh, kept_until } = end;
   return [
@@ -184,6 +191,9 @@ export function farewellLines(end: Farewell, locale: Locale): string[] {
     kept_until ? words.kept(longDate(kept_until, MANDATE_WORDS[locale])) : words.nothing_kept,
   ];
 }
+
+const inKwh = (kwh: number, locale: Locale): string =>
+  `${new Intl.NumberFormat(MANDATE_WORDS[locale].date_locale, { maximumFractionDigits: 0 }).format(kwh)} kWh`;
 
 /** An amount as people write it: € 12,34 or €12.34. */
 export function inEuro(amount: number, locale: Locale): string {
