@@ -69,9 +69,18 @@ describe.skipIf(noBrowser)(
         expect(await heading(), "nothing is left behind").toBe("Log in");
       }));
 
-    test.each(["nl", "en"])("the menu is one row on a phone of 320, in %s", (lang) =>
-      onPage(browser, { viewport: { width: 320, height: 640 } }, async (page) => {
+    test.each([
+      ["nl", 320],
+      ["en", 320],
+      ["nl", 390],
+      ["en", 390],
+    ])("the menu is one row on a phone, and so is each button of the timeline: %s, %i", (lang, width) =>
+      onPage(browser, { viewport: { width, height: 640 } }, async (page) => {
         await signIn(page, fresh, lang);
+        const buttons = await page
+          .locator(".timeline .button")
+          .evaluateAll((all) => all.map((each) => each.clientHeight));
+        expect(buttons.map((height) => height < 60)).toEqual([true, true]);
         for (const path of ["/mandate", "/tokens"]) {
           await page.goto(`${mijn(world, path)}?lang=${lang}`);
           expect(await rowsOfMenu(page), path).toBe(1);

@@ -155,17 +155,17 @@ export const en: ClaimWords = {
     own_pages_are: "Your own pages show what you charge, what it earns and how far your registration is.",
     title: "You are registered",
     thanks: (date) => `Your mandate was signed on ${date}. We have mailed you a copy.`,
-    signed_on: (date) => `You had signed it on ${date}.`,
+    signed_on: (date) => `You signed it on ${date}.`,
     ended: {
       revoked: {
         title: "Your mandate was withdrawn",
         since: (date) => `It was withdrawn on ${date} and is no longer valid.`,
-        means: "Your charging is no longer registered. What has been booked stays booked.",
+        means: "Your charging is no longer registered. What is registered stays registered.",
       },
       expired: {
         title: "Your mandate has ended",
         since: (date) => `It was valid up to and including ${date}.`,
-        means: "Electricity charged after that day is not registered. What has been booked stays booked.",
+        means: "Electricity charged after that day is not registered. What is registered stays registered.",
       },
     },
     kept: (until) => `What you charged up to and including ${until} still counts.`,
@@ -211,7 +211,7 @@ export const en: ClaimWords = {
   revoke: {
     means: {
       kept: (until) => `What you charged up to and including ${until} still counts. You will still be paid for it.`,
-      nothing_kept: "What has been booked stays booked. You will still be paid for it.",
+      nothing_kept: "What is registered stays registered. You will still be paid for it.",
       at_once: "It takes effect at once and cannot be undone here. If you want to take part again later, e-mail us.",
     },
   },

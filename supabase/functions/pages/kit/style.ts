@@ -76,7 +76,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (min-width: 40rem) { @supports selector(::details-content) { .menu details, .menu ::details-content { display: contents; content-visibility: visible; } .menu summary { display: none; } } }
 .years { flex-wrap: wrap; margin-bottom: 1rem; }
 @media (max-width: 30rem) { .menu { padding-left: .75rem; padding-right: .75rem; font-size: .9375rem; } .menu :is(a, summary) { padding: 0 .5rem; } .menu summary::before { width: .9rem; } }
-@media (max-width: 24rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
+@media (max-width: 25rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
 @media (max-width: 21rem) { .menu { font-size: .875rem; } .menu :is(a, summary) { padding: 0 .2rem; } .menu summary::before { width: .7rem; } }
 
 @media (min-width: 48rem) { .wide .blocks :is(td, th) { padding-left: .6rem; padding-right: .6rem; } }
@@ -181,7 +181,7 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .timeline strong { font-weight: 650; }
 .timeline .later strong { color: var(--quiet); font-weight: 400; }
 .timeline li > span:not(.hidden) { display: inline-block; color: var(--quiet); font-variant-numeric: tabular-nums; }
-@media (max-width: 30rem) { .timeline li > span:not(.hidden) { display: block; } }
+@media (max-width: 30rem) { .timeline li > span:not(.hidden) { display: block; } .timeline .button { padding-left: .5rem; padding-right: .5rem; } }
 .timeline div { margin: .4rem 0 .25rem; padding: .85rem 1.1rem; border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; background: var(--tint); }
 .timeline .yours div { border-left-color: var(--wait); background: var(--wait-tint); }
 .timeline div > :last-child { margin-bottom: 0; }

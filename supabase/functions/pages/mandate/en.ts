@@ -29,7 +29,7 @@ export const en: MandateWords = {
     ended: {
       revoked: {
         title: "This mandate was withdrawn",
-        text: "It is no longer valid. What has been booked stays booked.",
+        text: "It is no longer valid. What is registered stays registered.",
       },
       expired: {
         title: "This mandate has ended",

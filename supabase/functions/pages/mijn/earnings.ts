@@ -33,7 +33,7 @@ ${
   quarters.length === 0
     ? html`<p>${words.nothing_counts(year)}</p>`
     : html`${quarterTable(frame, earnings, by !== "we")}
-<p class="quiet">${by === "we" ? words.steps : by === "both" ? words.steps_any : words.steps_via(by.cpo)}</p>`
+<p class="quiet">${words.steps}</p>`
 }
 ${forecast(frame, earnings)}
 ${leftOut(frame, earnings)}

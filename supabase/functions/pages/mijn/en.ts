@@ -96,7 +96,7 @@ export const en: MijnWords = {
     more_months: "See all months and years",
     progress: "Where things stand",
     no_account: "You have not added a connection yet. Did you get a mail with a link? Then open it.",
-    iban: { text: "We do not know yet which bank account to pay.", action: "Enter your account number" },
+    iban: { text: "We do not know yet which bank account to pay.", action: "Enter your IBAN" },
     charger: { text: "We do not know yet which charger you have.", action: "Add your charger" },
     mid_charger: {
       text: "Only what a charger with a MID meter charges earns ERE. The charger we know of does not have one.",
@@ -122,7 +122,7 @@ export const en: MijnWords = {
       approved: "Approved",
       charger: "Charger registered",
       first_kwh: "First kWh",
-      booked: "Registered",
+      booked: "kWh registered",
       sold: "Sold",
       paid: "Paid",
     },
@@ -204,7 +204,7 @@ export const en: MijnWords = {
       paid: "paid",
     },
     steps:
-      "When a quarter is over it is registered with the government, then sold, and then we pay you. That takes some months.",
+      "When a quarter is over it is registered with the government, then sold, and then paid. That takes some months.",
     price: (price) => `${price} per ERE`,
     forecast: (ere, year, euro) =>
       `If you go on like this, ${year} will bring about ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,
@@ -220,7 +220,7 @@ export const en: MijnWords = {
       `This number was entered or changed recently. For your safety we pay nothing to it until ${moment}.`,
     change: "Change your account number",
     add: "Enter your account number",
-    change_how: "We mail you a code.",
+    change_how: "To change it, we mail you a code.",
     change_wait: "After a change we wait 48 hours before we pay, so that nobody can divert your money.",
     by_mail: "Do you want to give us another account number? Then mail us.",
     via: "Your charge-point operator settles with you.",
@@ -230,10 +230,6 @@ export const en: MijnWords = {
       `We know your account that ends in ${last4}. We need it for your charging to count; we pay nothing to it.`,
     via_no_iban: (cpo) =>
       `There is no account number of yours yet. Your charging counts only once we have it, although we pay nothing to it. Give it to ${cpo ?? "your charging company"}.`,
-    steps_via: (cpo) =>
-      `When a quarter is over it is registered with the government, then sold, and then we pay ${cpo ? `${cpo}, which settles` : "your charge-point operators, which settle"} with you. That takes some months.`,
-    steps_any:
-      "When a quarter is over it is registered with the government, then sold, and then paid. That takes some months.",
     net: "After our fee",
     paid_via: (cpo, year) => `What we paid ${cpo ?? "your charge-point operators"} for you in ${year}`,
     paid_any: (year) => `What we paid in ${year}`,
@@ -318,7 +314,7 @@ export const en: MijnWords = {
     since: (partner, month) => `You came to us through ${partner}. From ${month} on, ${partner} sees:`,
     named: [
       "your name, address, e-mail address and phone number",
-      "how far you are: mandate, registration and charger",
+      "how far along you are: mandate, registration and charger",
     ],
     unnamed: ["your town, without your name", "whether your mandate is in force, and which charger you have"],
     sums: "what all its customers charge and earn together",

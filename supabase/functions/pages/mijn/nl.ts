@@ -101,7 +101,7 @@ export const nl = {
       "U heeft nog geen aansluiting bij ons aangemeld. Kreeg u een mail met een link om dat te doen? Open dan die link.",
     iban: {
       text: "Wij weten nog niet op welke rekening u uw geld wilt krijgen.",
-      action: "Vul uw rekeningnummer in",
+      action: "Vul uw IBAN in",
     },
     charger: { text: "Wij weten nog niet welke laadpaal u heeft.", action: "Voeg uw laadpaal toe" },
     mid_charger: {
@@ -214,7 +214,7 @@ export const nl = {
       paid: "uitbetaald",
     },
     steps:
-      "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij u. Reken op enkele maanden.",
+      "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht en dan uitbetaald. Reken op enkele maanden.",
     price: (price: string) => `${price} per ERE`,
     forecast: (ere: string, year: number, euro: string | null) =>
       `Gaat u zo door, dan komt u in ${year} uit op ongeveer ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,
@@ -230,7 +230,7 @@ export const nl = {
       `Dit nummer is kort geleden ingevuld of gewijzigd. Voor uw veiligheid maken wij er niets naar over tot ${moment}.`,
     change: "Wijzig uw rekeningnummer",
     add: "Vul uw rekeningnummer in",
-    change_how: "Wij mailen u een code.",
+    change_how: "Voor een wijziging mailen wij u een code.",
     change_wait: "Na een wijziging wachten wij 48 uur met betalen, zodat niemand uw geld kan omleiden.",
     by_mail: "Wilt u uw rekeningnummer doorgeven of wijzigen? Mail ons dan.",
     via: "Uw laadpaalbedrijf rekent met u af.",
@@ -240,10 +240,6 @@ export const nl = {
       `Van u is de rekening bekend die eindigt op ${last4}. Die moeten wij kennen om uw laadstroom te laten meetellen; wij betalen er niets naartoe.`,
     via_no_iban: (cpo: string | null) =>
       `Er is nog geen rekeningnummer van u. Uw laadstroom telt pas mee als wij dat hebben, ook al betalen wij er niets naartoe. Geef het door aan ${cpo ?? "uw laadpaalbedrijf"}.`,
-    steps_via: (cpo: string | null) =>
-      `Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht, en dan betalen wij ${cpo ? `${cpo}, dat met u afrekent` : "uw laadpaalbeheerders, die met u afrekenen"}. Reken op enkele maanden.`,
-    steps_any:
-      "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht en dan uitbetaald. Reken op enkele maanden.",
     net: "Na onze kosten",
     paid_via: (cpo: string | null, year: number) =>
       `Wat wij in ${year} voor u aan ${cpo ?? "uw laadpaalbeheerders"} hebben betaald`,

@@ -304,22 +304,19 @@ export const en: MailMessages = {
         `Would you like your charging electricity to count again? Then ask ${partner} for a new mandate.`,
       after: "Did you not expect this? Let us know; the address is at the end of this mail.",
     },
+    net: "It is the compensation for the charging electricity that was sold. Our fee, including VAT, has been taken off.",
     payout_sent: {
       subject: (amount) => `Your compensation of ${amount} is on its way`,
       between: (from, until) => `between ${from} and ${until}`,
       soon: "within three working days",
       lines: (amount, iban, days) => [
         `${amount} is on its way to the account that ends in ${iban}. We expect it to arrive ${days}.`,
-        "It is the compensation for the charging electricity that was sold. Our fee, including VAT, has been taken off.",
       ],
       after: "There is nothing you need to do. You get another mail once it has been transferred.",
     },
     payout_paid: {
       subject: (amount) => `Your compensation of ${amount} has been transferred`,
-      lines: (amount, iban) => [
-        `We have transferred ${amount} to the account that ends in ${iban}.`,
-        "It is the compensation for the charging electricity that was sold. Our fee, including VAT, has been taken off.",
-      ],
+      lines: (amount, iban) => [`We have transferred ${amount} to the account that ends in ${iban}.`],
       after: "There is nothing you need to do.",
     },
     payout_failed: {

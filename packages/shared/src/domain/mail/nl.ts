@@ -311,13 +311,13 @@ export const nl = {
         `Wilt u dat uw laadstroom weer meetelt? Vraag ${partner} dan om een nieuwe machtiging.`,
       after: "Had u dit niet verwacht? Laat het ons weten; het adres staat onder aan deze mail.",
     },
+    net: "Het is de vergoeding voor de laadstroom die is verkocht. Onze kosten, inclusief btw, zijn er al af.",
     payout_sent: {
       subject: (amount: string) => `Uw vergoeding van ${amount} is onderweg`,
       between: (from: string, until: string) => `tussen ${from} en ${until}`,
       soon: "binnen drie werkdagen",
       lines: (amount: string, iban: string, days: string) => [
         `${amount} is onderweg naar de rekening die eindigt op ${iban}. Wij verwachten dat het bedrag er ${days} op staat.`,
-        "Het is de vergoeding voor de laadstroom die is verkocht. Onze kosten, inclusief btw, zijn er al af.",
       ],
       after: "U hoeft niets te doen. U krijgt nog een mail als het bedrag is overgemaakt.",
     },
@@ -325,7 +325,6 @@ export const nl = {
       subject: (amount: string) => `Uw vergoeding van ${amount} is overgemaakt`,
       lines: (amount: string, iban: string) => [
         `Wij hebben ${amount} overgemaakt naar de rekening die eindigt op ${iban}.`,
-        "Het is de vergoeding voor de laadstroom die is verkocht. Onze kosten, inclusief btw, zijn er al af.",
       ],
       after: "U hoeft niets te doen.",
     },

@@ -130,7 +130,7 @@ function contentOf(
       const days = notice.from && notice.until ? between(day(notice.from), day(notice.until)) : soon;
       return {
         subject: subject(amount),
-        lines: lines(amount, notice.iban_last4, days),
+        lines: [...lines(amount, notice.iban_last4, days), notices.net],
         button: notices.earnings,
         after,
       };
@@ -138,7 +138,12 @@ function contentOf(
     case "payout_paid": {
       const { subject, lines, after } = notices.payout_paid;
       const amount = inEuro(notice.amount_eur, locale);
-      return { subject: subject(amount), lines: lines(amount, notice.iban_last4), button: notices.earnings, after };
+      return {
+        subject: subject(amount),
+        lines: [...lines(amount, notice.iban_last4), notices.net],
+        button: notices.earnings,
+        after,
+      };
     }
     case "payout_failed": {
       const { subject, lines, button, own, cpo } = notices.payout_failed;
