@@ -184,7 +184,7 @@ export function askWithdrawDraftsPage(
 <ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_begun].map((line) => html`<li>${line}</li>`)}</ul>
 <form method="post" action="${withdrawalOf(frame, here, draft_ids)}">
 ${formToken(frame.form_token)}
-<div class="actions"><button class="button">${words.withdraw_yes_all}</button><a class="link" href="${frame.to("/drafts", here)}">${words.withdraw_no}</a></div>
+<div class="actions"><button class="button">${words.withdraw_yes}</button><a class="link" href="${frame.to("/drafts", here)}">${words.withdraw_no}</a></div>
 </form>`,
   });
 }

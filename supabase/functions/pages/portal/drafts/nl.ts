@@ -31,7 +31,6 @@ export const drafts = {
   withdrawn_before: "Al eerder ingetrokken. Er is nu niets veranderd.",
   others: (count: number) => `${count} anderen`,
   withdraw_these: (count: number) => (count === 1 ? "1 aanmelding intrekken?" : `${count} aanmeldingen intrekken?`),
-  withdraw_yes_all: "Ja, trek ze in",
   download: "Download alle aanmeldingen (CSV)",
   download_found: "Download wat gevonden is (CSV)",
   file: "aanmeldingen",
@@ -123,8 +122,8 @@ export const drafts = {
   withdraw_do: "Trek deze aanmelding in",
   withdraw_ask: (name: string) => `Aanmelding van ${name} intrekken?`,
   withdraw_link:
-    "De link werkt niet meer, er gaat geen herinnering meer uit, en wij wissen wat u over deze klant heeft ingevuld.",
-  withdraw_cap: "Voor het aantal aanmeldingen van 30 dagen telt deze nog mee.",
+    "De link werkt niet meer, er gaat geen herinnering meer uit, en wij wissen wat u over de klant heeft ingevuld.",
+  withdraw_cap: "Voor het aantal aanmeldingen van 30 dagen telt dit nog mee.",
   withdraw_login: "De klant was al begonnen. Wat er is ingevuld gaat verloren; de login blijft.",
   withdraw_begun: "Wie al begonnen was, verliest wat er is ingevuld; de login blijft.",
   withdraw_yes: "Ja, trek in",

@@ -135,9 +135,8 @@ export const en: ImportWords = {
   look: {
     title: "This is what would happen",
     nothing_yet: "Nobody has been signed up yet, and nobody has been mailed.",
-    sum: (added, rows) => `Of ${rows} rows, ${added} will be signed up.`,
+    sum: (added, rows) => `Of ${rows === "1" ? "1 row" : `${rows} rows`}, ${added} will be signed up.`,
     busy: "It did not work just now, because we are busy. Please confirm again.",
-    sum_one: (added) => `Of 1 row, ${added} will be signed up.`,
     left_out: "Why rows are not possible",
     kinds: { good: "Good", check: "To check", bad: "Not possible" },
     mend: "Download only the rows that are not possible, to mend them (CSV)",
@@ -173,7 +172,8 @@ export const en: ImportWords = {
   done: {
     title: "Your customers are signed up",
     title_none: "Nobody was signed up",
-    sum: (added, rows) => `Of ${rows} rows, ${added} were signed up.`,
+    sum: (added, rows) =>
+      `Of ${rows === "1" ? "1 row" : `${rows} rows`}, ${added} ${added === "1" ? "was" : "were"} signed up.`,
     mailed: "They have been mailed their personal link, except those with a link below.",
     not_mailed: "Nobody was mailed. Send each customer their own link, and to that customer only.",
     download: "Download everything with the links (CSV)",

@@ -9,34 +9,24 @@ import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
+import { inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
+import { type Kind, kindLinks, type RowsQuery, rowsAsked, rowTable } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { pageLinks, rangeOf } from "../paging.ts";
 import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { agreed, COLUMNS, consentTick } from "./bring.ts";
 import { type Cap, type Kept, keep, readKept, type State, type Verdict } from "./kept.ts";
 
-/** Rows on a page of the table. */
-const PAGE_ROWS = 100;
 /** How long one click works; what is left waits for the next. */
 const CONFIRM_MS = 15_000;
-
-/** Rows that are signed up as they are, those of which something is left out, and those that are not signed up. */
-const KINDS = ["good", "check", "bad"] as const;
-type Kind = (typeof KINDS)[number];
-type RowsQuery = { page: number; show: Kind | null };
 
 export const showImport = signedIn(async (visit) => {
   const { who, cap, kept } = await readKept(visit);
   if (!kept) return gone(visit, who);
   const news = visit.news();
-  const asked = {
-    page: visit.pageAsked,
-    show: KINDS.find((each) => each === visit.c.req.query("show")) ?? null,
-  };
+  const asked = rowsAsked(visit);
   if (kept.state.send_invite !== null) return visit.page(donePage(visit.frame, who, kept, asked));
   if (isUnagreed(kept)) return visit.page(consentPage(visit.frame, who, kept, news), 422);
   if (lacksEmail(kept)) return visit.page(mappingPage(visit.frame, who, kept, news));
@@ -234,28 +224,28 @@ function lookPage(
   const choose = added === 0 && bad.length < verdicts.length;
   return portalPage(frame, "/import", who, {
     title: words.look.title,
-    body: html`<p class="${panelOf(verdicts.length - added, verdicts.length)}" role="status">${choose ? words.look.guessed : sumOf(frame, added, verdicts.length)} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
-${kinds(frame, kept, verdicts, asked)}
+    body: html`<p class="${panelOf(verdicts.length - added, verdicts.length)}" role="status">${choose ? words.look.guessed : words.look.sum(inNumbers(frame, added), inNumbers(frame, verdicts.length))} ${words.look.nothing_yet}${typed.get("news") === "busy" ? html` <strong>${words.look.busy}</strong>` : ""}</p>
+${kindLinks(frame, rowsOf(frame, kept, verdicts), asked)}
 ${toMend(frame, kept, bad)}
 ${verdicts.some(({ reason }) => reason === "over_cap") ? html`<p>${words.cap(count(cap.remaining), count(cap.rolling_cap), cap.rolling_days)}</p>` : ""}
 ${encodingOf(frame, kept)}
 ${columns(frame, kept, typed, choose)}
-${rowTable(frame, kept, verdicts, asked)}
+${rowTable(frame, rowsOf(frame, kept, verdicts), asked, words.table.what, (verdict) => oneRow(frame, kept, verdict))}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>
 ${added > 0 ? confirmForm(frame, kept, added, typed) : choose ? "" : html`<p>${words.look.none_would}</p>`}`,
   });
 }
 
-/** How many rows are of each kind; each count leads to its rows. */
-function kinds(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { show }: RowsQuery): Html {
-  const { look: words, table } = WORDS[frame.locale].bring;
-  const of = (kind: Kind) => verdicts.filter((verdict) => kindOf(kept, verdict) === kind).length;
-  const link = (kind: Kind | null, label: string, count: number) =>
-    html`<a class="${kind ?? "all"}" href="${frame.to(`/import/${kept.id}`, kind ? { show: kind } : {})}#rows"${kind === show ? html` aria-current="page"` : ""}>${label} <strong>${inNumbers(frame, count)}</strong></a>`;
-  return html`<nav class="years kinds" aria-label="${table.label}">
-${link(null, table.all, verdicts.length)}
-${KINDS.map((kind) => link(kind, words.kinds[kind], of(kind)))}
-</nav>`;
+/** The rows, and how to count and show them. */
+function rowsOf(frame: PortalFrame, kept: Kept, rows: readonly Verdict[]) {
+  const { table: words, look } = WORDS[frame.locale].bring;
+  return {
+    here: `/import/${kept.id}`,
+    label: kept.state.send_invite === null ? words.label : words.label_done,
+    kinds: look.kinds,
+    rows,
+    kindOf: (verdict: Verdict) => kindOf(kept, verdict),
+  };
 }
 
 /** Why rows are not signed up, and the file in which they can be mended. */
@@ -273,13 +263,6 @@ function encodingOf(frame: PortalFrame, { brought, read }: Kept): Html {
   if (!("table" in brought) || brought.table.encoding !== "windows-1252") return html``;
   const name = read.map(nameOf).find((each) => /[^\x20-\x7e]/.test(each));
   return name ? html`<p>${words.letters} <strong>${name}</strong></p>` : html``;
-}
-
-function sumOf(frame: PortalFrame, added: number, rows: number): string {
-  const { look: words } = WORDS[frame.locale].bring;
-  return rows === 1
-    ? words.sum_one(inNumbers(frame, added))
-    : words.sum(inNumbers(frame, added), inNumbers(frame, rows));
 }
 
 /** How many rows make no draft, by why. */
@@ -366,28 +349,6 @@ ${columns(frame, kept, typed, true)}
   });
 }
 
-/** A page of the rows, and where the others are. */
-function rowTable(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[], { page, show }: RowsQuery): Html {
-  const { table: words, look } = WORDS[frame.locale].bring;
-  const here = `/import/${kept.id}`;
-  const shown = show ? verdicts.filter((verdict) => kindOf(kept, verdict) === show) : verdicts;
-  const pages = Math.max(Math.ceil(shown.length / PAGE_ROWS), 1);
-  const at = Math.min(page, pages);
-  const address = (to: number) =>
-    `${frame.to(here, { ...(show ? { show } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
-  const label = kept.state.send_invite === null ? words.label : words.label_done;
-  const from = (at - 1) * PAGE_ROWS;
-  const rows = shown.slice(from, from + PAGE_ROWS);
-  return html`<h2 id="rows">${label}${show ? `: ${look.kinds[show].toLowerCase()}` : ""}</h2>
-<p class="quiet">${rangeOf(frame, from, rows.length, shown.length)}</p>
-${table(
-  label,
-  [{ name: words.row }, { name: words.what, text: true }],
-  rows.map((verdict) => oneRow(frame, kept, verdict)),
-)}
-${pageLinks(words, { at, pages }, address)}`;
-}
-
 /** All of it in one cell, so that it is read on a phone without scrolling. */
 function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): TableCell[] {
   const { table: words } = WORDS[frame.locale].bring;
@@ -439,10 +400,10 @@ ${formToken(frame.form_token)}
 </form>`
     : ""
 }
-${kinds(frame, kept, outcomes, asked)}
+${kindLinks(frame, rowsOf(frame, kept, outcomes), asked)}
 ${toMend(frame, kept, outcomes)}
 <p class="save"><a class="link" href="${frame.to(`/import/${id}/result.csv`)}">${words.done.download}</a></p>
-${rowTable(frame, kept, outcomes, asked)}
+${rowTable(frame, rowsOf(frame, kept, outcomes), asked, words.table.what, (verdict) => oneRow(frame, kept, verdict))}
 <p class="quiet">${words.done.until}</p>
 <p><a class="link" href="${frame.to("/import")}">${words.done.more}</a></p>`,
   });

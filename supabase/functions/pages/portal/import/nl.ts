@@ -139,9 +139,9 @@ export const nl = {
   look: {
     title: "Dit zou er gebeuren",
     nothing_yet: "Er is nog niets aangemeld en niemand is gemaild.",
-    sum: (added: string, rows: string) => `Van ${rows} regels worden er ${added} aangemeld.`,
+    sum: (added: string, rows: string) =>
+      `Van ${rows === "1" ? "1 regel wordt" : `${rows} regels worden`} er ${added} aangemeld.`,
     busy: "Het lukte net niet, omdat het druk is. Bevestig het nog eens.",
-    sum_one: (added: string) => `Van 1 regel wordt er ${added} aangemeld.`,
     left_out: "Waarom regels niet kunnen",
     kinds: { good: "Goed", check: "Nakijken", bad: "Kan niet" },
     mend: "Download alleen de regels die niet kunnen, om te verbeteren (CSV)",
@@ -177,7 +177,8 @@ export const nl = {
   done: {
     title: "Uw klanten zijn aangemeld",
     title_none: "Er is niemand aangemeld",
-    sum: (added: string, rows: string) => `Van ${rows} regels zijn er ${added} aangemeld.`,
+    sum: (added: string, rows: string) =>
+      `Van ${rows === "1" ? "1 regel is" : `${rows} regels zijn`} er ${added} aangemeld.`,
     mailed: "Zij hebben een mail gekregen met hun persoonlijke link, behalve wie hieronder een link heeft.",
     not_mailed: "Niemand is gemaild. Stuur elke klant de eigen link, en alleen aan die klant.",
     download: "Download alles met de links (CSV)",

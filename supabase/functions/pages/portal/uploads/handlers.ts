@@ -6,47 +6,38 @@ import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import { csvFile, workbook } from "../../kit/download.ts";
 import type { PageAnswer } from "../../kit/visit.ts";
+import { rowsAsked } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import { fileOf, openKept, sealKept } from "../import/kept.ts";
 import type { Who } from "../model.ts";
 import { type PortalVisit, signedIn } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { Kept, Shown, Upload } from "./model.ts";
-import { formPage, gonePage, isToMend, KIND_OF, PAGE, type RowsQuery, resultPage, said } from "./views.ts";
+import { formPage, gonePage, isToMend, PAGE, resultPage, said } from "./views.ts";
 
-/** The columns of each kind as somebody types them, by the name of the file to download. */
+/** Rows of each kind, as somebody types them in English. */
+const MONTHS = [
+  ["KL-1001", "2026-03", "24", "312.5"],
+  ["KL-1002", "2026-03", "9", "88.25"],
+];
+const SESSIONS = [
+  ["S-1", "PAAL-17", "2026-03-10 18:00", "2026-03-10 20:10", "18.42", "4012.10", "4030.52"],
+  ["S-2", "PAAL-17", "2026-03-11 18:00", "2026-03-11 19:00", "7.5", "4030.52", "4038.02"],
+];
+const inDutch = (rows: string[][]) =>
+  rows.map((row) => row.map((cell) => cell.replace(/^(....)-(..)-(..) /, "$3-$2-$1 ").replace(".", ",")));
+
+/** Files to download, by their names. */
 const EXAMPLES: Record<string, { locale: "nl" | "en"; rows: string[][] }> = {
-  maanden: {
-    locale: "nl",
-    rows: [
-      ["klantnummer", "maand", "sessies", "kWh"],
-      ["KL-1001", "2026-03", "24", "312,5"],
-      ["KL-1002", "2026-03", "9", "88,25"],
-    ],
-  },
+  maanden: { locale: "nl", rows: [["klantnummer", "maand", "sessies", "kWh"], ...inDutch(MONTHS)] },
   sessies: {
     locale: "nl",
-    rows: [
-      ["sessie", "laadpaal", "start", "eind", "kWh", "meterstand begin", "meterstand eind"],
-      ["S-1", "PAAL-17", "10-03-2026 18:00", "10-03-2026 20:10", "18,42", "4012,10", "4030,52"],
-      ["S-2", "PAAL-17", "11-03-2026 18:00", "11-03-2026 19:00", "7,5", "4030,52", "4038,02"],
-    ],
+    rows: [["sessie", "laadpaal", "start", "eind", "kWh", "meterstand begin", "meterstand eind"], ...inDutch(SESSIONS)],
   },
-  months: {
-    locale: "en",
-    rows: [
-      ["customer number", "month", "sessions", "kWh"],
-      ["KL-1001", "2026-03", "24", "312.5"],
-      ["KL-1002", "2026-03", "9", "88.25"],
-    ],
-  },
+  months: { locale: "en", rows: [["customer number", "month", "sessions", "kWh"], ...MONTHS] },
   sessions: {
     locale: "en",
-    rows: [
-      ["session", "charger", "start", "end", "kWh", "meter start", "meter end"],
-      ["S-1", "PAAL-17", "2026-03-10 18:00", "2026-03-10 20:10", "18.42", "4012.10", "4030.52"],
-      ["S-2", "PAAL-17", "2026-03-11 18:00", "2026-03-11 19:00", "7.5", "4030.52", "4038.02"],
-    ],
+    rows: [["session", "charger", "start", "end", "kWh", "meter start", "meter end"], ...SESSIONS],
   },
 };
 
@@ -172,12 +163,8 @@ const showUpload = signedIn(async (visit) => {
   if (stored_as) return visit.told(`${PAGE}/${stored_as}`, "known");
   if (!looked) return gone(visit, who);
   const { upload, read, id } = looked;
-  const asked: RowsQuery = {
-    page: visit.pageAsked,
-    show: KIND_OF.find((each) => each === visit.c.req.query("show")) ?? null,
-  };
   const news = visit.news();
-  return visit.pageOf(resultPage(visit.frame, who, { id, upload, read }, asked, news), news);
+  return visit.pageOf(resultPage(visit.frame, who, { id, upload, read }, rowsAsked(visit), news), news);
 });
 
 const confirmUpload = signedIn(async (visit) => {

@@ -5,24 +5,17 @@ import type { Html, Page } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
+import { type Kind, kindLinks, type RowsQuery, rowTable } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { pageLinks, rangeOf } from "../paging.ts";
 import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import type { RowResult, Shown, Upload } from "./model.ts";
 import type { UploadWords } from "./nl.ts";
 
 export const PAGE = "/uploads";
-/** Rows on a page of the table. */
-const PAGE_ROWS = 100;
 const ACCEPT = `.xlsx,.csv,text/csv,${XLSX}`;
-
-/** Good rows count. Rows to check do not count, or not yet. Bad rows are not stored. */
-export const KIND_OF = ["good", "check", "bad"] as const;
-type KindOf = (typeof KIND_OF)[number];
-export type RowsQuery = { page: number; show: KindOf | null };
 
 const isBad = ({ status }: RowResult): boolean => status === "invalid";
 /** Neither stored nor waiting: a month that is booked, and a session that a later row has too, change nothing. */
@@ -30,7 +23,8 @@ const isStored = ({ status }: RowResult): boolean => !["invalid", "parked", "loc
 /** Not stored, or stored and impossible. */
 export const isToMend = (result: RowResult): boolean => isBad(result) || result.not_counted === "flagged";
 
-const kindOf = (result: RowResult): KindOf =>
+/** Good rows count. Rows to check do not count, or not yet. Bad rows are not stored. */
+const kindOf = (result: RowResult): Kind =>
   isBad(result)
     ? "bad"
     : ["parked", "superseded", "locked", "outside_mandate"].includes(result.status) ||
@@ -117,10 +111,10 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   return portalPage(frame, PAGE, who, {
     title: stored ? (taken > 0 ? done.title : done.title_none) : look.title,
     body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${waiting > 0 ? ` ${words.waiting(count(waiting))}` : ""}${told ? html` <strong>${told}</strong>` : ""}</p>
-${filters(frame, looked, asked)}
+${kindLinks(frame, rowsOf(frame, looked), asked)}
 ${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${words.mend}</a></p>` : ""}
 ${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
-${rowTable(frame, looked, asked)}
+${rowTable(frame, rowsOf(frame, looked), asked, words.outcome, (result) => oneRow(words, looked, result))}
 <p class="apart"><a class="link" href="${frame.to(PAGE)}">${stored ? done.more : look.other}</a></p>
 ${
   stored
@@ -135,40 +129,21 @@ ${formToken(frame.form_token)}
   });
 }
 
-/** How many rows are of each kind; each count leads to its rows. */
-function filters(frame: PortalFrame, { id, upload }: Looked, { show }: RowsQuery): Html {
-  const { uploads: words, bring } = WORDS[frame.locale];
-  const link = (kind: KindOf | null, rows: number) =>
-    html`<a class="${kind ?? "all"}" href="${frame.to(`${PAGE}/${id}`, kind ? { show: kind } : {})}#rows"${kind === show ? html` aria-current="page"` : ""}>${kind ? words[kind] : bring.table.all} <strong>${inNumbers(frame, rows)}</strong></a>`;
-  return html`<nav class="years kinds" aria-label="${words.rows}">
-${link(null, upload.results.length)}
-${KIND_OF.map((kind) => link(kind, upload.results.filter((result) => kindOf(result) === kind).length))}
-</nav>`;
+/** The rows, and how to count and show them. */
+function rowsOf(frame: PortalFrame, { id, upload }: Looked) {
+  const words = WORDS[frame.locale].uploads;
+  return { here: `${PAGE}/${id}`, label: words.rows, kinds: words, rows: upload.results, kindOf };
 }
 
-/** A page of the rows, and where the others are. */
-function rowTable(frame: PortalFrame, { id, upload, read }: Looked, { page, show }: RowsQuery): Html {
-  const { uploads: words, bring } = WORDS[frame.locale];
-  const shown = show ? upload.results.filter((result) => kindOf(result) === show) : upload.results;
-  const pages = Math.max(Math.ceil(shown.length / PAGE_ROWS), 1);
-  const at = Math.min(page, pages);
-  const from = (at - 1) * PAGE_ROWS;
-  const rows = shown.slice(from, from + PAGE_ROWS);
-  const address = (to: number) =>
-    `${frame.to(`${PAGE}/${id}`, { ...(show ? { show } : {}), ...(to > 1 ? { page: String(to) } : {}) })}#rows`;
-  const oneRow = (result: RowResult) => {
-    const cells = (read?.columns ?? []).flatMap(({ field }, place) => {
-      const text = field ? read?.table[result.row - 1]?.cells[place]?.text : "";
-      return text ? [text.slice(0, 60)] : [];
-    });
-    const [label, ...notes] = said(words, result);
-    return [
-      String(result.sheet_row),
-      html`${cells.length > 0 ? html`<span class="quiet">${cells.join(" · ")}</span><br>` : ""}${isBad(result) ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}`,
-    ];
-  };
-  return html`<h2 id="rows">${words.rows}${show ? `: ${words[show].toLowerCase()}` : ""}</h2>
-<p class="quiet">${rangeOf(frame, from, rows.length, shown.length)}</p>
-${table(words.rows, [{ name: bring.table.row }, { name: words.outcome, text: true }], rows.map(oneRow))}
-${pageLinks(bring.table, { at, pages }, address)}`;
+/** A row as it stands in the file, and what happens to it. */
+function oneRow(words: UploadWords, { read }: Looked, result: RowResult): TableCell[] {
+  const cells = (read?.columns ?? []).flatMap(({ field }, place) => {
+    const text = field ? read?.table[result.row - 1]?.cells[place]?.text : "";
+    return text ? [text.slice(0, 60)] : [];
+  });
+  const [label, ...notes] = said(words, result);
+  return [
+    String(result.sheet_row),
+    html`${cells.length > 0 ? html`<span class="quiet">${cells.join(" · ")}</span><br>` : ""}${isBad(result) ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}`,
+  ];
 }
