@@ -180,6 +180,18 @@ describe.skipIf(noBrowser)(
         }
       }));
 
+    test("a long name stands beside its box on a phone, not below it", () =>
+      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+        await world.draft({ naam: "Willem-Alexander van der Meulen-Oosterhuis" });
+        await signIn(page, full);
+        await page.goto(`${portal(world, "/drafts")}?q=Oosterhuis`);
+        const [box, name] = await Promise.all(
+          [".pick input", ".pick ~ a:last-of-type"].map((each) => page.locator(each).boundingBox()),
+        );
+        expect(box?.y).toBeGreaterThan(name?.y ?? 0);
+        expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan((name?.y ?? 0) + (name?.height ?? 0));
+      }));
+
     test.each(["nl", "en"])(
       "the menu is one row on a phone of 360, and nothing of it is folded on a desk, in %s",
       (lang) =>

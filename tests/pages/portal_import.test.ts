@@ -172,7 +172,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const { page } = await look(csvOf(email));
     await confirm(page, { send_invite: "yes" });
     const { text } = await ask(portal(world, page));
-    expect(text).toContain("Zij hebben een mail gekregen");
+    expect(text).toContain("Van 1 regel is er 1 aangemeld. Zij hebben een mail gekregen");
     expect(text).not.toContain("/claim/");
     expect(await world.row("select count(*)::int as n from core.mail_outbox where recipient = $1", email)).toEqual({
       n: 1,

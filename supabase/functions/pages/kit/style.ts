@@ -232,6 +232,7 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick + .skip { left: auto; top: auto; z-index: 1; opacity: 0; pointer-events: none; }
 .pick + .skip:focus { opacity: 1; }
 .pick:not(:has(:checked)) + .skip { display: none; }
+.pick ~ a { max-width: calc(100% - 3rem); }
 .pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
 .beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 0 3rem; }
 .funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
