@@ -76,7 +76,7 @@ language plpgsql security definer
 as $$
 declare
   typed     constant text := btrim(input ->> 'text');
-  -- of more than these, which come first by name cannot be said without reading them all
+  -- to sort by name we read all matches, so we stop at this many
   most      constant int  := 1000;
   size      constant int  := least(coalesce((input ->> 'limit')::int, 20), most);
   customers jsonb;

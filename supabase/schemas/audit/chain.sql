@@ -11,7 +11,7 @@ create function private.chain_rows(partner uuid, of_log text, size int) returns 
 language plpgsql
 as $$
 declare
-  -- of the transactions that could have written, those before this are over for whatever is read from here on
+  -- every transaction before this one has ended: the queries below see what it wrote
   over     constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
   chain    core.audit_chains;
   ids      bigint[];
@@ -56,7 +56,7 @@ begin
     end if;
   else
     if chain.marked_id > chain.settled_id and reached >= chain.marked_id
-       -- of another server, whose numbers a dump brought here, nobody is at work
+       -- a number that is higher than ours came with a dump of another server: nobody writes with it
        and (over >= chain.marked_before or chain.marked_before > pg_snapshot_xmax(pg_current_snapshot())) then
       chain.settled_id := chain.marked_id;
     end if;
@@ -109,7 +109,7 @@ begin
   select p.id, l.log, g.hash, g.hash
     from core.partners p
    cross join (values ('audit'), ('ledger')) l (log)
-   -- a chain begins with whose it is
+   -- the first hash names the log and its partner
    cross join lateral (select sha256(convert_to(l.log || ' of ' || p.id, 'UTF8')) as hash) g
    where not exists (select from core.audit_chains c where c.partner_id = p.id and c.log = l.log)
   on conflict on constraint audit_chains_pkey do nothing;

@@ -146,7 +146,7 @@ begin
     select 'credit:' || credit.id || ':' || what from unnest(array['registered', 'written_off', 'rejected', 'ere']) what));
   perform private.sum_booking(line.partner_id, line.booking_id);
   perform private.audit('credit.reversed', line.id, jsonb_build_object('accepted_kwh', credit.accepted_kwh));
-  -- it waits for the register again, and is locked as it was then
+  -- the month waits for the register again, locked as before the credit
   perform private.emit_months(line.partner_id, 'account.months_locked', array[line.id]);
   return true;
 end $$;

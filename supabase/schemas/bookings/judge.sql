@@ -41,7 +41,7 @@ declare
 begin
   select * into factor from core.ere_factors f where f.delivery_year = extract(year from quarter);
   return query
-  -- what is a connection's is looked up once for all its months of the quarter
+  -- each connection is looked up once for all its months of the quarter
   select c.id, c.account_id, c.ean_code, m.period, m.total_kwh, m.session_count, m.delivery_id, s.mandate_id, factor.ere_per_kwh,
          case when m.total_kwh > 0 then array_remove(array[
            case when m.total_kwh > h.kw * l.hours then 'beyond_power' end,
@@ -91,7 +91,7 @@ begin
       where p.partner_id = tenant and p.connection_id = c.id
         and p.period >= (m.period - interval '12 months')::date and p.period < m.period) b
    cross join lateral (
-     -- where the register of an EVSE's meter runs on, all that it counted in the month is in a session, once
+     -- the sessions of a month must add up to what the meter of their EVSE counted; a meter that starts at 0 for each session proves nothing
      select sum(e.wh) as wh, bool_or(e.gap) as gap, bool_or(not e.meters <@ n.known) as other_meter
        from (select s.charger_id, s.connector, sum(s.wh) as wh,
                     array_agg(distinct private.charger_name_value('meter_id', s.meter_id)) filter (where s.meter_id is not null) as meters,
@@ -108,7 +108,7 @@ begin
          where n.partner_id = tenant and n.charger_id = e.charger_id and n.kind = 'meter_id' and n.evse_no = e.connector
            and n.ended_at is null and e.meters is not null) n) v
     left join lateral (
-      -- one that covers the month before one that does not, the newest first
+      -- the newest mandate that covers the month, or else the newest of all
       select true as signed, case when k.covers then s.id end as mandate_id
         from core.mandates s
        cross join lateral (select coalesce(m.period between s.valid_from and s.covered_until, false) as covers) k

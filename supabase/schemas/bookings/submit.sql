@@ -12,7 +12,7 @@ as $$
 declare
   booking core.bookings;
 begin
-  -- of two at once the second finds what the first opened
+  -- if two run at once, the second finds the booking that the first opened
   perform pg_advisory_xact_lock(hashtextextended('bookings of ' || tenant || ' for ' || quarter, 0));
   select * into booking from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter and b.status = 'open';
   if not found then
@@ -113,7 +113,7 @@ begin
   if booking.status <> 'open' then
     return null;
   end if;
-  -- the factor by which the months are taken in does not change meanwhile, nor afterwards
+  -- nobody changes the factor while we book by it; later it is fixed, because the booking used it
   perform from core.ere_factors f where f.delivery_year = extract(year from booking.quarter) for share;
   held := array(
     select distinct d.connection_id
@@ -122,7 +122,7 @@ begin
      where d.partner_id = tenant and d.period >= booking.quarter and d.period < (booking.quarter + interval '3 months')::date and not d.locked
        and (chosen is null or c.account_id = any (chosen)));
   perform private.lock_connections(tenant, held);
-  -- of a connection whose first month came since, nothing is locked: its months are for the next booking
+  -- a connection that got its first month after we locked is not in held: the next booking takes it
   postings := private.reserve_months(booking, chosen, held);
   if postings is null then
     return 0;

@@ -35,7 +35,7 @@ begin
      where s.partner_id = private.partner_id() and s.connection_id = o.connection_id and 'after_lock' = any (s.flags)
        and (s.month = o.month or exists (
               select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
-       -- one that moved between months waits until both are open: where the other is booked, it is booked with it
+       -- a session that moved to another month waits until both months are open: it is still in the booking of the locked one
        and not exists (
               select from core.delivered_months d
                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked

@@ -38,7 +38,7 @@ begin
      order by 1, 2
   loop
     perform private.sequence_charging(client.partner_id, client.owner_id);
-    -- a reader that numbers holds the head: left to the next run
+    -- a request that numbers this log holds the head: the next run deletes from it
     perform from core.charging_heads h where h.partner_id = client.partner_id and h.owner_id = client.owner_id for update skip locked;
     continue when not found;
     with gone as (

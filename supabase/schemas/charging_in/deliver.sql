@@ -40,7 +40,7 @@ begin
   end if;
   news := array(select n from unnest(told) n except select unnest(private.names_parked(owner, told)) order by 1);
   insert into core.parked_charging as p (partner_id, owner_id, source, told_as, external_id, party, names, item, reason, judge_at)
-  -- looked at once more by the worker: a name may be given at this very moment
+  -- the worker looks again in a minute, because somebody may be storing a name of the charger now
   select private.partner_id(), owner, n.source, n.told_as, n.external_id, n.party, n.names, n.item, n.reason, private.now() + interval '1 minute'
     from unnest(parked) n order by n.told_as, n.source
   on conflict on constraint parked_charging_told_key do update
@@ -68,7 +68,7 @@ declare
   results private.charging_session_result[];
 begin
   perform private.hold_names(owner);
-  -- by their order, so that what was found lies beside what was sent
+  -- in the order of sessions, so that the n-th charger we find belongs to the n-th session
   wanted := array(
     select row(i.n, i.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id, i.meter_id, i.ended_at)::private.named_charger
       from rows from (jsonb_to_recordset(sessions) as (
@@ -90,14 +90,14 @@ begin
        where s.reason is not null
     ), told as (
       select m.*, m.item ->> 'source' as source, m.item ->> 'external_id' as external_id, (m.item ->> 'place')::int as place,
-             -- two chargers may have the same session_id; a CDR's id is its party's
+             -- two chargers may use the same session_id, so we add their names; the id of a CDR already names its party
              case when m.item ->> 'external_id' is null then concat_ws(' ', array_to_string(m.names, ' '), m.item ->> 'evse_no', m.item ->> 'started_at')
                   when m.item ->> 'source' = 'ocpi' then m.item ->> 'external_id'
                   else (m.item ->> 'external_id') || ' ' || md5(array_to_string(m.names, ' ')) end as told_as
         from missed m
     )
     select array(
-             -- two that are told alike, or have one id and start, are one: the later word counts
+             -- items with the same told_as, or the same id and start, are one session: the last item counts
              select distinct on (t.source, coalesce(t.external_id, t.told_as), t.item ->> 'started_at')
                     row(null, null, owner, t.source, t.told_as, t.external_id, t.party, t.names,
                         (t.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
@@ -118,7 +118,7 @@ begin
                      from rows from (jsonb_array_elements(sessions), unnest(found)) as s (item, place, charger_id, evse_no, reason, moved)
                     where s.moved and s.reason is null) m on m.place = r.place);
   end if;
-  -- the same id and start, parked by other names: it is told by these now
+  -- a session with the same id and start, parked under other names, has these names now
   if exists (select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner) then
     delete from core.parked_charging p
      using (select i.source, i.external_id, i.started_at from unnest(sent) i
@@ -163,7 +163,7 @@ begin
    cross join lateral (select (parked[f.place]).*) p
    cross join lateral (select coalesce(f.evse_no, (p.item ->> 'evse_no')::int, 1) as evse_no) c
    where f.charger_id is not null and p.reason <> 'no_times';
-  -- what was told of a session since stands
+  -- a session that was stored after this one was parked stays as it is
   gone := array(
     select (i.item ->> 'place')::int
       from jsonb_array_elements(ready) i (item)

@@ -209,7 +209,7 @@ begin
             upload.counts, upload.results)
     returning * into upload;
   exception when sqlstate 'DRY01' then
-    -- it was judged by storing it, and is undone
+    -- the exception undid the rows that we stored to judge them
     if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       return private.upload_answer(newest) || '{"idempotent": true}';
     end if;

@@ -42,7 +42,7 @@ as $$
 declare
   draft core.drafts;
 begin
-  -- waits for a claim under way, and sees what came of it
+  -- waits for a claim that runs now, and sees its result
   select * into draft from core.drafts d where d.partner_id = private.partner_id() and d.id = named for update;
   if draft.id is null then
     return 'draft_not_found';

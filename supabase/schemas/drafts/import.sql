@@ -151,7 +151,7 @@ declare
 begin
   tenant := private.partner_id();
   if not dry_run then
-    -- judged against what the import before this one made: the cap among the imports of a partner, "nobody else's" address by address
+    -- waits for the partner's import before this one, because of the cap, and for imports with the same addresses
     perform private.lock_imports(tenant);
     perform private.reserve_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
     -- a draft that has expired, noted or not, no longer keeps its address from being drafted again

@@ -78,7 +78,7 @@ begin
     select * from leased l order by l.partner_id, l.owner_id, l.id
   loop
     head := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
-    -- that of a log that begins later, where the rest is not kept any more
+    -- retention deleted the events up to here
     endpoint.delivered_to := greatest(endpoint.delivered_to, head.swept);
     -- for a rare type a long log is looked through in parts
     more := head.sequence > endpoint.delivered_to + private.events_at_once();
@@ -154,7 +154,7 @@ begin
     end if;
   else
     endpoint.failures := greatest(endpoint.failures + 1, case when unsigned then 5 end);
-    -- how long it was ours to mend is no time for which the receiver failed
+    -- while we could not read the secret, the receiver did not fail
     endpoint.failing_since := case when endpoint.last_error = 'secret_unreadable' and not unsigned then private.now()
                                    else coalesce(endpoint.failing_since, private.now()) end;
     endpoint.last_error := left(coalesce(result ->> 'error', 'http_' || (result ->> 'status')), 200);
@@ -182,7 +182,7 @@ begin
       next := endpoint.probe_at;
     end if;
   end if;
-  -- of what keeps failing the cursor stands still
+  -- if the receiver keeps failing, the cursor stays where it is
   if not again and (succeeded or endpoint.failures < 5) and (result ->> 'status')::int is distinct from 410 then
     endpoint.delivered_to := greatest(endpoint.delivered_to, (result ->> 'sequence')::bigint);
   end if;
@@ -233,7 +233,7 @@ begin
      set failures = endpoint.failures, failing_since = endpoint.failing_since, last_error = endpoint.last_error, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
          warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
                          when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
-         -- who had a turn just now comes after all who wait
+         -- an endpoint that just had its turn comes after all that wait
          lease_id = null, lease_until = private.now()
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
   -- a secret that does not open is for the operator, whom the figures tell

@@ -90,7 +90,7 @@ begin
   again := coalesce(code.used_hash = decode(again_by, 'hex') and code.expires_at > private.now(), false);
   refused := case when not again then private.judge_code(code, request ->> 'code_hash') end;
   if not again and (refused is null or refused = 'wrong_code') then
-    -- what strangers guess wrong leaves a browser that signed in to this account before alone
+    -- a browser that signed in to this account before has guesses of its own, which strangers cannot use up
     guesses := 'guesses:' || purpose || ':' || private.mail_subject(email, request ->> 'key')
                || case when request ->> 'device_hash' is not null and request ->> 'email' = email then '@devices' else '' end;
     -- counted before it is known to be right, so that guesses sent at once count too

@@ -7,14 +7,14 @@ as $$
 declare
   connection uuid;
 begin
-  -- a connection belongs to whom its account belongs to, which is not read here
+  -- the owner of an account also owns its connections, so we need not read the account
   select c.id into connection
     from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' and (wanted is null or c.id = wanted)
    order by c.created_at, c.id limit 1
      for no key update;
   if not found then
-    -- these know why not, in the words of the API
+    -- these raise the API's own error
     perform private.find_account(account);
     connection := private.pick_connection(account, wanted, true);
     perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for no key update;

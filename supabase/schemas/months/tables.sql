@@ -102,11 +102,10 @@ select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.
   join core.ere_factors f on f.delivery_year = extract(year from d.period)
  where d.locked
     or d.status = 'staged' and exists (
-         select from core.mandates m
-          where m.partner_id = d.partner_id and m.connection_id = d.connection_id
-            and d.period between m.valid_from and m.covered_until);
+         select from core.connection_coverage k
+          where k.partner_id = d.partner_id and k.connection_id = d.connection_id and k.decided);
 comment on view core.counted_months is
-  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet does not count.';
+  'The delivered months that count toward ERE: booked, or staged by private.judge_month after somebody decided about a mandate. What is staged because nobody has signed yet does not count.';
 grant select on core.counted_months to api_owner;
 
 -- A delivered month as the API shows it.

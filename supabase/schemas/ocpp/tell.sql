@@ -51,7 +51,7 @@ begin
     if base = 0 and told.begin_wh > 0 then
       base := told.begin_wh;
     end if;
-    -- the values of some chargers count from 0 for each charge, beside a register that runs on
+    -- the values of some chargers start at 0 for each charge, while their register does not
     if told.ended_at is not null and final < base - 10 and told.end_wh is not null then
       final := told.end_wh;
     end if;
@@ -104,15 +104,15 @@ declare
     select t from core.ocpp_transactions t
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null
        and (on_connector is null or t.connector = on_connector)
-       -- a clock that was ahead at the start is not ahead of its arrival
+       -- where the clock was ahead at the start, the time of arrival counts
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
-       -- one car at a time: a later start has ended it without a word
+       -- one car at a time: a later start ended it, without a stop
        and not exists (
          select from core.ocpp_transactions l
           where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and private.ocpp_began_later(l, t)));
 begin
-  -- of two nobody knows which is meant
+  -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
 end $$;
 
@@ -208,7 +208,7 @@ begin
   if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
     return jsonb_build_object(
       'charger_id', charger.id, 'source', 'ocpp',
-      -- a repeat has the charger's time again, and two connectors may stop at one time
+      -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
       'external_id', concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}'),
       'started_at', readings #> '{begin,at}', 'ended_at', said -> 'at', 'wh', (readings #>> '{end,wh}')::bigint - (readings #>> '{begin,wh}')::bigint,
       'meter_wh', readings #> '{end,wh}', 'meter_start_wh', readings #> '{begin,wh}', 'meter_end_wh', readings #> '{end,wh}');
@@ -290,7 +290,7 @@ declare
   at   constant timestamptz := last ->> 'at';
 begin
   if at is not null and (told.id is null or private.is_after_ocpp(told, at))
-     -- one that ended by a guess may go on, until another begins
+     -- a transaction whose end we guessed may go on until another begins at its connector
      and (told.end_guessed is not true or exists (
        select from core.ocpp_transactions l
         where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = told.connector and l.first_at <= at
@@ -330,7 +330,7 @@ begin
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   end if;
-  -- one that is active elsewhere stays there: the EAN keeps a month from being booked twice
+  -- a serial number of another active charger stays there: no EAN and month is booked twice anyway
   if charger.serial_number is null and charger.brand is not null and serial ~ '^[^[:space:]a-z]{1,64}$'
      and private.reserve_serial_number(charger.brand, serial) then
     update core.chargers h set serial_number = serial where h.partner_id = charger.partner_id and h.id = charger.id;
@@ -363,7 +363,7 @@ begin
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id and h.status = 'active'
      for no key update;
-  -- the charger first, as everywhere; until the transaction ends nobody else connects as this charger, or tells for it
+  -- charger before link, as everywhere; until this transaction ends, nobody else connects or reports as this charger
   perform from core.ocpp_links l
     where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.generation = connected_charger.generation for update;
   if not found then

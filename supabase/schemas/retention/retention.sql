@@ -118,7 +118,7 @@ begin
   perform private.require_agreement(t.id) from (select distinct i.partner_id as id from unnest(gone) i) t;
   delete from core.invoice_entries e using unnest(gone) i where e.partner_id = i.partner_id and e.invoice_id = i.id;
   delete from core.documents d using unnest(gone) i where d.partner_id = i.partner_id and d.invoice_id = i.id;
-  -- in one statement: credit notes go with what they correct
+  -- one statement deletes credit notes together with the invoices that they correct
   delete from core.invoices d using unnest(gone) i where d.partner_id = i.partner_id and d.id = i.id;
   get diagnostics deleted = row_count;
   return deleted;
@@ -171,7 +171,7 @@ begin
     deleted := deleted + counted + 1;
     exit when deleted >= size;
   end loop;
-  -- a quarter that is not listed any more is no news
+  -- nobody lists these quarters any more, so we need not know whom we told of them
   delete from core.told_payouts t where t.period < private.quarter_name(border);
   return deleted;
 end $$;
@@ -292,7 +292,7 @@ begin
      where l.partner_id = chain.partner_id and l.log = of_log and l.position = coalesce(kept - 1, least(chain.position, chain.checkpoint_position + size));
     continue when not found;
     rows := array(select l.row_id from core.audit_links l where l.partner_id = chain.partner_id and l.log = of_log and l.position <= upto.position);
-    -- these rows are as they were chained, and stay so until they go
+    -- nobody may change these rows between their check and their deletion
     if of_log = 'audit' then
       perform from core.audit_log a where a.partner_id = chain.partner_id and a.id = any (rows) for update;
     else

@@ -107,7 +107,7 @@ declare
   erased record;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
-  -- an import that runs is either before this or after it, whole
+  -- a running import ends before the reset, or starts after it
   perform private.lock_imports(private.partner_id());
   select * into erased from private.erase_customers(private.partner_id(), null, input ->> 'key');
   perform private.erase_books(private.partner_id());
