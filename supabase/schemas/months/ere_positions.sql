@@ -18,14 +18,14 @@ begin atomic
     cross join lateral (
       select string_agg(private.month_json(d), ',' order by d.period, d.connection_id) as months,
              sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh,
-             sum(d.total_kwh) filter (where d.status = 'staged' and d.period between k.since and k.until) as open_kwh,
-             max(d.received_at) filter (where d.status = 'staged' and d.period between k.since and k.until) as open_at
+             sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
+             max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
         from core.connections c
-        -- staged months of the newest year count as in core.counted_months; offset 0, else the view adds up the whole tenant
+        -- the days of the newest year that its mandates cover; offset 0, else the view adds up the whole tenant
         left join lateral (
-          select make_date(years[1], 1, 1) as since, make_date(years[1], 12, 1) as until
+          select k.covered * datemultirange(daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1))) as newest
             from core.connection_coverage k
-           where k.partner_id = c.partner_id and k.connection_id = c.id and k.decided and cardinality(years) > 0 offset 0) k on true
+           where k.partner_id = c.partner_id and k.connection_id = c.id and cardinality(years) > 0 offset 0) k on true
         join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
        where c.partner_id = g.partner_id and c.account_id = g.account_id) d
     left join lateral (

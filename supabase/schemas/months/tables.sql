@@ -103,9 +103,9 @@ select d.partner_id, d.connection_id, d.period, d.total_kwh, d.session_count, d.
  where d.locked
     or d.status = 'staged' and exists (
          select from core.connection_coverage k
-          where k.partner_id = d.partner_id and k.connection_id = d.connection_id and k.decided);
+          where k.partner_id = d.partner_id and k.connection_id = d.connection_id and d.period <@ k.covered);
 comment on view core.counted_months is
-  'The delivered months that count toward ERE: booked, or staged by private.judge_month after somebody decided about a mandate. What is staged because nobody has signed yet does not count.';
+  'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because nobody has signed yet does not count.';
 grant select on core.counted_months to api_owner;
 
 -- A delivered month as the API shows it.
