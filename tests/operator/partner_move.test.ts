@@ -63,7 +63,10 @@ function killed(
   at: string,
   time: number,
   when: "before" | "after",
-  onCall: (name: string, input: { tables?: string[] }) => Promise<void> = async () => {},
+  onCall: (
+    name: string,
+    input: { table?: string; tables?: string[]; keys?: string[] },
+  ) => Promise<void> = async () => {},
 ): Promise<Ran> {
   let times = 0;
   const streams: { destroy: () => void }[] = [];
@@ -211,22 +214,43 @@ describe("contract §8 partner move", () => {
     const { admin } = world.database;
     let isHeld = false;
     const compared: string[] = [];
+    const suppressed: unknown[] = [];
     // rows are new, changed, gone, or replaced by one with the same hash
     await admin.query("insert into core.draft_uploads (partner_id) values ($1)", [A.id]);
     const writes = `
       insert into core.manager_invitations (partner_id, email, token_hash) values ('${A.id}', 'sinds@example.nl', '\\x01');
       update core.accounts set display_name = 'since the last pass' where partner_id = '${A.id}';
       update core.partner_keys set id = gen_random_uuid() where partner_id = '${A.id}';
-      delete from core.draft_uploads where id = (select max(id) from core.draft_uploads where partner_id = '${A.id}');`;
-    const ran = await killed("move_arrived", 1, "before", async (name, { tables }) => {
-      if (name === "move_hold") await admin.query(writes);
+      delete from core.draft_uploads where id = (select max(id) from core.draft_uploads where partner_id = '${A.id}');
+      insert into core.suppressions (email_hash) values ('\\x02');
+      update core.payout_batches set status = 'settled', settled_by = 'x', settled_at = now() where status = 'approved'`;
+    // a batch was approved after the move began, and is settled before its last rows
+    const approve = `update core.payout_batches set status = 'approved', prepared_by = 'sandbox', approved_by = 'y', approved_at = now(),
+      cancelled_by = null, cancelled_at = null, cancelled_reason = null where status = 'cancelled'`;
+    const batches =
+      "select id, status, settled_by from core.payout_batches where id in (select batch_id from core.payout_lines where partner_id = $1)";
+    const ran = await killed("move_arrived", 1, "before", async (name, { table, tables, keys }) => {
+      if (name === "move_tables") await admin.query(approve);
+      if (name === "move_hold") {
+        expect((await there.query("select from core.payout_batches where status = 'approved'")).rowCount).toBe(0);
+        await admin.query(writes);
+      }
       isHeld ||= name === "move_hold";
       if (name === "move_digests" && isHeld) compared.push(...(tables ?? ["every table"]));
+      if (name === "move_read" && isHeld && table === "suppressions") suppressed.push(keys);
     });
     expect(ran.code).toBe(1);
     expect(await phases()).toEqual(["held", "arriving"]);
     expect([...new Set(compared)].toSorted()).toEqual(["draft_uploads", "partner_keys", "partners"]);
     expect(await rowsOf(there, A)).toEqual(await rowsOf(admin, A));
+    const { rows: settled } = await there.query(batches, [A.id]);
+    expect(settled).toEqual([expect.objectContaining({ status: "settled" })]);
+    expect(settled).toEqual((await admin.query(batches, [A.id])).rows);
+    expect(suppressed).toEqual([[["\\x02"]]]);
+    expect((await there.query("select from core.suppressions where email_hash = '\\x02'")).rowCount).toBe(1);
+    // a client may not leave the partner now, either
+    const leave = "update core.oauth_clients set partner_id = $2 where partner_id = $1";
+    await expect(admin.query(leave, [A.id, B.id])).rejects.toMatchObject({ code: "55P03" });
     expect((await move("--undo")).code).toBe(0);
     expect(await rowsOf(there, A)).toEqual({});
   });
@@ -248,6 +272,14 @@ describe("contract §8 partner move", () => {
     ).rejects.toMatchObject({ code: "55P03" });
     expect((await killed("move_arrived", 1, "after")).code).toBe(1);
     expect(await phases()).toEqual(["held", "arrived"]);
+    // a person lets an application of the partner in, which nothing holds
+    await world.database.admin.query(
+      `with g as (insert into core.oauth_grants (user_id, client_id, scopes)
+                  select m.user_id, c.id, '{}' from core.partner_managers m, core.oauth_clients c where c.partner_id = $1 limit 1 returning *),
+            c as (insert into core.oauth_codes (code_hash, grant_id, redirect_uri, code_challenge, expires_at) select '\\x01', id, 'x', 'x', now() from g)
+       insert into core.oauth_consents (user_id, client_id, scopes) select user_id, client_id, '{}' from g`,
+      [A.id],
+    );
     expect((await move("--undo")).err).toMatch(/has arrived there/);
     expect((await killed("move_clear", 9, "after")).code).toBe(1);
     expect(await phases()).toEqual(["left", "arrived"]);
@@ -276,6 +308,10 @@ describe("contract §8 partner move", () => {
 
     expect(await rowsOf(world.database.admin, A)).toEqual({});
     expect(await guards()).toEqual([0, 0]);
+    const loose = await world.database.admin.query(
+      "select from core.oauth_consents o where not exists (select from core.oauth_clients c where c.id = o.client_id)",
+    );
+    expect(loose.rowCount).toBe(0);
     const theirs = await rowsOf(world.database.admin, B);
     expect(Object.keys(theirs).sort()).toEqual(Object.keys(held).sort());
     expect(theirs.accounts).toHaveLength(1 + (ofB?.accounts.length ?? 0));

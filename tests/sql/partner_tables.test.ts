@@ -15,10 +15,6 @@ const NOBODYS: Record<string, string> = {
   ere_factors: "one row a delivery year",
   job_runs: "the service's own: one row a run, of all tenants",
   mail_counts: "of a day and an address, whoever writes to it",
-  oauth_codes: "a person's",
-  oauth_consents: "a person's",
-  oauth_grants: "a person's",
-  oauth_refresh_tokens: "a person's",
   one_time_codes: "of whoever reads the mail",
   page_sessions: "a person's",
   partner_moves: "which partner moves: in both databases, and not the same",
@@ -85,7 +81,9 @@ describe("contract §8 what belongs to a partner", () => {
         .concat(Object.keys(NOBODYS))
         .sort(),
     ).toEqual(rows.map(({ name }) => name).sort());
-    expect(named("people").sort()).toEqual(["attributions", "ended_attributions", "imports", "partner_managers"]);
+    const ofPeople = ["attributions", "ended_attributions", "imports", "partner_managers"];
+    const ofApplications = ["oauth_codes", "oauth_consents", "oauth_grants", "oauth_refresh_tokens"];
+    expect(named("people").sort()).toEqual([...ofPeople, ...ofApplications].sort());
     expect(named("cited")).toEqual(["payout_batches", "suppressions"]);
   });
 

@@ -61,14 +61,12 @@ async function copy({ phase }: Move, sides: Sides, say: Machine["say"]): Promise
     await guard(there, parts, true);
     await guard(here, parts, true);
     let rows = 0;
-    // what rows cite goes after them: undoing finds it by them
-    for (const kind of ["own", "cited"])
-      for (const { name } of parts.filter((part) => part.kind === kind && part.name !== LAST)) {
-        const copied = await copyTable(name, sides);
-        // without statistics the next passes, and the partner's first requests, would have wrong plans
-        if (copied > 0) await there.query(`analyze core.${name}`);
-        rows += copied;
-      }
+    for (const { name } of parts.filter((part) => part.kind === "own" && part.name !== LAST)) {
+      const copied = await copyTable(name, sides);
+      // without statistics the next passes, and the partner's first requests, would have wrong plans
+      if (copied > 0) await there.query(`analyze core.${name}`);
+      rows += copied;
+    }
     say(`${rows} rows copied\n`);
     for (let pass = 1, left = FEW + 1; left > FEW && pass <= PASSES; pass += 1) {
       const [mine, theirs] = await Promise.all([digestsOf(here), digestsOf(there)]);
@@ -78,12 +76,18 @@ async function copy({ phase }: Move, sides: Sides, say: Machine["say"]): Promise
     }
     await requireReferences(there);
   }
+  // what rows cite goes after them: undoing finds it by them
+  const cited = parts.filter(({ kind }) => kind === "cited").map(({ name }) => name);
+  const { moment } = await digestsOf(here, []);
+  for (const name of cited) await copyTable(name, sides);
   const began = performance.now();
   let arriving = false;
   await here.call("move_hold", { hold: true });
   try {
-    // people who opted out since, and the last
-    for (const { name, kind } of parts) if (kind === "cited" || name === LAST) await copyTable(name, sides);
+    // batches that were settled since, and people who opted out
+    for (const [table, [, keys]] of Object.entries(await writtenIn(here, moment, cited)))
+      await store(table, keys, sides);
+    await copyTable(LAST, sides);
     const mine = await writtenIn(here, since);
     for (const [table, [, keys]] of Object.entries(mine)) await drop(table, keys, sides);
     // without a pass before, every table is compared
@@ -141,9 +145,7 @@ async function undoMove({ slug, phase }: Move, phaseThere: unknown, { here, ther
 /** A lock of one table at a time, and never waited for long: writers of all partners queue behind it. */
 async function guard({ call, query }: Side, parts: Part[], on: boolean): Promise<void> {
   await query("set lock_timeout = '200ms'");
-  for (const { name, kind } of parts) {
-    // changed by the operator alone
-    if (kind === "cited" || name === "rate_limit_overrides") continue;
+  for (const { name } of parts) {
     for (let tries = 1; ; tries += 1) {
       try {
         await call("move_guard", { table: name, on });
@@ -175,8 +177,8 @@ const sized = (size: number, bytes: number) => Math.min(Math.max(Math.round((siz
 const digestsOf = async ({ call }: Side, tables?: string[]): Promise<Compared> =>
   (await call("move_digests", { tables })) as Compared;
 
-const writtenIn = async ({ call }: Side, since: string | null): Promise<Written> =>
-  (await call("move_written", { since })) as Written;
+const writtenIn = async ({ call }: Side, since: string | null, tables?: string[]): Promise<Written> =>
+  (await call("move_written", { since, tables })) as Written;
 
 function differing(mine: Digests[string] = {}, theirs: Digests[string] = {}): string[] {
   const buckets = new Set([...Object.keys(mine), ...Object.keys(theirs)]);

@@ -104,7 +104,7 @@ begin
   return json_build_object('moment', moment::text, 'tables', tables);
 end $$;
 
--- What was written since the moment of digests: {since} to {name: [rows, [key]]}. rows counts the rows of the table. Each key is of a row
+-- What was written since the moment of digests: {since, tables?} to {name: [rows, [key]]}. rows counts the rows of the table. Each key is of a row
 -- that may have been written since. A deleted row is only missing in the count.
 create function private.move_written(input jsonb) returns json
 language plpgsql
@@ -114,7 +114,7 @@ declare
   written json;
   tables  jsonb := '{}';
 begin
-  for part in select * from private.partner_tables() t where t.kind = 'own' loop
+  for part in select * from private.partner_tables() t where coalesce(input -> 'tables' ? t.name, t.kind = 'own') loop
     execute format(
       'select json_build_array(count(*), coalesce(json_agg(json_build_array(%s)) filter (where age(t.xmin) <= age($2)), ''[]'')) from core.%I t where %s',
       private.listed(part.key, 't.%I::text'), part.name, part.condition)
@@ -246,7 +246,7 @@ begin
       from private.partner_tables() p
       join pg_catalog.pg_constraint k on k.conrelid = format('core.%I', p.name)::regclass and k.contype = 'f'
      where p.kind = 'own' and k.confrelid <> all (array(
-       select format('core.%I', o.name)::regclass::oid from private.partner_tables() o where o.kind = 'own'))
+       select format('core.%I', o.name)::regclass::oid from private.partner_tables() o where o.kind <> 'people'))
   loop
     execute format('select exists (select from core.%I t where %s and %s and not exists (select from %s r where %s))',
                    key.name, key.condition, key.given, key.referred, key.pairs) into found using (input ->> 'partner_id')::uuid;

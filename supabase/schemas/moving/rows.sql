@@ -22,7 +22,13 @@ as $$
       left join (values
         ('partners', 'own', 't.id = $1'),
         ('rate_limit_overrides', 'own', $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$),
-        ('payout_batches', 'cited', 't.id = any (array(select l.batch_id from core.payout_lines l where l.partner_id = $1))'),
+        -- none when a move begins; left behind, they would refer to no client
+        ('oauth_consents', 'people', 't.client_id = any (array(select c.id from core.oauth_clients c where c.partner_id = $1))'),
+        ('oauth_grants', 'people', 't.client_id = any (array(select c.id from core.oauth_clients c where c.partner_id = $1))'),
+        ('oauth_codes', 'people', 't.grant_id = any (array(select g.id from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id where c.partner_id = $1))'),
+        ('oauth_refresh_tokens', 'people', 't.grant_id = any (array(select g.id from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id where c.partner_id = $1))'),
+        -- nobody there may pay what is on its way to the bank here
+        ('payout_batches', 'cited', $c$t.status in ('settled', 'cancelled') and t.id = any (array(select l.batch_id from core.payout_lines l where l.partner_id = $1))$c$),
         -- who opted out: it is not known of whose mail
         ('suppressions', 'cited', 'true')) x (name, kind, condition) on x.name = c.relname
      where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
