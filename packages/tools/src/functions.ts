@@ -25,19 +25,27 @@ export function deployedFunctions(
   });
 }
 
+const modules = new Map<string, string[]>();
+
 /**
- * Our own files that a function is bundled from, from the root of the repository and sorted.
+ * Our own files that a function is bundled from, from the root of the repository and sorted; Deno is asked once for each.
  * @throws {Error} naming the import that leads nowhere.
  */
 export function modulesOf(folder: string): string[] {
+  const known = modules.get(folder) ?? askDeno(folder);
+  modules.set(folder, known);
+  return known;
+}
+
+function askDeno(folder: string): string[] {
   const json = execFileSync(denoProgram(), ["info", "--json", `${ROOT}supabase/functions/${folder}/index.ts`], {
     cwd: ROOT,
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
     env: { ...process.env, DENO_NO_UPDATE_CHECK: "1" },
   });
-  const { modules } = JSON.parse(json) as { modules: { specifier: string; error?: string }[] };
-  return modules
+  const { modules: found } = JSON.parse(json) as { modules: { specifier: string; error?: string }[] };
+  return found
     .filter(({ specifier }) => specifier.startsWith("file:") && !specifier.includes("/node_modules/"))
     .map(({ specifier, error }) => {
       if (error) throw new Error(`${folder}: ${error}`);
