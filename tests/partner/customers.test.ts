@@ -183,7 +183,7 @@ describe("§4.2 order and size", () => {
     });
   });
 
-  test.each([9_999, 10_000, 10_001, 30_000, 31_000])(
+  test.each([4_999, 5_000, 5_001, 15_000, 15_500])(
     "the list is streamed in stretches: %i customers arrive once each, in order, and parse as one JSON",
     async (count) => {
       const { id } = await world.row(
