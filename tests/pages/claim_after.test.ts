@@ -306,11 +306,16 @@ describe("contract §2 the customer ends the mandate", () => {
       id,
       period,
     );
+    await world.row("update core.connections set registration_status = 'concept' where id = $1 returning 1", id);
     const asked = await ask(`${draft.link}/revoke`);
     expect(heading(asked.text)).toBe("Machtiging intrekken");
     expect((await world.row("select status from core.mandates where connection_id = $1", id)).status).toBe("signed");
     expect(asked.text).not.toContain('name="code"');
     expect(texts(asked), "the kWh of a month that is under way").toContain("U verliest de 42,37 kWh van");
+    expect(texts(asked), "nothing is booked of what was never submitted").toContain(
+      "dan telt ook niet mee wat u eerder",
+    );
+    expect(texts(asked)).not.toContain("telt nog mee");
     const form = await changeForm(world, ask, draft, "revoke");
     expect((await ask(`${draft.link}/revoke`, { form })).status).toBe(303);
     expect(await world.row("select * from core.mandates where connection_id = $1", id)).toMatchObject({
@@ -324,7 +329,7 @@ describe("contract §2 the customer ends the mandate", () => {
     const today = new Intl.DateTimeFormat("nl-NL", { dateStyle: "long", timeZone: "Europe/Amsterdam" }).format();
     expect(heading(page.text)).toBe("Uw machtiging is ingetrokken");
     expect(texts(page)).toContain(`Deze is ingetrokken op ${today}`);
-    expect(texts(page)).not.toMatch(/Machtiging intrekken|Nog een laadpaal|Wat u nog moet doen/);
+    expect(texts(page)).not.toMatch(/Machtiging intrekken|Nog een laadpaal|Wat u nog moet doen|telt nog mee/);
 
     expect((await ask(`${draft.link}/revoke`)).status).toBe(303);
     expect((await ask(`${draft.link}/charger`)).status).toBe(303);

@@ -225,6 +225,8 @@ describe("contract §6 a person's own pages", () => {
       const path = mandate_id ? `/mandate/${mandate_id}` : `/statement/${line_id}`;
       const read = await mine(mijn(world, path));
       expect([read.status, read.headers.get("content-type")]).toEqual([200, "application/pdf"]);
+      // so that the mandates of two connections for the same years are two files
+      if (mandate_id) expect(read.headers.get("content-disposition")).toContain(`-${mandate_id.slice(0, 8)}.pdf"`);
       const refused = await theirs(mijn(world, path));
       const absent = await theirs(mijn(world, `${path.slice(0, -36)}${randomUUID()}`));
       expect([refused.status, refused.text]).toEqual([404, absent.text]);

@@ -1,7 +1,7 @@
 // What a customer changes or ends from their own pages: where it leads, what it says, and what the mail says.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading, mailedCode } from "./claimant.ts";
 import { browserOf, type Customer, createCustomerWorld, mijn, newCustomer, paidCustomer } from "./customer.ts";
 
@@ -130,6 +130,29 @@ describe("contract §6 what is changed from the own pages ends there", () => {
       expect(said).toBeTruthy();
       expect(said).not.toContain("Groene Zon");
     }
+  });
+
+  test("who stopped sharing signs again without the partner's name", async () => {
+    const { name } = await world.row("select name from core.partners where id = $1", world.partnerA.id);
+    const texts: string[] = [];
+    for (const stops of [false, true]) {
+      const customer = await newCustomer(world);
+      const sharing = await browserOf(world, customer);
+      const asked = (await sharing(mijn(world, "/sharing/stop"))).text;
+      const partner = /name="partner" value="([^"]+)"/.exec(asked)?.[1] ?? "";
+      if (stops) await sharing(mijn(world, "/sharing/stop"), { form: { form_token: formToken(asked), partner } });
+      // signed in November 2026, so until 31 December 2027
+      await world.travel("2027-11-20T12:00:00Z");
+      const ask = await browserOf(world, customer);
+      const page = (await open(ask, customer, "/mandate", "/revoke")).replace("/revoke?", "/mandate?");
+      texts.push(main((await ask(page)).text));
+      await world.travel(START);
+    }
+    for (const text of texts) expect(text).toContain("2028");
+    const [with_partner, without] = texts;
+    expect(with_partner).toContain(name);
+    expect(without).not.toContain(name);
+    expect(without, "as on the name's line of a mandate without a partner").not.toContain("undefined");
   });
 
   test("without a button of the own pages it ends on the page of the claim, whatever the address says", async () => {

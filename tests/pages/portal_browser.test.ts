@@ -167,13 +167,22 @@ describe.skipIf(noBrowser)(
       onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         await signIn(page, full);
         for (const { name, path } of scenes.filter(({ who }) => who() === full)) {
-          await page.goto(portal(world, at(path)));
-          for (const width of [320, 1000]) {
+          for (const [lang, width] of [
+            ["en", 320],
+            ["nl", 320],
+            ["nl", 1000],
+          ] as const) {
+            const url = new URL(portal(world, at(path)));
+            url.searchParams.set("lang", lang);
+            if (width === 320) await page.goto(url.href);
             await page.setViewportSize({ width, height: 640 });
-            const [whole, tables] = await page.evaluate(() => [
-              document.documentElement.scrollWidth,
-              [...document.querySelectorAll(".scroll")].map((table) => table.scrollWidth - table.clientWidth),
-            ]);
+            const [whole, tables] = await page.evaluate(() => {
+              for (const closed of document.querySelectorAll("main details")) closed.setAttribute("open", "");
+              return [
+                document.documentElement.scrollWidth,
+                [...document.querySelectorAll(".scroll")].map((table) => table.scrollWidth - table.clientWidth),
+              ];
+            });
             expect(whole, name).toBeLessThanOrEqual(width);
             expect(tables, name).toEqual(tables.map(() => 0));
           }

@@ -90,6 +90,10 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     }
     // 51, 510 to 519, 5100 to 5120: the last are behind what one page looks through
     expect([seen.length, new Set(seen).size]).toEqual([1 + 10 + 21, 1 + 10 + 21]);
+    await world.rows("delete from core.drafts where partner_id = $1 and split_part(name, ' ', 2)::int > 5000", id);
+    const { text } = await browser(page());
+    expect(text).toContain("1 tot en met 50 van 5.000");
+    expect(text, "there are no older ones").not.toContain("Zoek verder");
   });
 
   test("chips count each stage whatever else is looked for, the list says where one is, sorts, and is downloaded whole", async () => {
@@ -198,10 +202,37 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     const asked = await browser(location ?? "");
     expect(asked.text).toContain("<p>Nr 51, Nr 52, Nr 53, Nr 54, Nr 55 en 3 anderen.</p>");
     const to = /action="([^"]*\/drafts\/withdraw[^"]*)"/.exec(asked.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
-    const done = await browser(to, { form: { form_token: formToken(asked.text) } });
-    const shown = done.location ? await browser(done.location) : done;
-    expect(shown.text).toContain("8 ingetrokken.");
-    expect(shown.text).toContain("1 tot en met 50 van 50");
+    const colleague = await portalBrowser(world, await newManager(world, { id }));
+    const theirs = formToken((await colleague(to)).text);
+    const shown = await Promise.all(
+      [browser, colleague].map(async (each, index) => {
+        const done = await each(to, { form: { form_token: index === 0 ? formToken(asked.text) : theirs } });
+        return done.location ? await each(done.location) : done;
+      }),
+    );
+    // two colleagues do it at once: the second is never told that these became customers
+    const told = shown.map(({ text }) => /class="panel[^>]*role="status"[^>]*>([^<]*)/.exec(text)?.[1]);
+    expect(told.sort()).toEqual(["8 ingetrokken.", "Al eerder ingetrokken. Er is nu niets veranderd."]);
+    for (const { text } of shown) expect(text).toContain("1 tot en met 50 van 50");
+  });
+
+  test("of two who withdraw and mail the same at once, neither is refused", async () => {
+    for (let round = 0; round < 5; round++) {
+      const drafts = await Promise.all(Array.from({ length: 10 }, () => world.draft()));
+      const ids = drafts.map(({ draft_id }): [string, string] => ["draft", draft_id]);
+      const [one, two] = await Promise.all(
+        [manager, await newManager(world, world.partnerA)].map((each) => portalBrowser(world, each)),
+      );
+      const post = async (browser: Browser, to: string, fields: [string, string][]) => {
+        const form = new URLSearchParams([["form_token", formToken((await browser(page())).text)], ...fields]);
+        return browser(page(to), { form });
+      };
+      const answers = await Promise.all([
+        post(one as Browser, `/withdraw?${new URLSearchParams(ids)}`, []),
+        post(two as Browser, "/act", [["act", "remind"], ...ids]),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    }
   });
 
   test("the invitation is mailed once more, a day apart and three times at most, and the page says when", async () => {
@@ -227,6 +258,29 @@ describe("§4.2 the drafts of a partner on its pages", () => {
       draft_id,
     );
     expect(audit).toEqual(Array(3).fill({ manager: manager.user_id }));
+  });
+
+  test("its page leads back to the list as it was, also after something was done or refused there", async () => {
+    const { draft_id } = await world.draft({ naam: "Fien Filter" });
+    const { text } = await ask(page("?status=invited&sort=name&q=Filter"));
+    const to = (of: string, inside: RegExp) => inside.exec(of)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const back = (of: string) =>
+      new URL(to(of, /href="([^"]+)">(?:Alle aanmeldingen|Nee[^<]*)</), world.url).searchParams;
+    const expected = { lang: "nl", q: "Filter", status: "invited", sort: "name" };
+    const own = await ask(to(text, /href="([^"]+)">Fien Filter</));
+    expect(Object.fromEntries(back(own.text))).toEqual(expected);
+    const form = { form_token: formToken(own.text) };
+    for (const what of ["invite", "link"]) {
+      const done = await ask(to(own.text, new RegExp(`action="([^"]+/${what}[^"]*)"`)), { form });
+      const shown = done.location ? await ask(done.location) : done;
+      expect(Object.fromEntries(back(shown.text)), what).toEqual(expected);
+    }
+    const asked = await ask(to(own.text, /href="([^"]+\/withdraw[^"]*)"/));
+    expect(Object.fromEntries(back(asked.text)), "no").toEqual(expected);
+    const withdrawn = await ask(to(asked.text, /action="([^"]+\/withdraw[^"]*)"/), { form });
+    const list = withdrawn.location ? await ask(withdrawn.location) : withdrawn;
+    expect(list.text, draft_id).toMatch(/value="name" selected/);
+    expect(list.text).toContain('value="Filter"');
   });
 
   test("ten clicks at once send one mail", async () => {

@@ -184,6 +184,10 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
           where c.account_id = $1`,
         account_id,
       );
+      await world.row(
+        "update core.connections set registration_status = 'goedgekeurd' where account_id = $1 returning 1",
+        account_id,
+      );
       await page.getByRole("link", { name: "Machtiging intrekken" }).click();
       expect(await main(page)).toContain("Wat u tot en met 31 oktober 2026 laadde, telt nog mee.");
       expect(await main(page)).toContain("U verliest de 42,37 kWh van november 2026");

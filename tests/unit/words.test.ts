@@ -255,6 +255,8 @@ describe("§6 mail", () => {
     expect(text("nl", sent)).toContain("€ 1.234,50");
     expect(text("en", sent)).toContain("€1,234.50");
     expect(text("nl", sent)).toContain("binnen drie werkdagen");
+    const ended: Notice = { kind: "mandate_withdrawn", by: "customer", covered_until: null, lost_kwh: 0.4 };
+    expect(text("nl", ended), "never 0 kWh").toContain("U verliest 0,4 kWh");
   });
   test("a payment is on its way when the bank is asked for it, and transferred once the bank has paid", () => {
     const text = (locale: "nl" | "en", notice: Notice) => {

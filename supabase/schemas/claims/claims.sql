@@ -149,10 +149,12 @@ as $$
   from month
 $$;
 
--- The facts of a person's connection in the house, with the partner that brought them.
 create function private.renewal_facts(connection uuid, partner core.partners) returns jsonb
-language plpgsql stable
-as $$ begin return private.connection_facts(connection) || jsonb_build_object('partner_name', private.partner_full_name(partner)); end $$;
+language sql stable security definer
+as $$ select private.connection_facts(connection) || coalesce((select jsonb_build_object('partner_name', private.partner_full_name(partner))
+                                                                from core.attributions t where t.partner_id = partner.id and t.user_id = private.user_id()), '{}') $$;
+comment on function private.renewal_facts(uuid, core.partners) is
+  'The facts of a person''s connection in the house, with the partner that brought them, unless they stopped sharing. Definer, because a partner is another tenant.';
 
 -- What an active draft led to. If the customer may sign again, also facts, periods and offer.
 create function private.claim_outcome(draft core.drafts) returns jsonb

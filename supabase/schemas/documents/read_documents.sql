@@ -9,14 +9,14 @@ begin
   return json_build_object('pdf', translate(encode(document.pdf, 'base64'), E'\n', ''), 'sha256', document.sha256, 'name', name);
 end $$;
 
--- private.kept_document of a mandate of the tenant, named by its years. Refused with mandate_not_found if there is none.
+-- private.kept_document of a mandate of the tenant, named by its years and id. Refused with mandate_not_found if there is none.
 create function private.mandate_document(mandate uuid) returns json
 language plpgsql stable
 as $$
 declare
   name text;
 begin
-  select concat_ws('-', 'mandate', to_char(m.valid_from, 'YYYY'), nullif(to_char(m.valid_until, 'YYYY'), to_char(m.valid_from, 'YYYY'))) into name
+  select concat_ws('-', 'mandate', to_char(m.valid_from, 'YYYY'), nullif(to_char(m.valid_until, 'YYYY'), to_char(m.valid_from, 'YYYY')), left(m.id::text, 8)) into name
     from core.mandates m where m.partner_id = private.partner_id() and m.id = mandate;
   perform private.refuse_if('mandate_not_found', name is null);
   return private.kept_document((

@@ -65,7 +65,8 @@ begin
       'counts', (select coalesce(json_object_agg(c.status, c.drafts), '{}') from (select a.status, count(*) as drafts from alike a group by a.status) c),
       -- the page of 0.9.0 says no skip: it goes on behind the last draft that it has
       'more_after', coalesce((select f.id from found f where not query ? 'skip' and f.number = size and (select count(*) from found) > size),
-                             (select e.id from examined e where e.place = private.drafts_examined()))));
+                             (select e.id from examined e where e.place = private.drafts_examined() and exists (
+                               select from core.drafts d where d.partner_id = private.partner_id() and (d.created_at, d.id) < ((e.draft).created_at, e.id))))));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
   'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
@@ -165,13 +166,13 @@ end $$;
 comment on function api.invite_draft_again(jsonb, jsonb) is 'private.invite_again on the pages of a partner: {draft_id, links} to {state}. Refused with draft_not_found.';
 
 create function private.own_drafts(named jsonb) returns setof uuid
-language sql stable
+language sql
 as $$
-  -- in one order, so that two who do it at once wait for each other
+  -- in one order, so that two who do it at once wait for each other; the second finds what is left
   select d.id from core.drafts d
-   where d.partner_id = private.partner_id() and d.id in (select n::uuid from jsonb_array_elements_text(named) n) order by d.id
+   where d.partner_id = private.partner_id() and d.id in (select n::uuid from jsonb_array_elements_text(named) n) order by d.id for update
 $$;
-comment on function private.own_drafts(jsonb) is 'Those of the named drafts that the tenant has.';
+comment on function private.own_drafts(jsonb) is 'Those of the named drafts that the tenant has, locked.';
 
 create function api.invite_drafts_again(caller jsonb, input jsonb) returns json
 language plpgsql security definer

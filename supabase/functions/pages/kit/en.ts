@@ -92,6 +92,9 @@ export const en: KitWords = {
       nothing_lost: (month) => `We have no kWh of ${month} yet. What you charge this month no longer counts.`,
       from_now: (service) => `From now on ${service} no longer has your charging registered.`,
       renewal: (until) => `Your renewal up to and including ${until} lapses too.`,
+      if_approved: "Your registration is still being reviewed: this holds if it is approved.",
+      unregistered:
+        "Your registration is not complete yet. If you withdraw now, what you charged before does not count either, apart from what is registered already.",
     },
     confirm: "Yes, withdraw my mandate",
     back: "No, go back",

@@ -95,6 +95,9 @@ export const nl = {
         `Van ${month} hebben wij nog geen kWh. Wat u deze maand laadt, telt niet meer mee.`,
       from_now: (service: string) => `${service} laat uw laadstroom van nu af niet meer registreren.`,
       renewal: (until: string) => `Ook uw verlenging tot en met ${until} vervalt.`,
+      if_approved: "Uw registratie wordt nog beoordeeld: dit geldt als die wordt goedgekeurd.",
+      unregistered:
+        "Uw registratie is nog niet in orde. Trekt u nu in, dan telt ook niet mee wat u eerder laadde, behalve wat al is ingeboekt.",
     },
     confirm: "Ja, trek mijn machtiging in",
     back: "Nee, terug",

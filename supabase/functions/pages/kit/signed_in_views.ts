@@ -132,8 +132,14 @@ export const newOnce = (): string => newSecret(16);
 export const onceField = (): Html => html`<input type="hidden" name="once" value="${newOnce()}">`;
 
 /** A button that does something at once. `fields` say to what. */
-export function doButton(frame: OwnFrame, page: string, fields: Record<string, string>, label: string): Html {
-  return html`<form class="actions" method="post" action="${frame.to(page)}">
+export function doButton(
+  frame: OwnFrame,
+  page: string,
+  fields: Record<string, string>,
+  label: string,
+  query: Record<string, string> = {},
+): Html {
+  return html`<form class="actions" method="post" action="${frame.to(page, query)}">
 ${formToken(frame.form_token)}
 ${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button class="button second">${label}</button>
@@ -150,8 +156,9 @@ export function askTwiceBody(
   page: string,
   fields: Record<string, string>,
   back: string,
+  query: Record<string, string> = {},
 ): Html {
   return html`<ul>${means.map((line) => html`<li>${line}</li>`)}</ul>
-${doButton(frame, page, fields, yes)}
-<p><a class="link" href="${frame.to(back)}">${no}</a></p>`;
+${doButton(frame, page, fields, yes, query)}
+<p><a class="link" href="${frame.to(back, query)}">${no}</a></p>`;
 }

@@ -5,6 +5,23 @@ import type { Frame } from "./frame.ts";
 /** What private.withdrawal_means says of the month in which a mandate would end. */
 type Lost = { month: string; lost_kwh: number };
 
+/** Whether months before the end of a mandate may still be booked: not if the registration was rejected or never submitted. */
+export const isSubmitted = (registration: string): boolean =>
+  registration === "ingediend" || registration === "goedgekeurd";
+
+/** What a withdrawal leaves. */
+export function whatIsKept(
+  { words }: Frame,
+  until: string | null,
+  registration: string,
+  { kept, nothing_kept }: { kept: (until: string) => string; nothing_kept: string },
+): string[] {
+  const { means } = words.withdrawal;
+  if (!until) return [nothing_kept];
+  if (!isSubmitted(registration)) return [means.unregistered];
+  return [kept(longDate(until, words)), ...(registration === "ingediend" ? [means.if_approved] : [])];
+}
+
 /** What a withdrawal costs, in kWh, and what stops. It is the same for every kind of signatory. */
 export function whatIsLost({ words, config }: Frame, { month, lost_kwh }: Lost, renewedUntil: string | null): string[] {
   const { means } = words.withdrawal;

@@ -297,9 +297,6 @@ export const en: MijnWords = {
     means: {
       kept: (until) =>
         `What you charged up to and including ${until} still counts. You still get the compensation for it.`,
-      if_approved: "Your registration is still being reviewed: this holds if it is approved.",
-      unregistered:
-        "Your registration is not complete yet. If you withdraw now, what you charged before does not count either, apart from what is registered already.",
       nothing_kept: "What is registered stays registered. You still get the compensation for it.",
       told: (cpo) => `We tell ${cpo} that you stop. Your charger and your contract with ${cpo} stay as they are.`,
       again: (cpo) =>

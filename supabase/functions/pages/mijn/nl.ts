@@ -309,9 +309,6 @@ export const nl = {
     which: (cpo: string, ean: string) => `Uw machtiging als klant van ${cpo}, voor de aansluiting met EAN-code ${ean}.`,
     means: {
       kept: (until: string) => `Wat u tot en met ${until} laadde, telt nog mee. De vergoeding daarvan komt nog.`,
-      if_approved: "Uw registratie wordt nog beoordeeld: dit geldt als die wordt goedgekeurd.",
-      unregistered:
-        "Uw registratie is nog niet in orde. Trekt u nu in, dan telt ook niet mee wat u eerder laadde, behalve wat al is ingeboekt.",
       nothing_kept: "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan komt nog.",
       told: (cpo: string) =>
         `${cpo} hoort van ons dat u stopt. Uw laadpaal en uw contract met ${cpo} blijven zoals ze zijn.`,

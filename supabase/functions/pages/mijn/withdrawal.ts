@@ -1,7 +1,7 @@
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import { readCode } from "../kit/code.ts";
 import { codeInput } from "../kit/fields.ts";
@@ -9,7 +9,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { maskEmail } from "../kit/views.ts";
-import { whatIsLost } from "../kit/withdrawal.ts";
+import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { ownPage } from "./frame.ts";
 import type { SignedMandate } from "./model.ts";
 import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
@@ -91,16 +91,8 @@ function whatItMeans(
   { partner_name, registration_status, renewed_until, withdrawal }: SignedMandate,
 ): string[] {
   const { means } = WORDS[frame.locale].withdraw;
-  const { covered_until } = withdrawal;
-  /** Nothing is booked after the mandate ends if the registration was rejected or never submitted. */
-  const keptOf = () => {
-    if (!covered_until) return [means.nothing_kept];
-    if (registration_status === "concept" || registration_status === "afgekeurd") return [means.unregistered];
-    const kept = means.kept(longDate(covered_until, frame.words));
-    return registration_status === "ingediend" ? [kept, means.if_approved] : [kept];
-  };
   return [
-    ...keptOf(),
+    ...whatIsKept(frame, withdrawal.covered_until, registration_status, means),
     ...whatIsLost(frame, withdrawal, renewed_until),
     means.told(partner_name),
     means.again(partner_name),

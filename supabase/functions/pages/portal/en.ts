@@ -88,7 +88,7 @@ export const en: PortalWords = {
     table: "Charged by month",
     month: "Month",
     kwh: "kWh",
-    active: "Customers who charged",
+    active: "Who charged",
   },
 
   bring,

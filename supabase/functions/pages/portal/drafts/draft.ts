@@ -9,8 +9,11 @@ import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 import { type Draft, numberOf, type OneDraft } from "./model.ts";
 
+/** Where in the list the reader came from, as an address says it. */
+type Here = Record<string, string>;
+
 /** One draft: how far it is, what would help, and what can be done about it. */
-export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null): Html {
+export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null, here: Here): Html {
   const { who, draft, customer_ref } = one;
   const words = WORDS[frame.locale].drafts;
   const on = (moment: string | null) => moment && longDate(moment, frame.words);
@@ -33,14 +36,14 @@ ${details([
   [words.until, draft.status === "invited" ? on(draft.expires_at) : null],
 ])}
 ${isOpen ? html`<h2>${words.connection}</h2><p>${eanOf(draft, words)}</p>` : ""}
-${isOpen ? invitation(frame, one) : ""}
+${isOpen ? invitation(frame, one, here) : ""}
 ${
   draft.status === "active"
     ? ""
     : html`<h2>${words.withdraw}</h2><p>${words.withdraw_what}</p>
-<p><a class="link" href="${frame.to(`/drafts/${draft.draft_id}/withdraw`)}">${words.withdraw_do}</a></p>`
+<p><a class="link" href="${frame.to(`/drafts/${draft.draft_id}/withdraw`, here)}">${words.withdraw_do}</a></p>`
 }
-<p><a class="link" href="${frame.to("/drafts")}">${words.back}</a></p>`,
+<p><a class="link" href="${frame.to("/drafts", here)}">${words.back}</a></p>`,
   });
 }
 
@@ -50,7 +53,7 @@ const eanOf = ({ ean_status, ean_candidates }: Draft, words: Words): string =>
   ean_status === "ambiguous" ? words.ean_ambiguous(String(ean_candidates)) : words.ean[ean_status];
 
 /** Mail the invitation once more, or pass the link on oneself. */
-function invitation(frame: PortalFrame, { draft, mailing }: OneDraft): Html {
+function invitation(frame: PortalFrame, { draft, mailing }: OneDraft, here: Here): Html {
   const words = WORDS[frame.locale].drafts;
   const page = `/drafts/${draft.draft_id}`;
   const { state, last_at, again_at } = mailing;
@@ -58,12 +61,12 @@ function invitation(frame: PortalFrame, { draft, mailing }: OneDraft): Html {
 <p>${last_at ? words.mailed(longMoment(last_at, frame.words)) : draft.invited_at ? words.mailed_long_ago : words.never_mailed}</p>
 ${
   state === "may"
-    ? doButton(frame, `${page}/invite`, {}, draft.invited_at ? words.invite_again : words.invite)
+    ? doButton(frame, `${page}/invite`, {}, draft.invited_at ? words.invite_again : words.invite, here)
     : html`<p>${state === "too_soon" && again_at ? words.too_soon(longMoment(again_at, frame.words)) : words.why_not[state]}</p>`
 }
 <h3>${words.link}</h3>
 <p>${words.link_what}</p>
-${doButton(frame, `${page}/link`, {}, words.show_link)}`;
+${doButton(frame, `${page}/link`, {}, words.show_link, here)}`;
 }
 
 /** In a field, so that it can be copied without script. */
@@ -77,7 +80,7 @@ function claimLink(frame: PortalFrame, { claim_url }: OneDraft): Html {
 </div></div>`;
 }
 
-export function askWithdrawPage(frame: PortalFrame, { who, draft }: OneDraft): Html {
+export function askWithdrawPage(frame: PortalFrame, { who, draft }: OneDraft, here: Here): Html {
   const words = WORDS[frame.locale].drafts;
   const page = `/drafts/${draft.draft_id}`;
   const means = [
@@ -93,6 +96,6 @@ export function askWithdrawPage(frame: PortalFrame, { who, draft }: OneDraft): H
   };
   return portalPage(frame, "/drafts", who, {
     title: asked.title,
-    body: askTwiceBody(frame, asked, `${page}/withdraw`, {}, page),
+    body: askTwiceBody(frame, asked, `${page}/withdraw`, {}, page, here),
   });
 }

@@ -23,6 +23,9 @@ function placeOf({ c, pageAsked }: PortalVisit): Place {
   return { after: isId(border) ? border : null, page: pageAsked };
 }
 
+/** Where in the list the reader is, or came from. */
+const hereIn = (visit: PortalVisit) => hereOf(askedOf(visit), placeOf(visit));
+
 const showDrafts = signedIn(async (visit) => {
   const { after, page } = placeOf(visit);
   const drafts = await visit.own<Drafts>("read_portal_drafts", queryOf(visit, after, (page - 1) * PAGE, PAGE));
@@ -64,7 +67,7 @@ const ticked = (named: readonly string[]): string[] => [...new Set(named.filter(
 const actOnDrafts = signedIn(async (visit) => {
   const draft_ids = ticked(visit.form.getAll("draft"));
   // back to the part of the list that they were ticked in
-  const here = hereOf(askedOf(visit), placeOf(visit));
+  const here = hereIn(visit);
   if (draft_ids.length === 0) return visit.told("/drafts", "none_ticked", {}, here);
   if (visit.form.get("act") === "withdraw") return visit.c.redirect(withdrawalOf(visit.frame, here, draft_ids), 303);
   const links = claimLinks(visit.environment);
@@ -77,7 +80,7 @@ const actOnDrafts = signedIn(async (visit) => {
 
 const askWithdrawDrafts = signedIn(async (visit) => {
   const ids = ticked(visit.c.req.queries("draft") ?? []);
-  const here = hereOf(askedOf(visit), placeOf(visit));
+  const here = hereIn(visit);
   if (ids.length === 0) return visit.go("/drafts", here);
   const named = { for: { ids, sort: here.sort }, after: null, skip: 0, limit: PAGE };
   const { who, drafts } = await visit.own<Drafts>("read_portal_drafts", named);
@@ -91,7 +94,7 @@ type Withdrawn = { withdrawn: number; kept: number };
 function toldWithdrawn(visit: PortalVisit, { withdrawn, kept }: Withdrawn, ids: readonly string[]): Response {
   const news = withdrawn + kept === 0 ? "withdrawn_before" : "withdrawn_all";
   const counts = { done: String(withdrawn), left: String(kept), before: String(ids.length - withdrawn - kept) };
-  return visit.told("/drafts", news, counts, hereOf(askedOf(visit), placeOf(visit)));
+  return visit.told("/drafts", news, counts, hereIn(visit));
 }
 
 const withdrawDrafts = signedIn(async (visit) => {
@@ -115,12 +118,12 @@ const read = (visit: PortalVisit, with_link: boolean) =>
 const showDraft = signedIn(async (visit) => {
   const news = visit.news().typed.get("news");
   const { answer, refused } = await read(visit, news === "link");
-  return refused ? visit.unknown() : visit.page(draftPage(visit.frame, answer, news));
+  return refused ? visit.unknown() : visit.page(draftPage(visit.frame, answer, news, hereIn(visit)));
 });
 
 const showLink = signedIn(async (visit) => {
   const { refused } = await read(visit, false);
-  return refused ? visit.unknown() : visit.told(`/drafts/${idOf(visit)}`, "link");
+  return refused ? visit.unknown() : visit.told(`/drafts/${idOf(visit)}`, "link", {}, hereIn(visit));
 });
 
 const inviteAgain = signedIn(async (visit) => {
@@ -130,23 +133,23 @@ const inviteAgain = signedIn(async (visit) => {
   });
   const { answer, refused } = await visit.attempt(inviting, ["draft_not_found"]);
   if (refused) return visit.unknown();
-  return visit.told(`/drafts/${idOf(visit)}`, answer.state === "may" ? "sent" : "not_sent");
+  return visit.told(`/drafts/${idOf(visit)}`, answer.state === "may" ? "sent" : "not_sent", {}, hereIn(visit));
 });
 
 const askWithdraw = signedIn(async (visit) => {
   const { answer, refused } = await read(visit, false);
   if (refused) return visit.unknown();
-  if (answer.draft.status === "active") return visit.go(`/drafts/${idOf(visit)}`);
-  return visit.page(askWithdrawPage(visit.frame, answer));
+  if (answer.draft.status === "active") return visit.go(`/drafts/${idOf(visit)}`, hereIn(visit));
+  return visit.page(askWithdrawPage(visit.frame, answer, hereIn(visit)));
 });
 
 const withdraw = signedIn(async (visit) => {
   const withdrawing = visit.own("withdraw_draft", { draft_id: idOf(visit) });
   const { refused } = await visit.attempt(withdrawing, ["draft_not_found", "draft_active"]);
   // it signed meanwhile, which its page says
-  if (refused?.code === "draft_active") return visit.go(`/drafts/${idOf(visit)}`);
+  if (refused?.code === "draft_active") return visit.go(`/drafts/${idOf(visit)}`, hereIn(visit));
   // withdrawn before, by this form or a colleague
-  return visit.told("/drafts", refused ? "withdrawn_before" : "withdrawn");
+  return visit.told("/drafts", refused ? "withdrawn_before" : "withdrawn", {}, hereIn(visit));
 });
 
 export const draftPages = {

@@ -55,7 +55,7 @@ ${
     : html`<p class="quiet" role="status">${rangeOf(frame, from, drafts.length, total)}${after || more_after ? ` ${words.of_these}` : ""}${all_ticked ? "" : html` <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), tick: "all" })}">${words.tick_all(drafts.length)}</a>`}</p>
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
-${draftTable(frame, drafts, asked, all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}
+${draftTable(frame, drafts, asked, hereOf(asked, { after, page }), all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}
 <div class="confirm ticked" id="ticked" tabindex="-1"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
 </form>`
 }
@@ -109,7 +109,13 @@ ${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked
 </form>`;
 }
 
-function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQuery, ticked: readonly string[]): Html {
+function draftTable(
+  frame: PortalFrame,
+  drafts: readonly Draft[],
+  asked: DraftQuery,
+  here: Record<string, string>,
+  ticked: readonly string[],
+): Html {
   const words = WORDS[frame.locale].drafts;
   const day = (moment: string) => longDate(moment, frame.words);
   const { person, status, connection, made, until, city, reference } = words;
@@ -146,7 +152,7 @@ function draftTable(frame: PortalFrame, drafts: readonly Draft[], asked: DraftQu
     drafts.map((draft) => {
       const name = draft.name ?? draft.email;
       return [
-        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
+        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`, here)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
         words.statuses[draft.status],
         draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
         html`${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}`,
