@@ -8,6 +8,7 @@ import { addCharger, ingest } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { rowCounts } from "../harness/world.ts";
+import { operate } from "../operator/operator.ts";
 import { createEreWorld, type EreWorld, rowsOf } from "./ere_world.ts";
 
 let world: EreWorld;
@@ -529,6 +530,8 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     const file = join(folder, "export.csv");
     const command = ["booking", "export", "2026-Q2", "--out", file];
     const first = await world.done(command);
+    const said = await operate(command, { OPERATOR_DATABASE_URL: world.database.url("operator") });
+    expect(said.out, "what the next command reads").toContain("a CSV of row_id,accepted_kwh,reason");
     const bytes = readFileSync(file);
     expect(statSync(file).mode & 0o777, "it names people").toBe(0o600);
     expect(first).toEqual({

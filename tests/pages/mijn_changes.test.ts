@@ -97,6 +97,7 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const after = await money();
     expect(after).not.toContain("Gaat u zo door");
     expect(after).toContain("Van november 2026 telt 12 kWh niet mee. Uw machtiging eindigde voordat wij die maand");
+    expect(after).toContain("De maand waarin een machtiging eindigt, telt niet mee.");
     expect(after).not.toContain("Uw machtiging gold toen niet.");
   });
 

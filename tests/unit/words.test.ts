@@ -245,6 +245,22 @@ describe("§6 mail", () => {
       }
     }
   });
+  test("who is approved reads where to see whether the charger delivers, and not that nothing is needed", () => {
+    const text = (locale: "nl" | "en") =>
+      writeMail(config, {
+        template: "registration_approved",
+        locale,
+        content: { notice: { kind: "registration_approved" }, reader: own },
+      }).text;
+    expect(text("nl")).toContain("Op uw eigen pagina's ziet u of uw laadpaal ons laadstroom doorgeeft.");
+    expect(text("nl")).not.toContain("U hoeft niets te doen");
+    expect(text("en")).toContain("On your own pages you see whether your charger reports to us.");
+    expect(text("en")).not.toContain("nothing you need to do");
+  });
+  test("a connection is an address, and not whether a charger is connected", () => {
+    expect(MIJN.en.mandate.connection).toBe("Connection");
+    expect(MIJN.en.chargers.status).not.toBe("Connection");
+  });
   test("amounts and days are written as the language does", () => {
     const text = (locale: "nl" | "en", notice: Notice) =>
       writeMail(config, { template: notice.kind, locale, content: { notice, reader: own } }).text.replaceAll(

@@ -185,7 +185,7 @@ export const ERE_COMMANDS: Command[] = [
     prepare: ({ out, ...input }) => input,
     writes: { field: "csv", option: "out" },
     view: (answer) =>
-      `Written. Send it to the register; booking credit then records what it granted.\n${fields(answer)}`,
+      `Written. Send it to the register. Record what it grants by booking credit: all of it without --file, or a CSV of row_id,accepted_kwh,reason.\n${fields(answer)}`,
   },
   {
     name: "booking credit",

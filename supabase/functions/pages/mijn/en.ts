@@ -37,7 +37,7 @@ export const en: MijnWords = {
     before_ere: "There were no ERE before January 2026.",
     outside_mandate: "Your mandate was not in force then.",
     mandate_ended:
-      "Your mandate ended before we could register that month. The month in which that happens does not count.",
+      "Your mandate ended before we could register that month. The month in which a mandate ends does not count.",
     register: "The government did not register this.",
     after_booking:
       "We had registered that month already when these kWh came in, or when we learned that your charger has a MID meter.",
@@ -128,7 +128,7 @@ export const en: MijnWords = {
     },
     done: "done",
     later: "comes later",
-    latest: (date) => `last on ${date}`,
+    latest: (date) => `most recently on ${date}`,
     who: { you: "Your turn", us: "Our turn", cpo: (cpo) => `${cpo}'s turn` },
     next: (step) => `next step: ${step}`,
     others: (count) => `For your other ${count} connections there is nothing you need to do now.`,
@@ -329,7 +329,7 @@ export const en: MijnWords = {
     ask_title: "Change, receive or delete something",
     ask_cpo: (cpo) => `Is your name, address, EAN code or charger not right? Ask ${cpo} to change it.`,
     ask_us: (service) =>
-      `We must keep for seven years what shows how your charging became money. Do you want to receive your data, or have us delete the rest? Mail ${service}:`,
+      `For seven years we must keep how your charging became money. Do you want to receive your data, or have us delete the rest? Mail ${service}:`,
     stop: (partner) => `Stop sharing with ${partner}`,
     stop_title: (partner) => `Do you want to stop sharing with ${partner}?`,
     stop_means: (partner) => [
@@ -356,12 +356,12 @@ export const en: MijnWords = {
     what: "A program of your own, such as Home Assistant, can read your data. For this you create a key (a token) here, and enter it in the program. Share it with nobody: whoever has it can do what that program can.",
     yours: "Your tokens",
     none: "You have no tokens.",
-    made: "Made on",
+    made: "Created on",
     used: "Last used on",
     never_used: "never",
     until: "Works until",
     forever: "you revoke it",
-    may: "May",
+    may: "It can",
     ends_in: (last4) => `ends in ${last4}`,
     revoke: (name) => `Revoke ${name}`,
     revoked: "The token has been revoked and no longer works.",
@@ -386,7 +386,7 @@ export const en: MijnWords = {
   chargers: {
     title: "Your chargers",
     none: "We know of no charger of yours yet.",
-    status: "Connection",
+    status: "Status",
     online: "connected",
     offline: "not connected",
     charging: (kwh, since) => `charging now: ${kwh} kWh since ${since}`,
@@ -402,7 +402,7 @@ export const en: MijnWords = {
     silent_password:
       "the password is the one you got when you added the charger. Do you no longer have it? Then make a new one.",
     refused: (when) =>
-      `A charger with this identity gave a wrong password, last on ${when}. Make a new password below and enter it in the charger.`,
+      `A charger with this identity gave a wrong password, most recently on ${when}. Make a new password below and enter it in the charger.`,
     renew: "Make a new password",
     renew_means: "The old password then no longer works. Enter the new one in your charger.",
     what_mid: "What is a MID meter?",
@@ -493,7 +493,7 @@ export const en: MijnWords = {
       `We still pay you ${euro}, even where that is less than the usual minimum. If more comes in later, we pay that too.`,
     paid_later: "If your ERE earn anything later, we pay you that, even where it is less than the usual minimum.",
     kept: (date) =>
-      `What shows how your charging became money has to be kept for seven years: your mandates with your name and address, the months, and the payments. We delete that from ${date} on.`,
+      `For seven years we must keep how your charging became money: your mandates with your name and address, the months and the payments. We delete that from ${date} on.`,
     nothing_kept: "After that we keep nothing about you.",
     gone: "You cannot undo this.",
     first_download: "Do you want to keep your data? Then download it first.",

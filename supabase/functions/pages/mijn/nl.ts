@@ -36,7 +36,7 @@ export const nl = {
     before_ere: "ERE zijn er vanaf januari 2026.",
     outside_mandate: "Uw machtiging gold toen niet.",
     mandate_ended:
-      "Uw machtiging eindigde voordat wij die maand konden inboeken. De maand waarin dat gebeurt, telt niet mee.",
+      "Uw machtiging eindigde voordat wij die maand konden inboeken. De maand waarin een machtiging eindigt, telt niet mee.",
     register: "De overheid heeft dit niet ingeschreven.",
     after_booking:
       "Wij hadden die maand al ingeboekt toen deze kWh binnenkwamen, of toen bleek dat uw laadpaal een MID-meter heeft.",
@@ -339,7 +339,7 @@ export const nl = {
     ask_title: "Iets wijzigen, inzien of verwijderen",
     ask_cpo: (cpo: string) => `Klopt uw naam, adres, EAN-code of laadpaal niet? Vraag ${cpo} om dat te wijzigen.`,
     ask_us: (service: string) =>
-      `Wat laat zien hoe uw laadstroom geld werd, moeten wij zeven jaar bewaren. Wilt u uw gegevens krijgen, of dat wij de rest verwijderen? Mail ${service}:`,
+      `Wij moeten zeven jaar bewaren hoe uw laadstroom geld werd. Wilt u uw gegevens krijgen, of dat wij de rest verwijderen? Mail ${service}:`,
     stop: (partner: string) => `Stop met delen met ${partner}`,
     stop_title: (partner: string) => `Stopt u met delen met ${partner}?`,
     stop_means: (partner: string) => [
@@ -504,7 +504,7 @@ export const nl = {
     paid_later:
       "Brengen uw ERE later nog iets op, dan betalen wij u dat, ook als het minder is dan het gewone minimum.",
     kept: (date: string) =>
-      `Wat laat zien hoe uw laadstroom geld werd, moeten wij zeven jaar bewaren: uw machtigingen met uw naam en adres, de maanden, en de betalingen. Wij verwijderen dat vanaf ${date}.`,
+      `Wij moeten zeven jaar bewaren hoe uw laadstroom geld werd: uw machtigingen met uw naam en adres, de maanden en de betalingen. Wij verwijderen dat vanaf ${date}.`,
     nothing_kept: "Wij bewaren daarna niets meer van u.",
     gone: "U kunt dit niet terugdraaien.",
     first_download: "Wilt u uw gegevens bewaren? Download ze dan eerst.",

@@ -236,7 +236,7 @@ export const en: MailMessages = {
         `${service} has approved your registration. The charging electricity that your mandate covers counts towards ERE.`,
       ],
       after: {
-        own: "There is nothing you need to do. Each quarter we register your charging electricity. Once it is sold, we pay out your compensation.",
+        own: "On your own pages you see whether your charger reports to us. Each quarter we register your charging electricity. Once it is sold, we pay out your compensation.",
         cpo: (partner) =>
           `There is nothing you need to do. Each quarter we register your charging electricity. ${partner} keeps you informed.`,
       },

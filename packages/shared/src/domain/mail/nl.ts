@@ -246,7 +246,7 @@ export const nl = {
         `${service} heeft uw registratie goedgekeurd. De laadstroom die onder uw machtiging valt, telt mee voor ERE.`,
       ],
       after: {
-        own: "U hoeft niets te doen. Elk kwartaal boeken wij uw laadstroom in. Is die verkocht, dan maken wij uw vergoeding over.",
+        own: "Op uw eigen pagina's ziet u of uw laadpaal ons laadstroom doorgeeft. Elk kwartaal boeken wij die in. Is die verkocht, dan maken wij uw vergoeding over.",
         cpo: (partner: string) =>
           `U hoeft niets te doen. Elk kwartaal boeken wij uw laadstroom in. ${partner} houdt u op de hoogte.`,
       },

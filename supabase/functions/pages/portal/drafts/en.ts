@@ -125,8 +125,8 @@ export const drafts: typeof draftsNl = {
   withdraw_link:
     "The link stops working, no more reminders are sent, and we delete what you entered about the customer.",
   withdraw_cap: "It still counts towards your sign-ups in 30 days.",
-  withdraw_login: "The customer had already started. What was entered is lost; the login stays.",
-  withdraw_begun: "Whoever had already started loses what was entered; the login stays.",
+  withdraw_login: "The customer had already started. What was entered is lost, but the customer can still sign in.",
+  withdraw_begun: "Whoever had already started loses what was entered, but can still sign in.",
   withdraw_yes: "Yes, withdraw",
   withdraw_no: "No, go back",
   withdrawn: "The sign-up was withdrawn.",

@@ -124,8 +124,8 @@ export const drafts = {
   withdraw_link:
     "De link werkt niet meer, er gaat geen herinnering meer uit, en wij wissen wat u over de klant heeft ingevuld.",
   withdraw_cap: "Voor het aantal aanmeldingen van 30 dagen telt dit nog mee.",
-  withdraw_login: "De klant was al begonnen. Wat er is ingevuld gaat verloren; de login blijft.",
-  withdraw_begun: "Wie al begonnen was, verliest wat er is ingevuld; de login blijft.",
+  withdraw_login: "De klant was al begonnen. Wat is ingevuld, gaat verloren, maar de klant kan nog inloggen.",
+  withdraw_begun: "Wie al begonnen was, verliest wat is ingevuld, maar kan nog inloggen.",
   withdraw_yes: "Ja, trek in",
   withdraw_no: "Nee, terug",
   withdrawn: "De aanmelding is ingetrokken.",
