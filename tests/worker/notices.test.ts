@@ -77,6 +77,19 @@ async function signedFor2026(fields: { locale?: "nl" | "en"; email?: string | nu
   return { ...account, email };
 }
 
+/** Nothing is missing any more, so the registration is reviewed. */
+async function submitted(connection_id: string) {
+  await world.row(
+    "update core.connections set registration_status = 'ingediend', submitted_at = private.now(), ean_validation_status = 'matched' where id = $1",
+    connection_id,
+  );
+  await world.row(
+    `insert into core.chargers (partner_id, account_id, connection_id, owner_id, catalog_charger_id, brand, mid_eligible)
+     select c.partner_id, c.account_id, c.id, c.owner_id, m.id, m.brand, true from core.connections c, core.charger_models m where c.id = $1 and m.mid_meter limit 1`,
+    connection_id,
+  );
+}
+
 describe("contract §2 before a mandate ends", () => {
   test("a mail on 1 November and one on 1 December, once each, with a link by which it is renewed", async () => {
     const { email, account_id, connection_id } = await signedFor2026();
@@ -254,6 +267,7 @@ describe("contract §2 when a mandate has ended", () => {
     ],
   ])("ended %s, it is said by whom and what still counts", async (_who, how, said, rest) => {
     const { connection_id, email } = await signedFor2026();
+    if ("asked_by_customer" in how) await submitted(connection_id);
     await world.travel("2026-09-15T12:00:00Z");
     await world.row("select ops.mandate_revoke($1)", { connection: connection_id, ...how });
     await run();
@@ -280,15 +294,7 @@ describe("contract §2 what becomes of a registration", () => {
     ["afgekeurd", "Uw registratie is afgekeurd: wat u kunt doen", "Vraag partner-a wat er nodig is."],
   ])("%s: the CPO's customer is told, once", async (verdict, subject, said) => {
     const { connection_id } = await signedFor2026();
-    await world.row(
-      "update core.connections set registration_status = 'ingediend', submitted_at = private.now(), ean_validation_status = 'matched' where id = $1",
-      connection_id,
-    );
-    await world.row(
-      `insert into core.chargers (partner_id, account_id, connection_id, owner_id, catalog_charger_id, brand, mid_eligible)
-       select c.partner_id, c.account_id, c.id, c.owner_id, m.id, m.brand, true from core.connections c, core.charger_models m where c.id = $1 and m.mid_meter limit 1`,
-      connection_id,
-    );
+    await submitted(connection_id);
     for (let times = 0; times < 2; times++)
       await world.row("select ops.registration_review($1)", { connection: connection_id, verdict });
     await run();
