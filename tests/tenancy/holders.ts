@@ -88,7 +88,9 @@ async function fill(world: OAuth, { sample, client, user, keyed, managed }: Hold
     const { status, body } = await world.send(good.path, sent(good));
     expect(status, `${endpoint.id} ${JSON.stringify(body)}`).toBe(endpoint.status ?? 200);
   }
-  await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
+  // each run renders for about a second
+  const run = { method: "POST", token: world.environment.config.WORKER_SECRET } as const;
+  while ((await world.send("/documents/run", run)).body.rendered > 0);
   const token = await client.token();
   const ref = client.client_id;
   const made = await world.post(

@@ -114,7 +114,7 @@ export function readMailbox(received: readonly Mail[], journal: Journal) {
           "update core.mail_outbox set next_attempt_at = now() where status = 'queued' and next_attempt_at > now()",
         );
         const { rows } = await db.query<{ id: string; status: string; recipient: string }>(
-          "select id, status, recipient from core.mail_outbox where status in ('queued', 'sent', 'failed')",
+          "select id, status, recipient from core.mail_outbox",
         );
         return rows;
       };
@@ -124,7 +124,7 @@ export function readMailbox(received: readonly Mail[], journal: Journal) {
         stored = await waiting();
       }
       const ids = new Set(received.map(idOf));
-      const unsent = stored.filter(({ status }) => status !== "sent");
+      const unsent = stored.filter(({ status }) => status === "queued" || status === "failed");
       if (unsent.length > 0) journal.complain("mail: a mail was never sent", JSON.stringify(unsent[0]));
       const lost = stored.filter(({ id, status }) => status === "sent" && !ids.has(id));
       if (lost.length > 0)
