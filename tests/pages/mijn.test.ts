@@ -594,7 +594,9 @@ describe("contract §6 a person's own data", () => {
     const back = await ask(mijn(world, "/code?to=/data/end"), { form: { form_token: formToken(asked.text), code } });
     expect(back.location).toBe("/pages/mijn/data/end?lang=nl");
 
-    const sure = { form_token: formToken((await ask(back.location ?? "")).text) };
+    const asksAgain = await ask(back.location ?? "");
+    expect(asksAgain.text).toContain("Uw account bestaat nog: druk nog eens op de knop om het te beëindigen.");
+    const sure = { form_token: formToken(asksAgain.text) };
     const closed = await ask(mijn(world, "/data/end"), { form: sure });
     expect(heading(closed.text)).toBe("Uw account is beëindigd");
     expect(closed.text).toContain("Wij verwijderen dat vanaf 1 januari 2033");

@@ -32,6 +32,7 @@ export function endPage(frame: MijnFrame, { email, end }: Ending, lacksIban: boo
   return ownPage(frame, "/data", email, {
     title: words.ask_title,
     body: html`${lacksIban ? html`<p class="panel waits" role="alert">${words.iban}</p>` : ""}
+${frame.waited() && !lacksIban ? html`<p class="panel" role="status">${words.press_again}</p>` : ""}
 <ul>${meaning(frame, end).map((line) => html`<li>${line}</li>`)}</ul>
 <p>${words.first_download}<br><a href="${frame.to("/data.csv")}">${words.download_table}</a><br><a href="${frame.to("/data.json")}">${words.download}</a></p>
 ${doButton(frame, "/data/end", {}, words.yes)}

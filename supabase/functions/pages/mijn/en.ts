@@ -480,6 +480,7 @@ export const en: MijnWords = {
     end_what: "Do you want to stop altogether? First you see what that means.",
     end_link: "End your account",
     ask_title: "Do you want to end your account?",
+    press_again: "Your code is right. Your account still exists: press the button again to end it.",
     mandate_ends:
       "Your mandate ends. What you charged before this month still counts. What you charged in this month does not.",
     lost: (kwh) =>

@@ -490,6 +490,7 @@ export const nl = {
     end_what: "Wilt u helemaal stoppen? U ziet eerst wat dat betekent.",
     end_link: "Beëindig uw account",
     ask_title: "Wilt u uw account beëindigen?",
+    press_again: "Uw code klopt. Uw account bestaat nog: druk nog eens op de knop om het te beëindigen.",
     mandate_ends:
       "Uw machtiging eindigt. Wat u tot deze maand laadde, telt nog mee. Wat u deze maand laadde niet meer.",
     lost: (kwh: string) =>
