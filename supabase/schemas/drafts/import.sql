@@ -181,7 +181,7 @@ begin
            case when s.charger is not null then s.charger || jsonb_build_object('brand', private.charger_brand(s.charger ->> 'brand')) end,
            s.ean_status, i.email is not null, case when i.email is not null then private.now() end, private.now() + interval '60 days',
            -- microseconds apart, so that lists of the newest first have the order of the sheet
-           begun + (5000 - s.place) * interval '1 microsecond'
+           begun - s.place * interval '1 microsecond'
       from settled s left join invitable i on i.email = s.email where s.outcome is null and not dry_run
     returning d as draft
   ), counted as (
