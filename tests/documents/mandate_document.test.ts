@@ -48,7 +48,7 @@ describe("contract §2 GET /v1/connections/{connection_id}/mandate", () => {
     const { status, headers, body } = await read(link.connection_id);
     expect([status, headers.get("content-type")]).toEqual([200, "application/pdf"]);
     expect(headers.get("cache-control")).toBe("private, no-store");
-    expect(headers.get("content-disposition")).toMatch(/^inline; filename="mandate-\d{4}(-\d{4})?\.pdf"$/);
+    expect(headers.get("content-disposition")).toMatch(/^inline; filename="mandate-\d{4}(-\d{4})?-[0-9a-f]{8}\.pdf"$/);
     const digest = createHash("sha256").update(body).digest("base64");
     expect(headers.get("repr-digest")).toBe(`sha-256=:${digest}:`);
 
