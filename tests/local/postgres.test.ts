@@ -5,9 +5,16 @@ import { type AddressInfo, createServer, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { startPostgres } from "#local/postgres.ts";
+import { freePort, startPostgres } from "#local/postgres.ts";
 
 afterEach(() => vi.restoreAllMocks());
+
+test("a port that is chosen beside others is none of them, unless it is preferred", async () => {
+  const others = Array.from({ length: 12_000 }, (_, n) => 20_000 + n).filter((port) => port % 1000 !== 1);
+  const chosen = await freePort(undefined, others);
+  expect(chosen % 1000).toBe(1);
+  expect(await freePort(chosen, [chosen])).toBe(chosen);
+});
 
 test("a free port that another program takes first: the server starts on another one", async () => {
   const other = createServer();

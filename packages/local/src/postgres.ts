@@ -179,10 +179,11 @@ export function obstacleAt(port: number): Promise<string | null> {
 /** Below the ports that systems give to outgoing connections: one of those could be taken before a program listens on it. */
 const PORTS = { first: 20_000, count: 12_000 };
 
-/** A port that nobody listens on now; the preferred one if that is so. */
-export async function freePort(preferred?: number): Promise<number> {
+/** A port that nobody listens on now: the preferred one if that is so, or one that is not in `others`. */
+export async function freePort(preferred?: number, others: readonly (number | undefined)[] = []): Promise<number> {
   for (let port = preferred; ; port = PORTS.first + randomInt(PORTS.count)) {
-    if (port !== undefined && (await obstacleAt(port)) === null) return port;
+    if (port === undefined || (port !== preferred && others.includes(port))) continue;
+    if ((await obstacleAt(port)) === null) return port;
   }
 }
 

@@ -109,11 +109,18 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     );
   }
 
-  const database_port = await freePort(previous?.database_port);
   // a charger under development keeps its address
   const ports = readJson<{ ocpp: number; ocpp_admin: number }>(join(data_dir, "ports.json"));
-  const ocpp_port = options.ocpp_port ?? (await freePort(ports?.ocpp));
-  const ocpp_admin_port = await freePort(ports?.ocpp_admin);
+  // nobody listens on these yet
+  const ours = [port, options.ocpp_port, previous?.database_port, ports?.ocpp, ports?.ocpp_admin];
+  const take = async (preferred?: number) => {
+    const taken = await freePort(preferred, ours);
+    ours.push(taken);
+    return taken;
+  };
+  const database_port = await take(previous?.database_port);
+  const ocpp_port = options.ocpp_port ?? (await take(ports?.ocpp));
+  const ocpp_admin_port = await take(ports?.ocpp_admin);
   writeJson(join(data_dir, "ports.json"), { ocpp: ocpp_port, ocpp_admin: ocpp_admin_port });
   const ocpp_url = `ws://127.0.0.1:${ocpp_port}`;
   const record: Record_ = { runner, functions: null, url: base_url, database_port };
@@ -151,7 +158,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     let replica_url: string | undefined;
     const broken = [keptServer.broken];
     if (options.replica) {
-      const replica_port = await freePort();
+      const replica_port = await take();
       const startReplica = () => replica(data_dir, replica_port, server, secrets);
       const follower = await startReplica();
       replica_url = follower.url("postgres", "edge", passwords.edge);
