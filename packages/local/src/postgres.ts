@@ -179,7 +179,7 @@ export function obstacleAt(port: number): Promise<string | null> {
 /** Below the ports that systems give to outgoing connections: one of those could be taken before a program listens on it. */
 const PORTS = { first: 20_000, count: 12_000 };
 
-/** A port that nobody listens on now: the preferred one if that is so, or one that is not in `others`. */
+/** A port that nobody listens on now. It is the preferred one if that is free, else none of `others`. */
 export async function freePort(preferred?: number, others: readonly (number | undefined)[] = []): Promise<number> {
   for (let port = preferred; ; port = PORTS.first + randomInt(PORTS.count)) {
     if (port === undefined || (port !== preferred && others.includes(port))) continue;

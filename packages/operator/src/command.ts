@@ -33,7 +33,7 @@ export type Command = {
   ends?: (input: Input) => string | undefined;
   /**
    * Reads what `ends` is about by an ops function, and shows it before the question. If it shows nothing, nobody is
-   * asked. The function gets `look: true`, so that the one that does it can refuse before anybody is asked.
+   * asked. It may be the function of the command itself: given `look: true`, that refuses or shows, and changes nothing.
    */
   looks?: { ops: string; view: (answer: OpsAnswer) => string | undefined };
   /**

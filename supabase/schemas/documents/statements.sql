@@ -45,7 +45,7 @@ begin
             from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id);
 end $$;
 
--- The logo above a customer's documents: {name, png (base64), width, height}. It is that of the partner that brought them, else of their CPO.
+-- The logo above a customer's documents: {name, png (base64), width, height}. The partner that brought them has it there, else their CPO.
 create function private.document_logo(account core.accounts) returns json
 language plpgsql stable
 as $$ begin return (

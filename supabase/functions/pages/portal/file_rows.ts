@@ -8,7 +8,7 @@ import { WORDS } from "./words.ts";
 /** Rows on a page of the table. */
 const PAGE_ROWS = 100;
 
-/** Rows that are taken as they are, those to look at, and those that are not taken. */
+/** We take good rows as they are. Somebody looks at rows to check. We do not take bad rows. */
 const KINDS = ["good", "check", "bad"] as const;
 export type Kind = (typeof KINDS)[number];
 
