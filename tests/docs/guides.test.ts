@@ -16,7 +16,7 @@ import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
-import { LOOKS, look, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
+import { LOOKS, look, noBrowser, onPage, overflowOf, serveHttp, startBrowser } from "../harness/browser.ts";
 import { prepare } from "../harness/prepared.ts";
 
 const run = promisify(execFile);
@@ -590,8 +590,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         expect(faults.filter((fault) => !/status of 401/.test(fault))).toEqual([]);
         for (const width of [1280, 390]) {
           await page.setViewportSize({ width, height: 844 });
-          const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-          expect(overflow, `nothing sticks out at ${width}`).toBeLessThanOrEqual(0);
+          expect(await overflowOf(page), `nothing sticks out at ${width}`).toBeLessThanOrEqual(0);
         }
       }).finally(() => host.close());
     },

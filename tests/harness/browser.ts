@@ -99,6 +99,10 @@ export async function lookInTurn(page: Page, name: string, locale: string, looks
   await page.setViewportSize({ width, height: 844 });
 }
 
+/** How many px stick out of the page as it stands. */
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
 /** Its 600 kB take a second to reach a page, and as a script tag four: the tab keeps them for the next page of the same origin. */
 async function bringAxe(page: Page): Promise<void> {
   const kept = "try { (0, eval)(sessionStorage.axe) } catch {} typeof axe";
@@ -129,8 +133,7 @@ async function examine(
     const [colorScheme, width] = each;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 844 });
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect(overflow, "nothing sticks out").toBeLessThanOrEqual(0);
+    expect(await overflowOf(page), "nothing sticks out").toBeLessThanOrEqual(0);
     if (!seenByAxe.includes(each)) continue;
     const { violations } = (await page.evaluate(
       `axe.run(${options}).then(({ violations }) => ({ violations }))`,

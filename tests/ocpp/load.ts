@@ -84,12 +84,13 @@ async function measure(): Promise<void> {
   const functions = readJson<{ functions: { pid: number } }>(join(data_dir, "running.json"))?.functions.pid ?? 0;
   const postmaster = Number(readFileSync(join(data_dir, "postgres/postmaster.pid"), "utf8").split("\n")[0]);
   const secrets = readJson<{ functions: { GATEWAY_SECRET: string } }>(join(data_dir, "secrets.json"));
+  const port = await freePort();
   const env = {
     GATEWAY_FUNCTION_URL: `${base_url}/gateway`,
     GATEWAY_SECRET: secrets?.functions.GATEWAY_SECRET ?? "",
     HOST: "127.0.0.1",
-    PORT: String(await freePort()),
-    ADMIN_PORT: String(await freePort()),
+    PORT: String(port),
+    ADMIN_PORT: String(await freePort(undefined, [port])),
   };
   const startGateway = async () => (await started("gateway", main, env))[0];
   let gateway = await startGateway();

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { type StoredMail, writeMail } from "#shared/domain/mail/mail.ts";
-import { lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { lookInTurn, noBrowser, onPage, overflowOf, startBrowser } from "../harness/browser.ts";
 import {
   ANSWERS,
   type Ask,
@@ -11,7 +11,7 @@ import {
   createClaimWorld,
   type Draft,
   draftRow,
-  formToken,
+  fill,
   mailedCode,
   newDraft,
   newSignInLink,
@@ -421,22 +421,14 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
   /** Gives the IBAN and two chargers, and loads the page again. */
   const complete = async (page: Page, draft: Draft) => {
     const ask = asking(page);
-    const give = async (step: string, form: (text: string) => Record<string, string>, query = "") => {
-      const { text } = await ask(`${draft.link}/${step}${query}`);
-      const given = await ask(`${draft.link}/${step}`, { form: { form_token: formToken(text), ...form(text) } });
-      expect(given.status, step).toBe(303);
-    };
-    await give("payout", () => ({ iban: "NL91 ABNA 0417 1643 00" }));
+    const give = async (step: string, form: Record<string, string>, query = "") =>
+      expect((await fill(ask, draft, step, form, query)).status, step).toBe(303);
+    await give("payout", { iban: "NL91 ABNA 0417 1643 00" });
+    const { text } = await ask(`${draft.link}/charger?brand=Alfen`);
+    const [, catalog_charger_id = ""] = /<option value="([0-9a-f-]{36})"/.exec(text) ?? [];
     house += 1;
     for (const serial_number of ["", `ACE${house}`])
-      await give(
-        "charger",
-        (text) => {
-          const [, catalog_charger_id = ""] = /<option value="([0-9a-f-]{36})"/.exec(text) ?? [];
-          return { brand: "Alfen", catalog_charger_id, serial_number };
-        },
-        "?brand=Alfen",
-      );
+      await give("charger", { brand: "Alfen", catalog_charger_id, serial_number }, "?brand=Alfen");
     await page.goto(page.url());
   };
   const scenes: Scene[] = [
@@ -626,13 +618,12 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
         world.partnerB.id,
       );
       const draft = await newDraft(world, {}, world.partnerB);
-      const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       await page.goto(draft.link);
-      expect(await overflow()).toBeLessThanOrEqual(0);
+      expect(await overflowOf(page)).toBeLessThanOrEqual(0);
       await submit(page);
       const { html } = await world.mail("where recipient = $1", draft.email);
       await page.setContent(html);
-      expect(await overflow()).toBeLessThanOrEqual(0);
+      expect(await overflowOf(page)).toBeLessThanOrEqual(0);
     }));
 
   const letter = async ({ id }: Draft, template: string, locale: string, more = {}): Promise<string> => {

@@ -214,9 +214,15 @@ export async function changeForm(world: World, ask: Ask, draft: Draft, page: "pa
 export const formToken = (text: string) => /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
 export const heading = (text: string) => /<h1>([^<]*)<\/h1>/.exec(text)?.[1];
 
-/** Fills in a step; its own form token is read from the page. */
-export async function fill(ask: Ask, draft: Draft, step: string, form: Record<string, string>): Promise<PageAnswer> {
-  const { text } = await ask(`${draft.link}/${step}`);
+/** Fills in a step; its own form token is read from the page, at the query told. */
+export async function fill(
+  ask: Ask,
+  draft: Draft,
+  step: string,
+  form: Record<string, string>,
+  query = "",
+): Promise<PageAnswer> {
+  const { text } = await ask(`${draft.link}/${step}${query}`);
   return ask(`${draft.link}/${step}`, { form: { form_token: formToken(text), ...form } });
 }
 

@@ -2,7 +2,7 @@
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { look, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { look, noBrowser, onPage, overflowOf, startBrowser } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { createCustomerWorld, mijn, paidCustomer, signInOn } from "./customer.ts";
 import { earningPartner, newManager, portal } from "./manager.ts";
@@ -71,7 +71,6 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
       });
     }
   }
-  const overflow = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
   test("at 200 % on a screen of 1280 everything is there, in one column, and axe finds nothing", () =>
     onEach({ viewport: { width: 640, height: 422 }, deviceScaleFactor: 2 }, (page, name) =>
@@ -83,7 +82,7 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
       const devtools = await page.context().newCDPSession(page);
       await devtools.send("Page.setFontSizes", { fontSizes: { standard: 32, fixed: 26 } });
       expect(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)).toBe("32px");
-      expect(await overflow(page), name).toBeLessThanOrEqual(0);
+      expect(await overflowOf(page), name).toBeLessThanOrEqual(0);
       const cut = await page.evaluate(() =>
         [...document.querySelectorAll("h1, h2, p, a, button, dd, label")]
           .filter((element) => getComputedStyle(element).overflow === "hidden" && !element.closest(".hidden"))
@@ -96,7 +95,7 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
   test("on paper: black on white in the dark too, without menu and buttons, tables and plots whole", () =>
     onEach({ viewport: { width: 718, height: 1000 } }, async (page, name) => {
       await page.emulateMedia({ media: "print", colorScheme: "dark" });
-      expect(await overflow(page), name).toBeLessThanOrEqual(0);
+      expect(await overflowOf(page), name).toBeLessThanOrEqual(0);
       const printed = await page.evaluate(() => {
         const style = (selector: string) => {
           const element = document.querySelector(selector);
