@@ -12492,7 +12492,7 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/JK3DjqZIUwycZMJJikABYSpueyfnJNWK5_ZYZxWddj0",
                      *           "batch_id": "c1d8a84e-2346-4824-8bf2-a63229c3ad8c",
-                     *           "created_at": "2026-11-20T17:01:00Z",
+                     *           "created_at": "2026-11-20T17:00:59Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
                      *           "expires_at": "2027-01-19T17:01:00Z"
@@ -12509,7 +12509,7 @@ export interface operations {
                      *           "ean_candidates": 1,
                      *           "claim_url": "https://api.example.com/pages/claim/VYU0Z6DrT9I4qZgDRKumFk44N-02UUo3bujO_vncrpw",
                      *           "batch_id": "2bd87073-c2e9-4b14-8e74-1b946f9813a0",
-                     *           "created_at": "2026-11-20T17:00:59Z",
+                     *           "created_at": "2026-11-20T17:00:58Z",
                      *           "invited_at": "2026-11-20T17:00:59Z",
                      *           "claimed_at": null,
                      *           "expires_at": "2027-01-19T17:00:59Z"
@@ -12526,7 +12526,7 @@ export interface operations {
                      *           "ean_candidates": 0,
                      *           "claim_url": "https://api.example.com/pages/claim/LAdBfdfnZH1iKoeeYp4y5pP2e6gUkCes1HEWTAJ4fvk",
                      *           "batch_id": "48638386-dd95-4bf0-8c12-3ce924746530",
-                     *           "created_at": "2026-11-20T17:00:14Z",
+                     *           "created_at": "2026-11-20T17:00:13Z",
                      *           "invited_at": null,
                      *           "claimed_at": null,
                      *           "expires_at": "2027-01-19T17:00:14Z"
