@@ -56,8 +56,7 @@ export function selectInput({
   ...field
 }: Field & { empty: string; options: { value: string; label: string }[]; value: string | null | undefined }): Html {
   return html`<div class="field">
-<label for="${field.id}">${field.label}</label>
-${notes(field)}
+<label for="${field.id}">${field.label}</label>${notes(field)}
 <select id="${field.id}" name="${field.id}"${described(field)}>
 <option value="">${empty}</option>
 ${options.map((option) => html`<option value="${option.value}"${option.value === value ? html` selected` : ""}>${option.label}</option>`)}

@@ -59,10 +59,8 @@ export function layout(
 <meta name="format-detection" content="telephone=no">
 <link rel="icon" href="data:,">
 <link rel="preload" as="font" type="font/woff2" crossorigin href="${root}/${FONT_NAME}">
-<link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">
+<link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}${brand?.color ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ color: brand.color })}">` : ""}
 <script defer src="${root}${SCRIPTS[locale].path}"></script>
-${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}
-${brand?.color ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ color: brand.color })}">` : ""}
 </head>
 <body${menu || wide ? html` class="${wide ? "area wide" : "area"}"` : ""}>
 ${menu ? html`<a class="skip" href="#main">${words.skip}</a>` : ""}
@@ -77,16 +75,14 @@ ${LOCALES.map((other) =>
 </nav>
 </header>
 ${menu ?? ""}
-<main id="main">
-${place ? showSteps(place, words) : ""}
-${
-  wrong.length > 0
-    ? html`<div class="errors" role="alert" tabindex="-1" autofocus aria-labelledby="errors-title">
+<main id="main">${place ? showSteps(place, words) : ""}${
+    wrong.length > 0
+      ? html`<div class="errors" role="alert" tabindex="-1" autofocus aria-labelledby="errors-title">
 <h2 id="errors-title">${words.error_title}</h2>
 <ul>${wrong.map(([id, message]) => html`<li><a href="#${id}">${message}</a></li>`)}</ul>
 </div>`
-    : ""
-}
+      : ""
+  }
 <h1>${title}</h1>
 ${body}
 </main>

@@ -3,7 +3,7 @@ import type { drafts as draftsNl } from "./nl.ts";
 /** The sentences of the pages about a partner's drafts in English. */
 export const drafts: typeof draftsNl = {
   title: "Sign-ups",
-  lead: "Everybody you signed up. Those who have signed are listed under Customers too.",
+  lead: "Those who have signed are listed under Customers too.",
   none: "You have not signed anybody up yet.",
   search: "Search",
   search_hint: "By name, company, e-mail address, reference or town",
@@ -18,7 +18,7 @@ export const drafts: typeof draftsNl = {
   all: "All",
   sort: "Order",
   newest: "Newest first",
-  sorts: { oldest: "Oldest first", name: "Name", status: "Stage", until: "Expires first", city: "Town" },
+  sorts: { oldest: "Oldest first", name: "Name", status: "Stage", until: "Open until", city: "Town" },
   of_these: "in this part of the list",
   tick: (name) => `Choose ${name}`,
   to_buttons: "To the buttons",

@@ -1,7 +1,7 @@
 /** The sentences of the pages about a partner's drafts in Dutch: the original. */
 export const drafts = {
   title: "Aanmeldingen",
-  lead: "Iedereen die u heeft aangemeld. Wie heeft getekend, staat ook bij uw klanten.",
+  lead: "Wie heeft getekend, staat ook bij uw klanten.",
   none: "U heeft nog niemand aangemeld.",
   search: "Zoek",
   search_hint: "Op naam, bedrijf, e-mailadres, referentie of woonplaats",
@@ -16,7 +16,7 @@ export const drafts = {
   all: "Alle",
   sort: "Volgorde",
   newest: "Nieuwste eerst",
-  sorts: { oldest: "Oudste eerst", name: "Naam", status: "Fase", until: "Verloopt het eerst", city: "Plaats" },
+  sorts: { oldest: "Oudste eerst", name: "Naam", status: "Stand", until: "Werkt tot", city: "Plaats" },
   of_these: "in dit deel van de lijst",
   tick: (name: string) => `Kies ${name}`,
   to_buttons: "Naar de knoppen",
