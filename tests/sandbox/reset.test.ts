@@ -1,6 +1,7 @@
 // POST /sandbox/v1/reset: everything the partner's customers left, and nothing else (specification section 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { ingest } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { accountBody } from "../harness/people.ts";
@@ -10,7 +11,7 @@ import { createSandboxWorld, everyCount, later, type SandboxWorld, START, testEa
 
 let world: SandboxWorld;
 beforeAll(async () => {
-  world = await createSandboxWorld();
+  world = await createSandboxWorld({ variables: { OCPP_GATEWAY_URL: "wss://gateway.example/ocpp/" } });
 });
 afterEach(() => world.travel(START));
 afterAll(() => world.close());
@@ -226,6 +227,24 @@ describe("§4.3 reset, while something runs", () => {
   }
   const failures = () => world.log.filter(({ level }) => level === "error");
 
+  /** Runs a statement in a transaction, and commits it once what `begin` started waits for it. */
+  async function during<T>(statement: string, values: unknown[], begin: () => Promise<T>): Promise<T> {
+    const other = await world.database.admin.connect();
+    try {
+      await other.query("begin");
+      await other.query(statement, values);
+      const begun = begin();
+      const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock'";
+      await expect.poll(async () => (await world.row(waiting)).n).toBeGreaterThan(0);
+      await other.query("commit");
+      return await begun;
+    } finally {
+      await other.query("rollback");
+      other.release();
+    }
+  }
+  const ERASE = "select private.erase_customers($1, null, '00')";
+
   test("an import: all of its drafts are there, or none", async () => {
     const rows = Array.from({ length: 200 }, () => draftRow());
     for (let round = 0; round < 3; round += 1) {
@@ -247,19 +266,62 @@ describe("§4.3 reset, while something runs", () => {
 
   test("a claim that looks at its draft meanwhile waits, and does not find it", async () => {
     const { draft_id } = await world.customer({}, { submit: true });
-    const reset = await world.database.admin.connect();
-    try {
-      await reset.query("begin");
-      await reset.query("select private.erase_customers($1, null, '00')", [world.partnerA.id]);
-      const claim = world.claim(draft_id, {});
-      const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock'";
-      await expect.poll(async () => (await world.row(waiting)).n).toBeGreaterThan(0);
-      await reset.query("commit");
-      expect((await claim).body).toMatchObject({ error: "draft_not_found" });
-    } finally {
-      await reset.query("rollback");
-      reset.release();
-    }
+    const claim = await during(ERASE, [world.partnerA.id], () => world.claim(draft_id, {}));
+    expect(claim.body).toMatchObject({ error: "draft_not_found" });
+  });
+
+  /** A customer with a login and a token of their own. */
+  async function person() {
+    const { account_id } = await world.customer();
+    const { user_id } = await world.row("select user_id from core.accounts where id = $1", account_id);
+    const token = `${world.environment.config.KEY_PREFIX}_pat_${newSecret()}`;
+    await world.row(
+      `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
+       values ($1, 'Test', decode($2, 'hex'), $3, '{chargers:write}')`,
+      user_id,
+      hashSecret(token),
+      token.slice(-4),
+    );
+    return { user_id, token };
+  }
+  const register = (token: string) => world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, token);
+
+  test("a charger of somebody whose account goes, and login stays: it is bound to no account", async () => {
+    const { user_id, token } = await person();
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) values ($1, $2)",
+      world.partnerA.id,
+      user_id,
+    );
+    const { status, body } = await during(ERASE, [world.partnerA.id], () => register(token));
+    expect(status, JSON.stringify(failures())).toBe(201);
+    expect(
+      await world.row("select account_id, connection_id, user_id from core.chargers where id = $1", body.id),
+    ).toEqual({ account_id: null, connection_id: null, user_id });
+    await world.row("delete from core.chargers where id = $1", body.id);
+    await world.row("delete from core.partner_managers where user_id = $1", user_id);
+    await world.row("delete from auth.users where id = $1", user_id);
+  });
+
+  test("a charger of somebody whose login goes: their token is gone too", async () => {
+    const { token } = await person();
+    const { status } = await during(ERASE, [world.partnerA.id], () => register(token));
+    expect(status, JSON.stringify(failures())).toBe(401);
+  });
+
+  test("a charger that somebody without an account registers before their login goes: it goes too", async () => {
+    const { user_id } = await world.row(
+      `insert into auth.users (id, email, raw_app_meta_data)
+       values (gen_random_uuid(), $1, jsonb_build_object('claimed_for', $2::text)) returning id as user_id`,
+      newEmail(),
+      world.partnerA.id,
+    );
+    const added = `insert into core.chargers (partner_id, owner_id, user_id) values (private.house(), $1, $1)`;
+    const { status } = await during(added, [user_id], () => world.reset());
+    expect(status, JSON.stringify(failures())).toBe(200);
+    expect(await world.row("select count(*)::int as n from core.chargers where user_id = $1", user_id)).toEqual({
+      n: 0,
+    });
   });
 
   test("claims: each is whole, or its draft is not found; no failure", async () => {

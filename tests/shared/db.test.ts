@@ -91,7 +91,7 @@ describe("architecture §3 a call", () => {
     expect(error instanceof ApiError && error.code === "service_unavailable").toBe(again);
   });
 
-  test.each(["40001", "40P01", "42883", "42P01", "42703", "0A000"])(
+  test.each(["23503", "40001", "40P01", "42883", "42P01", "42703", "0A000"])(
     "SQLSTATE %s is repeated twice, and no more",
     async (state) => {
       await world.database.admin.query(

@@ -68,10 +68,10 @@ const RULE = "RULE1";
 /** Raised by admission, in the same way. */
 const ADMISSION = "RULE0";
 /**
- * Safe to repeat at once: Postgres rolled the transaction back. 42883, 42P01, 42703 and 0A000 mean that a migration replaced something
- * while the statement ran.
+ * Safe to repeat at once: Postgres rolled the transaction back. 23503: a row that the statement had read was deleted before it could
+ * refer to it. 42883, 42P01, 42703 and 0A000: a migration replaced something while the statement ran.
  */
-const TRANSIENT = new Set(["40001", "40P01", "42883", "42P01", "42703", "0A000"]);
+const TRANSIENT = new Set(["23503", "40001", "40P01", "42883", "42P01", "42703", "0A000"]);
 /** 08 connection, 28 a login that is refused, 53 out of resources, 57 shut down or cancelled, 55P03 waited too long for a lock, 25P04 had to end. */
 const UNAVAILABLE = /^(08|28|53|57|55P03|25P04)/;
 /** A time limit of the role ended the statement; the connection is as good as before. */
