@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sealIban } from "#shared/values/iban.ts";
+import { showQuarter } from "../../packages/operator/src/quarter.ts";
+import { onScreen } from "../../packages/operator/src/text.ts";
 import { operate } from "../operator/operator.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
 
@@ -67,6 +69,14 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
   await typed("publish", { sold_ere: 99.8082, figures: false }, "figures publish 2026");
   await world.done("figures publish 2026");
   await typed("pay", { figures: true, paid_eur: 0 }, "payout prepare");
+  const changed = async (at: string) => {
+    await world.row(`update core.accounts set iban_changed_at = ${at}`);
+    await world.row(`update core.partners set iban_changed_at = ${at}`);
+  };
+  await changed("private.now()");
+  const nobody = await read("2026-Q2");
+  expect(nobody).toMatch(/Nothing to type now\.\n\nNobody can be paid now: `payout prepare` says why\.\n$/);
+  await changed("'2026-01-01'");
   const { batch_id } = (await world.anna("payout prepare --minimum 0")).json.batch;
   await typed("approve", { paid_eur: 0 }, `payout approve ${batch_id}`);
   await world.bram(["payout", "approve", batch_id, "--yes"]);
@@ -87,6 +97,15 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
   await world.done("invoice issue 2026-Q2");
   expect(await states()).toMatchObject([{ next: { step: "done" } }]);
   expect(await read("2026-Q2")).toMatch(/Nothing to type now\.\n$/);
+});
+
+test("contract §8 quarter has a line for each partner on a screen of 120 characters", () => {
+  const partner = { partner_slug: "laadpunten-zuid", next: { step: "publish" }, months: 1234, kwh: 1234567.891 };
+  const ere = { to_book: 0, left_out: 12, credited_ere: 410716.9012, sold_ere: 410716.9012 };
+  const shown = { ...partner, ...ere, due_eur: 137568.12, paid_eur: 137568.12, figures: true };
+  const answer = { quarter: "2026-Q2", over: true, last_day: "2026-06-30", partners: [shown], without: 0 };
+  const [, table = ""] = onScreen({ width: 120 }, () => showQuarter(answer)).split("\n\n");
+  expect(table.split("\n")).toHaveLength(2);
 });
 
 test("contract §8 quarter names a booking by its id where a quarter has several, and shows months that cannot be booked", async () => {

@@ -311,7 +311,7 @@ describe("contract §2 the customer ends the mandate", () => {
     expect(heading(asked.text)).toBe("Machtiging intrekken");
     expect((await world.row("select status from core.mandates where connection_id = $1", id)).status).toBe("signed");
     expect(asked.text).not.toContain('name="code"');
-    expect(texts(asked), "the kWh of a month that is under way").toContain("U verliest de 42,37 kWh van");
+    expect(texts(asked), "the kWh of a month that is under way").toContain("U verliest de 42 kWh van");
     expect(texts(asked), "nothing is booked of what was never submitted").toContain(
       "dan telt ook niet mee wat u eerder",
     );

@@ -1,6 +1,7 @@
 // What a customer's first page says of money, against the ledger, also where a sale is taken back after it was paid.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sealIban } from "#shared/values/iban.ts";
 import type { Customer } from "../ere/ere_world.ts";
 import { createPayoutWorld, type PayoutWorld } from "../ere/payout_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -23,8 +24,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** What the page says: the text, and the euros of all bars together by kind. */
-async function shown() {
-  const { status, text } = await ask(mijn(world as unknown as SandboxWorld));
+async function shown(browser = ask) {
+  const { status, text } = await browser(mijn(world as unknown as SandboxWorld));
   expect(status, text).toBe(200);
   const page = text.replaceAll("\u00a0", " ");
   const said = page.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
@@ -45,7 +46,11 @@ test("contract §6 paid and on its way are to the cent what the ledger has, also
   const { batch_id } = await world.exported();
   expect(await shown(), "sent to the bank").toMatchObject({ paid: 0, waits: 0, sent: 80 });
   expect((await world.anna(["payout", "settle", batch_id])).code).toBe(0);
-  expect(await shown()).toMatchObject({ said: expect.stringContaining("€ 80,00 kreeg u in 2026"), paid: 80, waits: 0 });
+  expect(await shown()).toMatchObject({
+    said: expect.stringContaining("€ 80,00 kreeg u in 2026"),
+    paid: 80,
+    waits: 0,
+  });
 
   await world.done(["sale", "reverse", "V-1", "--reason", "the buyer withdrew", "--recover"]);
   const taken = await shown();
@@ -61,7 +66,11 @@ test("contract §6 paid and on its way are to the cent what the ledger has, also
   const [line] = await world.linesOf(second.batch_id);
   expect(line?.amount_eur, "what the bank is told").toBe(8);
   expect((await world.anna(["payout", "settle", second.batch_id])).code).toBe(0);
-  expect(await shown()).toMatchObject({ said: expect.stringContaining("€ 88,00 kreeg u in 2026"), paid: 88, waits: 0 });
+  expect(await shown()).toMatchObject({
+    said: expect.stringContaining("€ 88,00 kreeg u in 2026"),
+    paid: 88,
+    waits: 0,
+  });
 
   // 2.32694 ERE at 10 are 23.27 - 4.65, beside 8 that were sold: the debt of 88 is of the first account only
   await world.done(["sale", "reverse", "V-2", "--reason", "the buyer withdrew", "--recover"]);
@@ -72,4 +81,27 @@ test("contract §6 paid and on its way are to the cent what the ledger has, also
   expect(both.waits).toBe(8);
   expect(both.said).toMatch(/Nog verwacht ± € 26,6[12] /);
   await world.agrees();
+});
+
+test("contract §6 where a CPO settles, its customer's money is on its way while another payment to the CPO is prepared", async () => {
+  const { ciphertext, key_id, last4 } = sealIban(world.environment, world.partnerB.id, "DE89370400440532013000");
+  await world.row(
+    `update core.partners set iban_ciphertext = $2, iban_key_id = $3, iban_last4 = $4, iban_holder = 'P' where id = $1`,
+    world.partnerB.id,
+    ciphertext,
+    key_id,
+    last4,
+  );
+  await world.row("update core.partners set iban_changed_at = '2026-01-01' returning 1");
+  const email = newAddress();
+  const via = (fields = {}) =>
+    world.sold([100], { partner: world.partnerB, fields: { payout_handler: "via_cpo_invoicing", ...fields } });
+  await via({ person: { ...person, email } });
+  const browser = newBrowser(world);
+  expect((await signIn(world as unknown as SandboxWorld, browser, email)).status).toBe(303);
+  await world.exported();
+  expect(await shown(browser)).toMatchObject({ waits: 0, sent: 80 });
+  await via();
+  expect((await world.anna("payout prepare")).code).toBe(0);
+  expect(await shown(browser), "the next payment is not of this customer").toMatchObject({ waits: 0, sent: 80 });
 });

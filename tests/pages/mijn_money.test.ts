@@ -100,6 +100,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
     const estimates = [...rows.matchAll(/± (€ [\d,]+) geschat/g)].map(([, euro = ""]) => cents(euro));
     expect(estimates.reduce((all, each) => all + each, 0)).toBe(cents(estimate));
     expect(total).toBe(`± ${whole}`);
+    expect(page, "the rows may add up to a little more, or less").toContain("Wij ronden elk kwartaal af, ");
     expect(page).toMatch(/komt u in 2026 uit op ongeveer € \d+ \([\d.]+ ERE\)/);
     const before = main(await read("/earnings?year=2025"));
     expect(before, "nothing counts before 2026").not.toContain("voor wat u in 2025");

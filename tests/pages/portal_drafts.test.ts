@@ -168,7 +168,13 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     const inEnglish = /href="([^"]+)"[^>]*>English</.exec(asked.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
     expect((await ask((location ?? "").split("?")[0] + inEnglish)).text).toContain("<p>Bert and Carla.</p>");
     expect(asked.text, "nobody of them began").not.toContain("De klant was al begonnen");
-    expect(asked.text).toContain("Wie al begonnen was, verliest wat is ingevuld, maar kan nog inloggen.");
+    const BEGUN = "Wie al begonnen was, verliest wat is ingevuld, maar kan nog inloggen.";
+    expect(asked.text).not.toContain(BEGUN);
+    const begin = (at: string) =>
+      world.row(`update core.drafts set claimed_at = ${at} where id = $1 returning 1`, ids[1]);
+    await begin("private.now()");
+    expect((await ask(location ?? "")).text, "one of them began").toContain(BEGUN);
+    await begin("null");
     const count = async () =>
       (await world.row("select count(*)::int as n from core.drafts where id = any ($1)", ids)).n;
     expect(await count()).toBe(4);

@@ -10,7 +10,7 @@ import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import { readFile, readTable } from "#shared/domain/import/table.ts";
 import { rowCounts } from "../harness/world.ts";
 import { newEmail } from "../partner/partner_world.ts";
-import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
 import { partsOf } from "../unit/sheet/workbook.ts";
 import { type Browser, formToken, heading, newBrowser, type PageAnswer } from "./claimant.ts";
 import { createCustomerWorld } from "./customer.ts";
@@ -204,6 +204,18 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     // another ten minutes later change nothing
     await confirm(page, { send_invite: "yes" });
     expect(await drafted(...all)).toBe(1_000);
+  });
+
+  test("contract §4 who is looked at in the old year and signed up in the new one is of the new one", async () => {
+    const [email = ""] = emails(1);
+    await world.travel("2026-12-31T22:59:50Z"); // 23:59:50 in the Netherlands
+    const browser = await portalBrowser(world, await newManager(world, world.partnerB));
+    const { page } = await look(csvOf(email), browser);
+    await world.travel("2026-12-31T23:00:10Z");
+    await confirm(page, {}, browser);
+    const { text } = await browser(portal(world, `/drafts?q=${email}`));
+    await world.travel(START);
+    expect([text.includes("1 januari 2027"), text.includes("31 december 2026")]).toEqual([true, false]);
   });
 
   test("contract §4 what is left of an import that broke off is done by going on", async () => {

@@ -136,7 +136,14 @@ describe("§4.2 what needs a partner's attention", () => {
       id,
     );
     const browser = await portalBrowser(world, await newManager(world, { id }));
+    const { status, text: first } = await browser(portal(world));
+    expect([status, first.includes("Wij tellen uw cijfers voor het eerst.")]).toEqual([200, true]);
+    expect((await browser(portal(world, "?lang=en"))).text).toContain(
+      "We are counting your figures for the first time.",
+    );
+    await world.work();
     const { text } = await browser(portal(world));
+    expect(text).not.toContain("Wij tellen");
     expect(text).toContain("Geteld onder uw nieuwste 2.000 klanten.");
     expect(text).toContain("met een machtiging die geldt; 2.500 klanten in totaal");
   });

@@ -421,6 +421,15 @@ describe("contract §4 above 1,000 customers", () => {
     };
   });
 
+  test("of the first readers none counts: one has the worker count, and they are told to come back", async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => world.get("/partner/dashboard", key)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(503));
+    expect(answers[0]?.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(kicks).toBe(1);
+    await work("/worker/kick");
+    kicks = 0;
+  });
+
   test("the dashboard is the last count, and of the readers that find it older than a minute one has it counted", async () => {
     const first = await read();
     expect(first).toEqual(await counted());
@@ -537,6 +546,8 @@ describe("contract §4 above 1,000 customers", () => {
       await world.row("select private.reserve_customer($1, $2, 'manual')", other.id, world.partnerB.id);
       others.push(await other.token());
     }
+    expect((await world.get("/partner/dashboard", hugeKey)).status).toBe(503);
+    await work("/worker/kick");
     expect((await world.get("/partner/dashboard", hugeKey)).status).toBe(200);
 
     let writing = true;

@@ -109,7 +109,7 @@ async function launch(
     detached: true,
     stdio: ["pipe", log, log],
     cwd: "/",
-    env: { ...SERVER_ENV, ...MEMORY_ENV, PGDATA: options.folder, THROWAWAY: options.durable ? "" : "yes" },
+    env: { ...SERVER_ENV, PGDATA: options.folder, THROWAWAY: options.durable ? "" : "yes" },
   });
   closeSync(log);
   child.stdin?.on("error", () => {}); // EPIPE when the guard is already gone
@@ -202,12 +202,6 @@ if [ -n "$THROWAWAY" ]; then rm -rf "$PGDATA"; fi
 
 // Time zone, locale and PG* variables of the person's shell must not reach the server.
 const SERVER_ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
-// A new connection spends a quarter of its work on memory that it gets page by page. Linux may give 2 MB at once.
-const MEMORY_ENV = {
-  GLIBC_TUNABLES: ["hugetlb=1", "top_pad=4194304", "mmap_threshold=33554432", "trim_threshold=67108864"]
-    .map((tunable) => `glibc.malloc.${tunable}`)
-    .join(":"),
-};
 
 function flags({ port, durable }: PostgresOptions & { port: number }): string[] {
   const settings = {
@@ -227,8 +221,6 @@ function flags({ port, durable }: PostgresOptions & { port: number }): string[] 
           full_page_writes: "off",
           max_wal_size: "512MB",
           max_connections: 200,
-          // a table that was never analyzed looks large, and each worker starts as long as a connection
-          max_parallel_workers_per_gather: 0,
         }),
   };
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

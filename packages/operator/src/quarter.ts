@@ -27,9 +27,11 @@ function nextCommand(quarter: string, slug: string, { step, booking, batch, ere 
   return commands[step];
 }
 
-export function showQuarter({ quarter, over, last_day, partners, without }: OpsAnswer): string {
+export function showQuarter({ quarter, over, last_day, partners, payable, without }: OpsAnswer): string {
   const rows = partners as (Row & { partner_slug: string; next: Step })[];
-  const steps = rows.map(({ partner_slug, next }) => nextCommand(String(quarter), partner_slug, next));
+  const steps = rows.map(({ partner_slug, next }) =>
+    next.step === "pay" && !payable ? undefined : nextCommand(String(quarter), partner_slug, next),
+  );
   const typed = [...new Set(steps.filter((step) => step !== undefined))];
   return [
     `${quarter}: ${over ? "over" : `runs until ${last_day}, and its bookings can be submitted after that`}. ` +
@@ -38,14 +40,13 @@ export function showQuarter({ quarter, over, last_day, partners, without }: OpsA
       ? [
           table(
             rows.map((row) => ({ ...row, next: row.next.step })),
-            "partner_slug next months kwh to_book left_out open submitted_kwh credited_ere sold_ere due_eur paid_eur figures".split(
-              " ",
-            ),
+            "partner_slug next months kwh to_book left_out credited_ere sold_ere due_eur paid_eur".split(" "),
           ),
         ]
       : []),
     typed.length > 0
       ? `Next\n${typed.map((command) => `  npm run -s operator -- ${command}`).join("\n")}`
       : "Nothing to type now.",
+    ...(payable === false ? ["Nobody can be paid now: `payout prepare` says why."] : []),
   ].join("\n\n");
 }

@@ -19,9 +19,7 @@ begin
   wanted_id := private.find_connection((input #>> '{criteria,connection_id}')::uuid, (input #>> '{criteria,account_id}')::uuid, input #>> '{criteria,cpo_external_ref}');
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
-  if not found then
-    perform private.refuse('connection_not_found');  -- archived since it was looked up above
-  end if;
+  perform private.refuse_if('connection_not_found', not found);  -- archived since it was looked up above
   select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code, 'house_number', l.house_number,
                             'house_number_addition', l.house_number_addition, 'street', l.street, 'city', l.city)
     into current from core.locations l where l.partner_id = connection.partner_id and l.id = connection.location_id;

@@ -97,12 +97,15 @@ begin
         from core.partners p
        where partner is null and p.is_active or p.id = partner or
              partner is null and exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn')
+    ), stand as materialized (
+      select (k.p).slug, private.quarter_state(k.p, wanted, spent) as state from known k where k.begun or partner is not null
     )
     select json_build_object(
              'quarter', named, 'over', (wanted + interval '3 months')::date <= private.today(), 'last_day', (wanted + interval '3 months')::date - 1,
-             'partners', coalesce((select json_agg(private.quarter_state(k.p, wanted, spent) order by (k.p).slug)
-                                     from known k where k.begun or partner is not null), '[]'),
+             'partners', coalesce((select json_agg(s.state order by s.slug) from stand s), '[]'),
+             'payable', case when exists (select from stand s where s.state #>> '{next,step}' = 'pay')
+                             then exists (select from private.payees(private.read_minimum('{}')) y where y.reason is null) end,
              'without', (select count(*) from known k where not k.begun and partner is null)));
 end $$;
 comment on function ops.quarter_show(jsonb) is
-  'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and booked nothing. No personal data.';
+  'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. No personal data.';

@@ -176,6 +176,7 @@ begin
            'withdrawal', case when k.mandate_status = 'signed' then private.withdrawal_means(c.id) end,
            'checklist', g.checklist,
            'registration_status', c.registration_status,
+           'may_still_book', private.may_still_book(c.registration_status),
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
            -- only payments that have a statement

@@ -43,8 +43,7 @@ begin
       select r.event_id, r.event, r.attempts + 1 as attempt, true as again, case when r.next_attempt_at = '-infinity' then 0 else 2 end as rank,
              r.next_attempt_at, null::bigint as sequence from retry r
       union all
-      -- a failing receiver gets the next event of the log at every other probe: so we do not retry only an event that
-      -- it cannot handle
+      -- every other probe sends the next event of the log: the receiver may fail on one event alone
       select t.event_id, t.event, 1, false, case when endpoint.failures >= 5 and endpoint.failures % 2 = 1 then 1 else 3 end, null, t.sequence from turn t
     )
     select coalesce(jsonb_agg(jsonb_build_object(
@@ -74,16 +73,16 @@ begin
           where w.status = 'enabled' and (w.lease_until is null or w.lease_until <= private.now()) and private.webhook_is_due(w)
           order by w.lease_until nulls first limit size for update skip locked)
       returning e.*)
-    -- two workers that number the same logs do so in one order
+    -- two workers that number the same logs lock them in one order
     select * from leased l order by l.partner_id, l.owner_id, l.id
   loop
     head := private.sequence_events(endpoint.partner_id, endpoint.owner_id);
     -- retention deleted the events up to here
     endpoint.delivered_to := greatest(endpoint.delivered_to, head.swept);
-    -- for a rare type a long log is looked through in parts
+    -- a long log may have few events of the wanted types: one turn reads a part of it
     more := head.sequence > endpoint.delivered_to + private.events_at_once();
     head.sequence := least(head.sequence, endpoint.delivered_to + private.events_at_once());
-    -- a deleted event is not sent again; this checks only the next events, because many may wait
+    -- drops retries of deleted events, among the next fifty only, because many may wait
     delete from core.webhook_retries r
      using (select n.event_id from core.webhook_retries n
              where n.partner_id = endpoint.partner_id and n.endpoint_id = endpoint.id and n.next_attempt_at > '-infinity' and n.next_attempt_at <= private.now()
@@ -92,13 +91,13 @@ begin
        and not exists (select from core.events e where e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since());
     posts := private.posts_of(endpoint, head, key, case when endpoint.failures >= 5 then 1 else 50 end);
     if jsonb_array_length(posts) = 0 then
-      -- the events since are of other types; of what failed the next retry is yet to come
+      -- the new events are of other types, and no retry is due
       update core.webhook_endpoints e
          set delivered_to = case when endpoint.failures < 5 then head.sequence else e.delivered_to end, lease_id = case when more then e.lease_id end,
              lease_until = case when more then e.lease_until else private.now() end, probe_at = null, failures = case when endpoint.failures >= 5 then 4 else e.failures end
        where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
     end if;
-    -- without posts, where the rest of the log is for the next turn
+    -- without posts too, if the next turn reads the rest of the log
     if more or jsonb_array_length(posts) > 0 then
       claimed := claimed || jsonb_build_object(
         'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url', endpoint.url, 'posts', posts,
@@ -110,7 +109,7 @@ begin
   return claimed;
 end $$;
 comment on function private.lease_webhooks(int, text) is
-  'Leases endpoints with something to send, for a minute each, with at most fifty events, or one while it fails. Definer: every tenant at once.';
+  'Leases endpoints with something to send, each for a minute, with at most fifty events. A failing endpoint gets one event. Definer: every tenant at once.';
 
 create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
 language sql security definer
@@ -123,12 +122,12 @@ grant execute on function api.claim_webhooks(jsonb, jsonb) to edge_slow;
 create function private.webhook_delay(attempt int) returns interval
 language sql volatile
 as $$
-  -- a tenth more or less, so that what failed together is not tried again together
+  -- a tenth more or less: events that failed together are retried apart
   select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours', '24 hours']::interval[])[attempt]
          * (0.9 + random() * 0.2)
 $$;
 
--- Applies the result of one attempt, as api.settle_webhook has them, and returns the changed endpoint.
+-- Applies the result of one attempt (see api.settle_webhook), and returns the changed endpoint.
 create function private.settle_attempt(endpoint core.webhook_endpoints, result jsonb) returns core.webhook_endpoints
 language plpgsql
 as $$
@@ -139,7 +138,7 @@ declare
   succeeded constant boolean := (result ->> 'status')::int between 200 and 299;
   retry_in  constant interval := (result ->> 'retry_after')::int * interval '1 second';
   unsigned  constant boolean := coalesce(result ->> 'error' = 'secret_unreadable', false);
-  -- an event that could not be signed is retried as for a failing receiver, and does not count as an attempt
+  -- we could not sign the event: we retry it as if the receiver failed, and count no attempt
   probing   constant boolean := endpoint.failures >= 5 or unsigned;
   next      timestamptz;
 begin
@@ -154,7 +153,7 @@ begin
     end if;
   else
     endpoint.failures := greatest(endpoint.failures + 1, case when unsigned then 5 end);
-    -- while we could not read the secret, the receiver did not fail
+    -- the receiver did not fail while we could not read the secret
     endpoint.failing_since := case when endpoint.last_error = 'secret_unreadable' and not unsigned then private.now()
                                    else coalesce(endpoint.failing_since, private.now()) end;
     endpoint.last_error := left(coalesce(result ->> 'error', 'http_' || (result ->> 'status')), 200);
@@ -165,7 +164,7 @@ begin
     if result ->> 'type' = 'ping' then
       delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
     elsif again and probing then
-      -- it was the receiver that was tried: the event has its attempts still before it, and the next probe is of another
+      -- this attempt probed the receiver, so it does not count for the event; the next probe sends another event
       next := endpoint.probe_at;
       update core.webhook_retries r set next_attempt_at = private.now()
        where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
@@ -192,12 +191,12 @@ begin
   return endpoint;
 end $$;
 
--- Mails managers and operator that an endpoint fails, or (disabled) is sent nothing any more. On production ten times a day for a log.
+-- Mails managers and operator that an endpoint fails, or that we disabled it. In production at most ten times a day for each log.
 create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, operator text) returns void
 language plpgsql
 as $$
 begin
-  -- who owns an endpoint decides what it answers, and may enable it again and again
+  -- the owner of an endpoint can make it fail, and enable it, as often as they like
   if not private.is_sandbox() and not exists (select from private.take_mails(array['webhooks:' || endpoint.owner_id], 'webhook', 'mail_kind', 'mail_kind')) then
     return;
   end if;
@@ -221,7 +220,7 @@ declare
 begin
   select * into endpoint from core.webhook_endpoints e
    where e.partner_id = (settled ->> 'partner_id')::uuid and e.id = (settled ->> 'webhook_id')::uuid for update;
-  -- revoked or moved meanwhile, or another worker has it by now: what was sent is sent once more
+  -- it was revoked or moved, or another worker leased it: these events are sent once more
   if not found or endpoint.lease_id is distinct from (settled ->> 'lease_id')::uuid then
     return false;
   end if;
@@ -233,10 +232,10 @@ begin
      set failures = endpoint.failures, failing_since = endpoint.failing_since, last_error = endpoint.last_error, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
          warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
                          when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
-         -- an endpoint that just had its turn comes after all that wait
+         -- an endpoint that just had its turn goes to the end of the queue
          lease_id = null, lease_until = private.now()
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
-  -- a secret that does not open is for the operator, whom the figures tell
+  -- only the operator can mend a secret that we cannot read: the metrics tell them
   if endpoint.status = 'disabled' or endpoint.last_error = 'secret_unreadable' then
     return true;
   elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then

@@ -72,10 +72,8 @@ begin
   perform private.refuse_if('return_url_not_allowed', input ->> 'return_url' is not null and not private.return_url_allowed(target, registered));
   status := private.draft_status(draft);
   select * into customer from private.draft_login(draft);
-  if status in ('expired', 'conflict') or status = 'active' and not customer.empty then
-    perform private.refuse('draft_not_claimable', json_build_object(
-      'status', status, 'reason', case status when 'active' then 'already_active' else status end));
-  end if;
+  perform private.refuse_if('draft_not_claimable', status in ('expired', 'conflict') or status = 'active' and not customer.empty, json_build_object(
+    'status', status, 'reason', case status when 'active' then 'already_active' else status end));
   update core.draft_links l set expires_at = private.now()
    where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)

@@ -19,6 +19,11 @@ begin
   perform private.emit_all(tenant, 'account.eligibility_changed', turned) where turned is not null;
 end $$;
 
+-- Whether months before the end of a mandate may still be booked: not if the registration was rejected or never submitted.
+create function private.may_still_book(registration_status text) returns boolean
+language sql immutable
+return registration_status in ('ingediend', 'goedgekeurd');
+
 -- Submits a registration. A CPO's account needs all four gates, a person's a signature and a charger. corrected: it answers a rejection.
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
 language plpgsql

@@ -81,7 +81,7 @@ begin
                                                  and m.ended_at = private.now() and d.period between m.valid_from and m.valid_until
                             where d.partner_id = c.partner_id and d.connection_id = c.id and (d.status = 'outside_mandate' or d.status = 'staged' and r.missing))), c.id)
      from core.connections c
-    cross join lateral (select c.registration_status in ('concept', 'afgekeurd') as missing) r  -- then no month is booked any more
+    cross join lateral (select not private.may_still_book(c.registration_status) as missing) r
      join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
     where c.partner_id = private.partner_id() and c.id = connection;
   perform private.audit('mandate.' || new_status, connection, jsonb_build_object('reason', reason));

@@ -1,6 +1,6 @@
--- Signing in on a page: counted before Supabase Auth is asked; one-time codes go by mail.
+-- Signing in on a page. We count an attempt before we ask Supabase Auth, and mail one-time codes.
 
--- Counts an attempt by origin and account, browsers that signed in before apart. What was counted stays, so a refusal must be an answer.
+-- Counts an attempt by origin and account. The caller returns a refusal and raises none, so that the count stays.
 create function private.count_sign_in(attempt jsonb, buckets text[], account_bucket text) returns jsonb
 language plpgsql
 as $$
@@ -23,8 +23,7 @@ begin
       return rate;
     end if;
   end loop;
-  -- what strangers used up is not the owner's: browsers that signed in to this account before are counted apart from them. Together too,
-  -- for whoever got in once may have signed in from as many as they liked
+  -- browsers that signed in to this account before have one limit together: strangers cannot use it up
   return private.debit(case when device is null then login else login || '@devices' end, account_bucket);
 end $$;
 
@@ -33,11 +32,11 @@ language plpgsql stable security definer
 as $$
 begin
   return private.login_at(address) is not null or private.signs(address)
-      -- who types the code of an address without a login gets a login; a banned or deleted login opens nothing
+      -- the code makes a login for an address that has none; a banned or deleted login stays closed
       or strangers and not exists (select from auth.users u where u.email = address and not u.is_sso_user);
 end $$;
 comment on function private.code_opens(text, boolean) is
-  'Whether a code mailed to an address signs anybody in: a login, a signatory, or with strangers somebody new. Definer, because logins belong to Supabase Auth.';
+  'Whether a code mailed to an address signs somebody in: a login or a signatory, and with strangers also somebody new. Definer, because logins belong to Supabase Auth.';
 
 create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql security definer
@@ -54,7 +53,7 @@ end $$;
 comment on function private.judge_sign_in_code(jsonb, text) is
   'private.judge_guess of the code of one browser, {token_hash, code_hash, key, strangers?}. A code that would sign nobody in is always wrong. Definer: no caller may read codes.';
 
--- private.judge_sign_in_code, which then uses up a right code, but for a second click.
+-- As private.judge_sign_in_code. It also uses up a right code; a second click still finds it right.
 create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
 language plpgsql
 as $$
@@ -99,9 +98,9 @@ begin
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_code('browser:' || (request ->> 'token_hash'), request ->> 'email', request ->> 'code_hash');
-  -- a code is mail that nobody owns; nothing else of the house is read here
+  -- nobody owns the mail of a code; this function reads nothing else of the house
   perform private.act_for_partner(private.house()), set_config('app.breadth', 'tenant', true);
-  -- the same look-ups and the same rows either way: how long the answer takes must not tell whose address it is
+  -- always the same look-ups and rows: the time of the answer must not tell whether we know the address
   login := private.login_at(request ->> 'email');
   signatory := private.signs(request ->> 'email');
   stranger := private.code_opens(request ->> 'email', true);
@@ -112,7 +111,7 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}. It goes to an address with a login. signatories adds the signatories of a CPO''s customers, strangers adds addresses without a login. It answers alike if the code opens nothing.';
+  'Mails a one-time code, good for ten minutes and five attempts: {address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}. It goes to an address with a login. signatories adds the signatories of a CPO''s customers, strangers adds addresses without a login. The answer is the same if the code opens nothing.';
 
 create function private.reader_of_codes(address text) returns uuid
 language plpgsql stable security definer
@@ -123,7 +122,7 @@ begin
           having count(distinct a.partner_id) = 1);
 end $$;
 comment on function private.reader_of_codes(text) is
-  'On the sandbox the tenant that reads the codes of an address without a login, as its signatory''s. A login that such a code makes is made for it. Else null. Definer, because it looks across tenants.';
+  'On the sandbox: the tenant that reads the codes of a signatory without a login. Such a code makes the login for that tenant. Else null. Definer, because it looks across tenants.';
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -154,4 +153,4 @@ begin
     'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first if the address has none, or one that a stranger may have made. The owner may sign in if there is a login. A signatory of a CPO''s customer is signed in with signatory_hash.';
+  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first if the address has none, or if a stranger may have made it. login: the owner may sign in. signatory_hash signs in a signatory of a CPO''s customer.';

@@ -110,8 +110,8 @@ begin
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null then
-    last.figures := private.count_dashboard(partner.id);
-    insert into core.dashboards (partner_id, as_of, figures) values (partner.id, private.now(), last.figures) on conflict do nothing;
+    insert into core.dashboards (partner_id, as_of, asked_at) values (partner.id, '-infinity', private.now()) on conflict do nothing;
+    perform private.kick() where found;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
     update core.dashboards d set asked_at = private.now()
@@ -122,17 +122,17 @@ begin
   return last.figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Definer, because dashboards are otherwise only read.';
+  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count, or null before the worker counted first. Definer, because dashboards are otherwise only read.';
 
 create function api.get_dashboard(caller jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'partner');
-  return private.partner_figures(private.own_partner());
+  return coalesce(private.partner_figures(private.own_partner()), private.refusal('service_unavailable'));
 end $$;
 comment on function api.get_dashboard(jsonb) is
-  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one.';
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable while the worker counts first.';
 
 create function private.recount_dashboard(out partner_id uuid, out error text)
 language plpgsql security definer

@@ -94,11 +94,12 @@ begin
   if kept.id is null or kept.rows_done <> (input ->> 'from')::int or kept.send_invite <> (input ->> 'send_invite')::boolean then
     return private.import_state(kept);
   end if;
+  kept.created_at := case when kept.send_invite is null then private.now() else kept.created_at end;  -- sign-ups begin once confirmed
   imported := private.import_drafts(input || jsonb_build_object('begun', kept.created_at));
   update core.imports i
      set rows_done = least(kept.rows_done + jsonb_array_length(input -> 'rows'), kept.row_count),
          send_invite = (input ->> 'send_invite')::boolean,
-         expires_at = private.now() + interval '1 hour',
+         created_at = kept.created_at, expires_at = private.now() + interval '1 hour',
          -- what was expected makes room for what happened
          outcomes = case when kept.send_invite is null then '[]' else kept.outcomes end || private.import_outcomes(imported)
    where i.partner_id = kept.partner_id and i.id = kept.id

@@ -58,7 +58,7 @@ begin
     )
     select json_build_object(
       'who', private.portal_who(),
-      'total', (select count(*) from private.partner_log(null, 10001, 0)),
+      'total', case when query ? 'skip' then (select count(*) from private.partner_log(null, 10001, 0)) end,
       'changes', (select coalesce(json_agg(json_build_object(
                     'at', private.iso(s.at),
                     'action', s.action,
@@ -74,7 +74,7 @@ begin
       'before', (select (min(s.id) filter (where s.shown))::text from page s having not bool_and(s.shown))));
 end $$;
 comment on function api.read_portal_log(jsonb, jsonb) is
-  'What was changed for a partner, newest first: {before, skip, limit} to {who, total, changes: [{at, action, by: person | key | operator, email, subject_id, about, details}], before}. Send before, or skip, for a next page; before is null at the end. about names a draft, a webhook or a manager that is still there. total stops at 10001. email is null for a login that is gone.';
+  'What was changed for a partner, newest first: {before, skip, limit} to {who, total, changes: [{at, action, by: person | key | operator, email, subject_id, about, details}], before}. Send before, or skip, for a next page; before is null at the end. about names a draft, a webhook or a manager that is still there. total is null without skip, and stops at 10001. email is null for a login that is gone.';
 
 create function api.read_portal_webhooks(caller jsonb) returns json
 language plpgsql stable security definer

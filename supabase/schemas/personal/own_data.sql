@@ -11,7 +11,7 @@ create function private.own_end() returns json
 language sql stable
 as $$
   with month as (select date_trunc('month', private.today())::date as began), lost as (
-    select coalesce(sum(m.total_kwh) filter (where m.period < t.began and c.registration_status in ('concept', 'afgekeurd')), 0) as lost_kwh,
+    select coalesce(sum(m.total_kwh) filter (where m.period < t.began and not private.may_still_book(c.registration_status)), 0) as lost_kwh,
            coalesce(sum(m.total_kwh) filter (where m.period >= t.began), 0) as month_kwh
       from month t cross join core.counted_months m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
      where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id()) and m.status = 'staged')

@@ -1,4 +1,4 @@
--- What a person's own pages show: one statement a page.
+-- What a person's own pages show. Each page runs one statement.
 
 create function private.own_draft(account uuid) returns uuid
 language plpgsql stable security definer
@@ -42,8 +42,9 @@ as $$
            'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
                                    then private.iso(a.iban_changed_at + interval '48 hours') end,
            'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
-             select from core.payout_lines l join core.payout_batches b on b.id = l.batch_id and b.status <> 'exported'
-              where l.partner_id = a.partner_id and l.payee_id in (a.id, a.partner_id) and l.status = 'pending'),
+             select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'pending'
+               join core.payout_batches b on b.id = l.batch_id and b.status <> 'exported'
+              where p.ledger_partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'),
            'checklist', g.checklist,
            'chargers', (select json_build_object('count', count(*), 'with_mid', count(*) filter (where h.mid_eligible),
                                                  'waiting', count(*) filter (where h.mid_eligible is null))
@@ -63,7 +64,7 @@ as $$
     join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
 $$;
 comment on function private.own_accounts() is
-  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, iban_held_until, sent, checklist, chargers, connections}. sent: the bank was asked to pay all that is owed. cpo names the CPO whose customer they signed as, null for their own account. fee_pct is what they signed for last. Definer, because that is in the tenant of the CPO.';
+  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, iban_held_until, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we owe. cpo names the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. Definer, because a CPO''s accounts are in its tenant.';
 
 -- The years from the first charging of this transaction's person to this one, newest first.
 create function private.own_years() returns json
@@ -117,7 +118,7 @@ as $$
              and exists (select from core.mandates m where m.partner_id = d.partner_id and m.connection_id = d.connection_id
                                                        and d.period between m.valid_from and m.covered_until)
     union all
-    -- what its chargers with a MID meter charged beyond what was booked: the others are private.own_idle_chargers
+    -- kWh of MID chargers beyond the booked total; private.own_idle_chargers has the other chargers
     select d.period, d.connection_id, h.wh / 1000.0 - d.total_kwh, 'after_booking', null
       from month d
       join lateral (select sum(m.wh) as wh from core.chargers h
@@ -130,7 +131,7 @@ as $$
     from left_out l
 $$;
 comment on function private.own_left_out(int) is
-  'What of a person''s year does not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate, mandate_ended, register, after_booking (it came, or its charger''s meter was known as MID, after the month was booked), or no_factor as long as the year has none; reason has the register''s own words, if any. Definer, as private.own_accounts.';
+  'The kWh of a person''s year that do not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate, mandate_ended, register, after_booking or no_factor. after_booking: the kWh came, or the meter was confirmed as MID, after the month was booked. no_factor: the year has no factor yet. reason has the register''s own words, if any. Definer, as private.own_accounts.';
 
 create function private.own_payouts(year int) returns json
 language sql stable security definer
@@ -197,7 +198,7 @@ as $$
     join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
 $$;
 comment on function private.own_paid(int) is
-  'What this transaction''s person, or the CPO that settles with them, was paid since the year began and ever: {year_eur, all_eur, debts: [{eur, unsold}]}. debts has each account whose sale was reversed after it was paid, and its ERE not sold: later payments of that account are less. Definer, as private.own_accounts.';
+  'What this transaction''s person, or the CPO that settles with them, was paid since the year began and ever: {year_eur, all_eur, debts: [{eur, unsold}]}. debts has each account that was paid for a sale that was reversed later, with its unsold ERE; its next payments are lower. Definer, as private.own_accounts.';
 
 create function private.own_progress() returns json
 language sql stable security definer
@@ -254,7 +255,7 @@ as $$
     from core.chargers h
     join lateral (select sum(case when d.locked then least(m.wh, greatest(d.charged - d.total_kwh * 1000, 0)) else m.wh end) as wh
                     from core.charger_months m
-                    -- a month that is booked counts as it was then: what its chargers charged, less its total, was left out
+                    -- of a booked month only the kWh beyond its total do not count
                     left join lateral (
                       select d.locked, d.total_kwh,
                              (select sum(o.wh) from core.chargers n join core.charger_months o on o.partner_id = n.partner_id and o.charger_id = n.id
@@ -355,7 +356,7 @@ begin
     'accounts', private.own_accounts(),
     'payouts', private.own_payouts(year),
     'overviews', private.own_overviews(),
-    -- the page of 0.9.0 says what the service keeps, or that it is not known
+    -- the page of 0.9.0 shows the fee, or that it is unknown
     'prices', '{"fee_pct": null}'::json);
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is

@@ -200,13 +200,14 @@ begin
     select json_build_object(
       'email', entered.address,
       'partner_name', (select p.name from core.partners p where p.id = (entered.account).partner_id),
-      'ean_code', c.ean_code, 'registration_status', c.registration_status, 'renewed_until', c.renewed_until,
+      'ean_code', c.ean_code, 'registration_status', c.registration_status,
+      'may_still_book', private.may_still_book(c.registration_status), 'renewed_until', c.renewed_until,
       'withdrawal', private.withdrawal_means(connection),
       'code_sent', private.code_sent('browser:' || (request ->> 'token_hash')))
       from core.connection_mandates c where c.partner_id = (entered.account).partner_id and c.connection_id = connection);
 end $$;
 comment on function api.read_signed_mandate(jsonb, jsonb) is
-  'What withdrawing the mandate for a connection would mean: {connection_id, token_hash} to {email, partner_name, ean_code, registration_status, renewed_until, withdrawal, code_sent}; withdrawal as private.withdrawal_means.';
+  'What withdrawing the mandate for a connection would mean: {connection_id, token_hash} to {email, partner_name, ean_code, registration_status, may_still_book, renewed_until, withdrawal, code_sent}; withdrawal as private.withdrawal_means.';
 
 create function api.send_withdrawal_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -8,7 +8,7 @@ declare
   kind   text;
 begin
   perform private.act_as_operator(input);
-  -- what is exactly deleted shows when it is: done, counted, and taken back
+  -- really deletes, counts, and rolls back: no other count is exact
   begin
     foreach kind in array private.retention_kinds() loop
       counts := counts || jsonb_build_object('kind', kind, 'rows', private.retention_step(kind, 1000000000));
@@ -33,7 +33,7 @@ declare
   deleted int;
 begin
   perform private.act_as_operator(input);
-  -- of two that run at once each deletes what the other has left
+  -- a second run waits for the first
   perform pg_advisory_xact_lock(hashtextextended('retention', 0));
   deleted := private.retention_step(input ->> 'kind', (input ->> 'size')::int);
   if deleted > 0 then
@@ -41,4 +41,4 @@ begin
   end if;
   return json_build_object('kind', input ->> 'kind', 'rows', deleted);
 end $$;
-comment on function ops.retention_step(jsonb) is 'Deletes about this many rows of a kind, whole things only: {kind, size} to {kind, rows}.';
+comment on function ops.retention_step(jsonb) is 'Deletes about this many rows of a kind: {kind, size} to {kind, rows}. It may be more, because a booking goes with all its rows.';

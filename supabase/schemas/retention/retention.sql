@@ -1,4 +1,4 @@
--- Retention deletes what need not be kept any more: docs/retention.md. Each step deletes whole things, and leaves no reference to them.
+-- Retention deletes data that we need not keep any more: docs/retention.md. No step leaves a reference to what it deletes.
 
 -- Data from before this day may be deleted: on 1 January 2033 data from before 2027.
 create function private.retention_border() returns date
@@ -9,20 +9,20 @@ create function private.dutch_midnight(day date) returns timestamptz
 language sql stable
 as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
 
--- Until the transaction ends nobody else writes what ledger check reads, except months that come in: who deletes evidence also checks it.
+-- Until the transaction ends, others may write months, and nothing else that ledger check reads.
 create function private.hold_books() returns void
 language plpgsql
 as $$
 begin
   perform private.lock_payouts(exclusively => true);
-  -- whoever has locked a booking writes in several of the others, and at last in bookings: they end first
+  -- waits first for who locked a booking: they go on to write the tables below
   lock table core.bookings in exclusive mode;
   lock table core.credits, core.booking_rows, core.sales, core.sale_reversals, core.allocations, core.invoices, core.invoice_entries,
              core.payout_batches, core.payout_lines, core.payout_parts, core.payout_entries, core.ledger_accounts, core.ledger_entries
     in share row exclusive mode;
 end $$;
 
--- Refuses with ledger_disagrees if a tenant's books do not hold: what was tampered with stays. The books are held.
+-- Refuses with ledger_disagrees if a tenant's books are wrong, so that evidence of tampering stays. The caller runs private.hold_books.
 create function private.require_agreement(tenant uuid) returns void
 language plpgsql
 as $$
@@ -36,7 +36,7 @@ begin
     json_build_object('partner_slug', found.slug, 'check', found.what, 'first', found.example));
 end $$;
 
--- Deletes what is due of a kind of core.deletions, at most size rows of a table, and returns how many.
+-- Deletes the due rows of a kind of core.deletions, at most size rows of each table. Returns how many.
 create function private.delete_due(of_kind text, border date, size int) returns int
 language plpgsql
 as $$
@@ -46,7 +46,7 @@ declare
   deleted  int := 0;
 begin
   for deletion in select * from core.deletions d where d.kind = of_kind order by d.step loop
-    -- What somebody holds is in use, and left to the next run. By ctid, which is of one table: `only` spares a partitioned one.
+    -- skips locked rows until the next run; `only`, because a ctid is of one table and not of its partitions
     execute format('delete from only core.%1$I d where d.ctid = any (array(
                       select d.ctid from only core.%1$I d where %2$s limit $2 for update of d skip locked))',
                    deletion.of_table, replace(deletion.due, ':border', '$1')) using border, size;
@@ -60,7 +60,7 @@ create function private.sweep(of_kind text) returns int
 language sql security definer
 as $$ select private.delete_due(of_kind, null, 10000) $$;
 comment on function private.sweep(text) is
-  'What the worker deletes of a kind, ten thousand rows of a table at most. Without a border, what is kept for years stays. Definer: every tenant at once.';
+  'Deletes the due rows of a kind for the worker, at most ten thousand of each table. It has no border, so data that we keep for years stays. Definer: every tenant at once.';
 
 create function private.forget_payouts(border date, size int) returns int
 language plpgsql
@@ -69,7 +69,7 @@ declare
   gone core.payout_lines[] := array(
     select l from core.payout_lines l join core.payout_batches b on b.id = l.batch_id
      where l.status <> 'pending' and greatest(b.settled_at, b.cancelled_at, l.paid_at, l.failed_at) < private.dutch_midnight(border)
-       -- a sale is paid as long as it is there: it goes first
+       -- after its sales, which are paid by it
        and not exists (select from core.payout_parts p join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id
                         where p.partner_id = l.partner_id and p.line_id = l.id)
      order by l.partner_id, l.id limit size for update of l);
@@ -107,7 +107,7 @@ declare
   gone    core.invoices[];
   deleted int;
 begin
-  -- a partner's invoices of a year together, because their numbers have no gaps; not while a later credit note refers to one of them
+  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it
   gone := array(
     select i from core.invoices i
       join (select i.partner_id, i.year from core.invoices i
@@ -140,7 +140,7 @@ begin
       checked := checked || booking.partner_id;
     end if;
     sales := array(select s.id from core.sales s where s.partner_id = booking.partner_id and s.booking_id = booking.id);
-    -- deletion leaves balances as they are: they are closed into the tenant's account for what was closed
+    -- what remains on these accounts moves to the tenant's account `closed`
     perform private.post(booking.partner_id, array_agg(case when b.balance > 0
         then row('closed:' || a.id, a.unit, b.balance, a.kind, a.owner, 'closed', a.partner_id)::private.posting
         else row('closed:' || a.id, a.unit, -b.balance, 'closed', a.partner_id, a.kind, a.owner)::private.posting end))
@@ -160,7 +160,7 @@ begin
     delete from core.sales s where s.partner_id = booking.partner_id and s.id = any (sales);
     delete from core.credits c using core.booking_rows r
      where r.partner_id = booking.partner_id and r.booking_id = booking.id and c.partner_id = r.partner_id and c.row_id = r.id;
-    -- with its months, which are locked as long as there is a row of them
+    -- its months are locked while they have a booking row, so both go together
     delete from core.delivered_months d using core.booking_rows r
      where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.live
        and d.partner_id = r.partner_id and d.connection_id = r.connection_id and d.period = r.period;
@@ -171,7 +171,7 @@ begin
     deleted := deleted + counted + 1;
     exit when deleted >= size;
   end loop;
-  -- nobody lists these quarters any more, so we need not know whom we told of them
+  -- GET /partner/payouts no longer lists these quarters
   delete from core.told_payouts t where t.period < private.quarter_name(border);
   return deleted;
 end $$;
@@ -187,9 +187,9 @@ begin
    where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id;
   delete from core.charging_evidence e using unnest(gone) s
    where e.partner_id = s.partner_id and e.charger_id = s.charger_id and e.session_id = s.id;
-  -- by our clock: that of a charger may say 1970
+  -- by our clock, because the charger's may say 1970
   delete from core.ocpp_transactions t where t.created_at < private.dutch_midnight(border);
-  -- words that belong to no session
+  -- messages that belong to no session
   delete from core.charging_evidence e where e.session_id is null and e.received_at < private.dutch_midnight(border);
   delete from core.charging_sessions d using unnest(gone) s where d.partner_id = s.partner_id and d.charger_id = s.charger_id and d.id = s.id;
   get diagnostics deleted = row_count;
@@ -223,7 +223,7 @@ declare
   gone        core.accounts[];
   connections core.connections[];
 begin
-  -- a customer without data that must be kept, to whom nothing is owed
+  -- customers whom we owe nothing, and of whom we must keep nothing
   gone := array(
     select a from core.accounts a
      where a.created_at < private.dutch_midnight(border)
@@ -266,7 +266,7 @@ begin
   return cardinality(gone);
 end $$;
 
--- Deletes the oldest rows of the audit log or ledger with their links. Keeps the hash of the last one, which the next link follows.
+-- Deletes the oldest rows of the audit log or ledger with their links. Keeps the last hash, because the next link builds on it.
 create function private.forget_log(of_log text, border date, size int) returns int
 language plpgsql
 as $$
@@ -279,7 +279,7 @@ declare
   fault   private.audit_fault;
 begin
   for chain in select * from core.audit_chains c where c.log = of_log and c.position > c.checkpoint_position order by c.partner_id for update loop
-    -- from the oldest end on, up to the first row that has to stay: chained by then, or it is of another year
+    -- kept: the first row that must stay; all rows before it go
     select min(l.position) into kept
       from core.audit_links l
      cross join lateral (
@@ -299,10 +299,8 @@ begin
       perform private.require_agreement(chain.partner_id);
     end if;
     fault := (private.verify_links(chain, chain.checkpoint_position, (upto.position - chain.checkpoint_position)::int, null)).first_fault;
-    if fault.fault is not null then
-      perform private.refuse('audit_disagrees', json_build_object(
-        'partner_slug', (select p.slug from core.partners p where p.id = chain.partner_id), 'log', of_log, 'fault', fault.fault, 'row', fault.row_id, 'what', fault.what));
-    end if;
+    perform private.refuse_if('audit_disagrees', fault.fault is not null, json_build_object(
+      'partner_slug', (select p.slug from core.partners p where p.id = chain.partner_id), 'log', of_log, 'fault', fault.fault, 'row', fault.row_id, 'what', fault.what));
     if of_log = 'audit' then
       delete from core.audit_log a where a.partner_id = chain.partner_id and a.id = any (rows);
     else
@@ -318,7 +316,7 @@ begin
   return deleted;
 end $$;
 
--- Posts the sum of these entries in each account, so that its balance stays when they are deleted.
+-- Posts the sum of these entries to each account, so that deleting them changes no balance.
 create function private.carry_forward(tenant uuid, entries bigint[], upto bigint) returns void
 language plpgsql
 as $$
@@ -337,7 +335,7 @@ begin
   having count(*) > 0;
 end $$;
 
--- Deletes some rows of a kind, and returns how many. Refused if they disagree with the ledger or their chain: later nobody could tell.
+-- Deletes rows of a kind, and returns how many. Refused if they disagree with the ledger or their chain: the rows are the proof.
 create function private.retention_step(kind text, size int) returns int
 language plpgsql
 as $$
@@ -358,7 +356,7 @@ begin
     else case when kind = any (private.retention_kinds()) then private.delete_due(kind, border, size) end end;
 end $$;
 
--- The kinds in order of deletion: a kind goes before what it refers to.
+-- The kinds in order of deletion: a kind comes before the kinds that it refers to.
 create function private.retention_kinds() returns text[]
 language sql immutable
 as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,uploads,ocpi_cdrs,mandates,accounts,audit_log,ledger}'::text[] $$;

@@ -1,4 +1,4 @@
--- Rows that go one by one, because nothing else must go with them; :border is the day before which they need not be kept.
+-- Rows that we delete one by one, because nothing else goes with them. Rows from before the day :border need not be kept.
 create view core.deletions with (security_invoker = true) as
 select * from (values
   (1, 'months', 'delivered_months', 'd.period < :border and not exists (
@@ -8,7 +8,7 @@ select * from (values
      and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
   (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
   (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days'$$),
-  -- as long as the mail that shows them
+  -- kept as long as the mails that show them
   (5, 'logos', 'partner_logos', $$d.replaced_at < private.now() - interval '90 days'$$),
   (6, 'invitations', 'manager_invitations', $$d.expires_at < private.now() - interval '30 days'$$),
   (7, 'oauth', 'revoked_access_tokens', 'd.expires_at < private.now()'),
@@ -23,10 +23,10 @@ select * from (values
   (13, 'webhook_attempts', 'webhook_attempts', $$d.at <= private.now() - interval '30 days' order by d.at$$),
   (14, 'job_runs', 'job_runs', $$d.finished_at < private.now() - interval '7 days' or d.id <= (select max(n.id) from core.job_runs n) - 100000$$),
   (15, 'mail_counts', 'mail_counts', 'd.day < private.today()'),
-  -- a full bucket: same as never used
+  -- a full bucket is the same as none
   (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()'),
   (17, 'uploads', 'uploads', 'd.created_at < private.dutch_midnight(:border)'),
   (18, 'parked', 'parked_charging', $$d.received_at < private.now() - interval '400 days' order by d.received_at$$),
   (19, 'ocpi_cdrs', 'ocpi_cdrs', 'd.received_at < private.dutch_midnight(:border)')) as deletion (step, kind, of_table, due);
 comment on view core.deletions is
-  'What is deleted row by row when it is due. due is a condition on rows d of a table of core. :border in it is the day before which nothing need be kept. A kind is deleted step by step.';
+  'Which rows we delete one by one. due is a condition on rows d of a table of core; rows from before the day :border need not be kept. A kind is deleted step by step.';

@@ -40,9 +40,7 @@ begin
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   perform private.lock_chargers(null, customer.user_id);
   perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
-  if not found then
-    perform private.refuse('customer_not_found');  -- a reset deleted it meanwhile
-  end if;
+  perform private.refuse_if('customer_not_found', not found);  -- a reset deleted it meanwhile
   connection := private.pick_connection(customer.account_id, null, true);
   -- a repeat: the same model charging the same way
   select v.* into virtual
@@ -144,10 +142,8 @@ begin
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
-  if connection.registration_status is distinct from 'ingediend' then
-    perform private.refuse('nothing_to_review', json_build_object(
-      'registration_status', connection.registration_status, 'closed_gates', private.closed_gates(connection)));
-  end if;
+  perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend', json_build_object(
+    'registration_status', connection.registration_status, 'closed_gates', private.closed_gates(connection)));
   perform private.review_registration(connection, outcome);
   return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));
 end $$;

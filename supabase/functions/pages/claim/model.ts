@@ -39,6 +39,7 @@ export type Claim = {
   withdrawal?: Withdrawal | null;
   checklist?: Record<string, boolean>;
   registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
+  may_still_book?: boolean;
   ean_validation_status?: string | null;
   chargers?: Charger[];
   /** Newest first; the day as 2026-12-31. */

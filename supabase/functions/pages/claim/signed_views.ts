@@ -7,7 +7,7 @@ import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, type Offer, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
 import { languageOf, type Signed, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
-import { isSubmitted, whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
+import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
 import type { Charger, Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
@@ -84,7 +84,7 @@ ${showValidity(
 )}
 ${
   ended
-    ? html`<p>${ended.means}${signed.status === "revoked" && signed.covered_until && isSubmitted(claim.registration_status ?? "") ? html` ${words.kept(longDate(signed.covered_until, kit))}` : ""}</p>`
+    ? html`<p>${ended.means}${signed.status === "revoked" && signed.covered_until && claim.may_still_book ? html` ${words.kept(longDate(signed.covered_until, kit))}` : ""}</p>`
     : html`<h2>${kit.signed.next_title}</h2>
 <ul>${statusLines(frame, claim).map((line) => html`<li>${line}</li>`)}</ul>`
 }
@@ -233,11 +233,11 @@ ${askCode(frame, claim, "/iban-code")}`,
 }
 
 /** What a withdrawal leaves and loses, to the kWh. */
-function whatItMeans(frame: ClaimFrame, { withdrawal, renewal, registration_status = "concept" }: Claim): string[] {
+function whatItMeans(frame: ClaimFrame, { withdrawal, renewal, ...registration }: Claim): string[] {
   const { means } = WORDS[frame.locale].revoke;
   const { covered_until = null, month = "", lost_kwh = 0 } = withdrawal ?? {};
   return [
-    ...whatIsKept(frame, covered_until, registration_status, means),
+    ...whatIsKept(frame, covered_until, registration, means),
     ...whatIsLost(frame, { month, lost_kwh }, renewal?.valid_until ?? null),
     means.at_once,
   ];

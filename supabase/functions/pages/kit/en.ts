@@ -88,7 +88,7 @@ export const en: KitWords = {
     title: "Withdraw your mandate",
     why_code: "To withdraw you need a code, which we will e-mail to you. That way we know it is you.",
     means: {
-      lost: (kwh, month) => `You lose the ${kwh} kWh of ${month}, because a part of a month does not count.`,
+      lost: (kwh, month) => `You lose the ${kwh} of ${month}, because a part of a month does not count.`,
       nothing_lost: (month) => `We have no kWh of ${month} yet. What you charge this month no longer counts.`,
       from_now: (service) => `From now on ${service} no longer has your charging registered.`,
       renewal: (until) => `Your renewal up to and including ${until} lapses too.`,

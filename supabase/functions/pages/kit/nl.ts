@@ -90,7 +90,7 @@ export const nl = {
     why_code: "Intrekken kan alleen met een code die wij u nu mailen. Zo weten wij zeker dat u het bent.",
     means: {
       lost: (kwh: string, month: string) =>
-        `U verliest de ${kwh} kWh van ${month}, want een deel van een maand telt niet mee.`,
+        `U verliest de ${kwh} van ${month}, want een deel van een maand telt niet mee.`,
       nothing_lost: (month: string) =>
         `Van ${month} hebben wij nog geen kWh. Wat u deze maand laadt, telt niet meer mee.`,
       from_now: (service: string) => `${service} laat uw laadstroom van nu af niet meer registreren.`,

@@ -1,10 +1,10 @@
-import { type Farewell, farewellLines, inEuro } from "#shared/domain/mail/notices.ts";
+import { type Farewell, farewellLines, inEuro, inKwh } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { type Cell, clock, dayOf, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { doButton, inNumbers } from "../kit/signed_in_views.ts";
+import { doButton } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import { addressOf } from "./mandates.ts";
 import type { End, Ending, OwnData } from "./model.ts";
@@ -110,9 +110,9 @@ function meaning(
   return [
     ...(accounts > 0 ? [words.mandate_ends] : []),
     ...(month_kwh > 0
-      ? [frame.words.withdrawal.means.lost(inNumbers(frame, month_kwh), longMonth(month, frame.words))]
+      ? [frame.words.withdrawal.means.lost(inKwh(month_kwh, frame.locale), longMonth(month, frame.words))]
       : []),
-    ...(lost_kwh > 0 ? [words.lost(`${inNumbers(frame, lost_kwh)} kWh`)] : []),
+    ...(lost_kwh > 0 ? [words.lost(inKwh(lost_kwh, frame.locale))] : []),
     ...(managed_alone ? [words.managed_alone(managed_alone)] : []),
     words.access_ends,
     words.chargers_end,

@@ -33,7 +33,7 @@ ${
   quarters.length === 0
     ? html`<p>${words.nothing_counts(year)}</p>`
     : html`${quarterTable(frame, earnings, by !== "we")}
-<p class="quiet">${words.steps}</p>`
+<p class="quiet">${words.steps}${quarters.length > 1 ? ` ${words.rounded}` : ""}</p>`
 }
 ${forecast(frame, earnings)}
 ${leftOut(frame, earnings)}

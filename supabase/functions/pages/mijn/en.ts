@@ -205,6 +205,7 @@ export const en: MijnWords = {
     },
     steps:
       "When a quarter is over it is registered with the government, then sold, and then paid. That takes some months.",
+    rounded: "We round each quarter, so the total may differ a little.",
     price: (price) => `${price} per ERE`,
     forecast: (ere, year, euro) =>
       `If you go on like this, ${year} will bring about ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,

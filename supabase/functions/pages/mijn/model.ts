@@ -168,6 +168,7 @@ export type SignedMandate = {
   partner_name: string;
   ean_code: string;
   registration_status: Connection["registration_status"];
+  may_still_book: boolean;
   renewed_until: string | null;
   /** The first day of the month that would be lost, and what was charged in it so far. */
   withdrawal: { covered_until: string | null; month: string; lost_kwh: number };

@@ -215,6 +215,7 @@ export const nl = {
     },
     steps:
       "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht en dan uitbetaald. Reken op enkele maanden.",
+    rounded: "Wij ronden elk kwartaal af, dus het totaal kan iets afwijken.",
     price: (price: string) => `${price} per ERE`,
     forecast: (ere: string, year: number, euro: string | null) =>
       `Gaat u zo door, dan komt u in ${year} uit op ongeveer ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,

@@ -88,11 +88,11 @@ export const withdrawalPages = { showWithdrawal, mailWithdrawalCode, withdrawMan
 /** What a withdrawal leaves and loses, to the kWh. */
 function whatItMeans(
   frame: MijnFrame,
-  { partner_name, registration_status, renewed_until, withdrawal }: SignedMandate,
+  { partner_name, renewed_until, withdrawal, ...registration }: SignedMandate,
 ): string[] {
   const { means } = WORDS[frame.locale].withdraw;
   return [
-    ...whatIsKept(frame, withdrawal.covered_until, registration_status, means),
+    ...whatIsKept(frame, withdrawal.covered_until, registration, means),
     ...whatIsLost(frame, withdrawal, renewed_until),
     means.told(partner_name),
     means.again(partner_name),

@@ -33,7 +33,12 @@ export type Attention = {
   cap_left: number;
 };
 
-export type Start = { who: Who; figures: Figures; attention: Attention };
+export type Start = {
+  who: Who;
+  /** Null while the worker counts them for the first time. */
+  figures: Figures | null;
+  attention: Attention;
+};
 
 export type Company = Record<
   "name" | "kvk" | "vat" | "street" | "house_number" | "postal_code" | "city",

@@ -27,9 +27,9 @@ function startPage(frame: PortalFrame, { who, figures, payouts, attention }: Sta
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
     body: html`${attentionTo(frame, attention)}
-<div class="beside">${funnel(frame, figures)}
-${byQuarter(frame, payouts, figures.partner_share_estimated_eur)}</div>
-${allFigures(frame, figures)}`,
+<div class="beside">${figures ? funnel(frame, figures) : html`<p class="panel waits" role="status">${words.counting}</p>`}
+${byQuarter(frame, payouts, figures?.partner_share_estimated_eur ?? 0)}</div>
+${figures ? allFigures(frame, figures) : ""}`,
   });
 }
 

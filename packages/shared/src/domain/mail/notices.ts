@@ -197,7 +197,8 @@ export function farewellLines(end: Farewell, locale: Locale): string[] {
   ];
 }
 
-const inKwh = (kwh: number, locale: Locale): string =>
+/** Energy as people read it: whole kWh, and with decimals below one. */
+export const inKwh = (kwh: number, locale: Locale): string =>
   `${new Intl.NumberFormat(MANDATE_WORDS[locale].date_locale, { maximumFractionDigits: kwh < 1 ? 3 : 0 }).format(kwh)} kWh`;
 
 /** An amount as people write it: € 12,34 or €12.34. */

@@ -187,7 +187,7 @@ export function askWithdrawDraftsPage(
   return portalPage(frame, "/drafts", who, {
     title: words.withdraw_these(drafts.length),
     body: html`<p>${new Intl.ListFormat(frame.locale).format(shown)}.</p>
-<ul>${[words.withdraw_link, words.withdraw_cap, words.withdraw_begun].map((line) => html`<li>${line}</li>`)}</ul>
+<ul>${[words.withdraw_link, words.withdraw_cap, ...(drafts.some(({ claimed_at }) => claimed_at) ? [words.withdraw_begun] : [])].map((line) => html`<li>${line}</li>`)}</ul>
 <form method="post" action="${withdrawalOf(frame, here, draft_ids)}">
 ${formToken(frame.form_token)}
 <div class="actions"><button class="button">${words.withdraw_yes}</button><a class="link" href="${frame.to("/drafts", here)}">${words.withdraw_no}</a></div>

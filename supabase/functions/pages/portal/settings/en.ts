@@ -172,7 +172,7 @@ export const settings: SettingsWords = {
     pause: "Pause",
     enable: "Turn on",
     attempts: "Latest attempts",
-    attempts_kept: "We keep them for 30 days.",
+    attempts_kept: "We keep them for 30 days. The times are Dutch time.",
     attempts_download: "Download the attempts (CSV)",
     attempts_file: "attempts",
     no_attempts: "Nothing was sent in the last 30 days.",

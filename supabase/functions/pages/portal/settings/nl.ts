@@ -172,7 +172,7 @@ export const settings = {
     pause: "Pauzeer",
     enable: "Zet aan",
     attempts: "Laatste pogingen",
-    attempts_kept: "Wij bewaren ze 30 dagen.",
+    attempts_kept: "Wij bewaren ze 30 dagen. De tijden zijn Nederlandse tijd.",
     attempts_download: "Download de pogingen (CSV)",
     attempts_file: "pogingen",
     no_attempts: "Er is de laatste 30 dagen niets gestuurd.",
