@@ -342,6 +342,28 @@ describe("contract §4 the settings in a partner's pages", () => {
     expect((await stranger(portal(world, "/settings/log?page=99"))).location).toContain("/settings/log?");
   });
 
+  test("log: each part of a file reads its own changes alone, however many are newer", async () => {
+    const { id } = await world.row("insert into core.partners (name, slug) values ('Log', 'log') returning id");
+    const { oldest } = await world.row(
+      `with made as (insert into core.audit_log (partner_id, actor, action, details)
+                     select $1, 'partner', 'thing.done', '{}' from generate_series(1, 20000) returning id)
+       select min(id)::text as oldest from made`,
+      id,
+    );
+    const client = await world.database.admin.connect();
+    try {
+      await client.query("analyze core.audit_log");
+      await client.query("select set_config('app.partner_id', $1, false)", [id]);
+      const part = `select from private.partner_log(${Number(oldest) + 100}, 1001, 0)`;
+      await client.query(part); // reads the catalog too
+      const { rows } = await client.query(`explain (analyze, buffers, format json) ${part}`);
+      const { Plan } = rows[0]["QUERY PLAN"][0];
+      expect([Plan["Actual Rows"], Plan["Shared Hit Blocks"] + Plan["Shared Read Blocks"] < 100]).toEqual([100, true]);
+    } finally {
+      client.release(true);
+    }
+  });
+
   test("log: each sign-up that was withdrawn by its reference and by whom; a draft, a webhook and an invitation by name; how many", async () => {
     const { partnerB } = world;
     const someone = await newManager(world, partnerB);

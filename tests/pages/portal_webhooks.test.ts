@@ -128,7 +128,7 @@ describe("§6 webhooks in a partner's pages", () => {
       [3, "41 tot en met 45 van 45"],
     ] as const) {
       const { text } = await ask(portal(world, `${page}?page=${at}`));
-      expect(text).toContain(`${range}. Wij bewaren ze 30 dagen.`);
+      expect(text).toContain(`${range}. Wij bewaren ze 30 dagen. De tijden zijn Nederlandse tijd.`);
       expect(text).toContain(`page=3#attempts"`);
       seen.push(...[...text.matchAll(/<small>poging (\d+)</g)].map(([, nth = ""]) => nth));
     }

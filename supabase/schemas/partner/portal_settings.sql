@@ -38,7 +38,7 @@ returns table (id bigint, at timestamptz, actor text, action text, subject_id uu
 language sql stable security definer
 as $$
   select a.id, a.at, a.actor, a.action, a.subject_id, a.details from core.audit_log a
-   where a.partner_id = private.partner_id() and a.actor ~ '^(partner|operator)' and (partner_log.before is null or a.id < partner_log.before)
+   where a.partner_id = private.partner_id() and a.actor ~ '^(partner|operator)' and a.id < coalesce(partner_log.before, 9223372036854775807)
    order by a.id desc limit size offset skip
 $$;
 comment on function private.partner_log(bigint, int, int) is
