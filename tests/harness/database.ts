@@ -2,8 +2,10 @@
 
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 import { bootstrap } from "#local/migrate.ts";
+import type { Db } from "#shared/foundation/db.ts";
+import { type Origin, originOf, renew } from "./renew.ts";
 import { PASSWORDS, TEMPLATE } from "./template.ts";
 
 type Role = keyof typeof PASSWORDS;
@@ -13,8 +15,12 @@ export type Database = {
   url(role: Exclude<Role, "supabase_admin">): string;
   /** Superuser: sees every row, past row-level security. To arrange and to look, never to prove a rule about access. */
   admin: pg.Pool;
+  /** How the edge functions reach it, for as long as it is there. */
+  edges?: { db: Db; slowDb: Db; kick: () => void };
   drop(): Promise<void>;
 };
+
+type Host = "sandbox" | "production";
 
 /** Connection string of a role in a database of the test server. */
 export function urlOf(database: string, role: Role): string {
@@ -49,24 +55,67 @@ export async function emptyDatabase(): Promise<string> {
 
 export const dropDatabase = (name: string) => onServer(`drop database ${name} with (force)`);
 
-/** With the host it belongs to; null for a database that was migrated and not yet told. */
-export async function cloneDatabase(host: "sandbox" | "production" | null = "sandbox"): Promise<Database> {
+/** Databases of tests of this file that have ended: the next test gets one again. */
+const ended: Kept[] = [];
+/** Rows that are gone leave their place in indexes: after so many tests a new copy is cheaper. */
+const LIVES = 30;
+let origin: Origin | undefined;
+
+type Kept = Database & { name: string; file: string | undefined; lives: number; clients: Set<pg.PoolClient> };
+
+/** With the host it belongs to; null for a database that was migrated and not yet told. Its clock stands still at `now`. */
+export async function cloneDatabase(host: Host | null = "sandbox", now?: string): Promise<Database> {
+  const database = (await endedDatabase(now !== undefined)) ?? (await newDatabase());
+  if (host) await database.admin.query("insert into core.deployment (host) values ($1)", [host]);
+  if (now) await freezeClock(database.admin, now);
+  return database;
+}
+
+async function newDatabase(): Promise<Kept> {
   const name = await createDatabase(TEMPLATE);
   const url = (role: Role) => urlOf(name, role);
   // what may be done with a database is not copied with it: as in schemas/foundation/schemas.sql, which a test asks the template of
   await onServer(`revoke temporary on database ${name} from public`);
-  const admin = new pg.Pool({ connectionString: url("supabase_admin"), max: 12 });
+  const clients: Kept["clients"] = new Set();
+  const admin = new pg.Pool({ connectionString: url("supabase_admin"), max: 12, idleTimeoutMillis: 60_000 });
   admin.on("error", () => {}); // idle connections end with the database
-  if (host) await admin.query("insert into core.deployment (host) values ($1)", [host]);
-  return {
-    url,
-    admin,
+  admin.on("connect", (client) => clients.add(client));
+  admin.on("remove", (client) => clients.delete(client));
+  if (ended.length > 0) origin ??= await originOf(admin);
+  const database: Kept = {
+    ...{ name, file: expect.getState().testPath, lives: LIVES, clients, url, admin },
     async drop() {
-      await admin.end();
-      // not waited for: Postgres looks every 100 ms whether the last connection is gone
-      void dropDatabase(name).catch(() => {});
+      ended.push(database);
     },
   };
+  return database;
+}
+
+async function endedDatabase(keepClock: boolean): Promise<Kept | undefined> {
+  const { testPath } = expect.getState();
+  for (const other of ended.filter(({ file }) => file !== testPath)) {
+    ended.splice(ended.indexOf(other), 1);
+    await end(other);
+  }
+  if (!origin) return undefined;
+  for (let database = ended.pop(); database; database = ended.pop()) {
+    const { admin, clients } = database;
+    database.lives -= 1;
+    if (database.lives > 0 && (await renew(admin, origin, keepClock).catch(() => false))) {
+      await Promise.all(
+        [...clients].map((client) => client.query("reset session authorization; reset role; reset all")),
+      );
+      return database;
+    }
+    await end(database);
+  }
+  return undefined;
+}
+
+async function end({ name, admin, edges }: Kept): Promise<void> {
+  await Promise.all([admin.end(), edges?.db.end(), edges?.slowDb.end()]);
+  // not waited for: Postgres looks every 100 ms whether the last connection is gone
+  void dropDatabase(name).catch(() => {});
 }
 
 /** Stops the clock of this database at a moment, for every connection; thawed by thawClock. */
@@ -79,6 +128,9 @@ export async function thawClock(admin: pg.Pool): Promise<void> {
 }
 
 async function setClock(admin: pg.Pool, expression: string) {
+  const { rows } = await admin.query("select prosrc from pg_catalog.pg_proc where oid = 'private.now()'::regprocedure");
+  // to replace it makes every connection plan anew
+  if (rows[0].prosrc.trim() === `select ${expression}`) return;
   await admin.query(
     `create or replace function private.now() returns timestamptz language sql stable set search_path = '' as $$ select ${expression} $$`,
   );

@@ -67,6 +67,16 @@ export type WorldOptions = {
 
 const LIFTED = 1_000_000;
 
+function edgesOf(database: Database): NonNullable<Database["edges"]> {
+  const kick = () => edges.kick();
+  const edges = {
+    db: connect(database.url("edge"), { max: 12, patience_ms: 10_000 }, kick),
+    slowDb: connect(database.url("edge_slow"), SLOW, kick),
+    kick: () => {},
+  };
+  return edges;
+}
+
 function readBody(response: Response): Promise<Answer["body"]> {
   const type = response.headers.get("content-type") ?? "";
   if (type === "application/pdf") return response.arrayBuffer().then((bytes) => new Uint8Array(bytes));
@@ -76,7 +86,10 @@ function readBody(response: Response): Promise<Answer["body"]> {
 
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { host = "sandbox", limits, now } = options;
-  const database = options.database ?? (await cloneDatabase(host));
+  const database = options.database ?? (await cloneDatabase(host, now));
+  database.edges ??= edgesOf(database);
+  const { edges } = database;
+  edges.kick = () => environment.kick();
   const log: LogLine[] = [];
   const dialects: string[] = [];
   let frozen: Date | undefined;
@@ -85,14 +98,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     config: readConfiguration(
       variables({ API_HOST: host, EDGE_DATABASE_URL: database.url("edge"), ...options.variables }),
     ),
-    db: listening(
-      connect(database.url("edge"), { max: 12, patience_ms: 10_000 }, () => environment.kick()),
-      dialects,
-    ),
-    slowDb: listening(
-      connect(database.url("edge_slow"), SLOW, () => environment.kick()),
-      dialects,
-    ),
+    db: listening(edges.db, dialects),
+    slowDb: listening(edges.slowDb, dialects),
     now: () => frozen ?? new Date(),
     log: (line) => log.push(line),
     // nobody sends anything unless a test says so
@@ -184,7 +191,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     },
     async close() {
       await Promise.all(background);
-      await Promise.all([environment.db.end(), environment.slowDb.end()]);
+      if (options.database) await Promise.all([edges.db.end(), edges.slowDb.end()]);
       await database.drop();
       expect([...new Set(dialects)], "SQL and TypeScript speak by the envelope of db.ts").toEqual([]);
     },
