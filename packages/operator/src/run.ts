@@ -58,10 +58,11 @@ export async function run(argv: string[], machine: Io): Promise<number> {
   };
   try {
     let code = DONE;
-    const program = build(io, async (command, leaf) => {
+    const words = readHelp(argv);
+    const program = build(io, words, async (command, leaf) => {
       code = await execute(command, leaf, io);
     });
-    await program.parseAsync(readHelp(argv), { from: "user" });
+    await program.parseAsync(words, { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : USAGE;
@@ -85,7 +86,7 @@ function readHelp(argv: string[]): string[] {
   return known ? [...asked, "--help"] : asked;
 }
 
-function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>): Program {
+function build(io: Io, words: string[], run: (command: Command, leaf: Program) => Promise<void>): Program {
   const program = new Program(NAME)
     .description("Run the service: partners, clients, connections, reviews. Every change leaves an audit row.")
     .exitOverride()
@@ -97,9 +98,12 @@ function build(io: Io, run: (command: Command, leaf: Program) => Promise<void>):
       "after",
       `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack;\nof two that run, OPERATOR_STACK names the stack.json of one. On that stack --as, or OPERATOR_NAME, is the login to act by; elsewhere the URL has it.\n${EXIT_CODES}`,
     );
+  const asked = words.find((word) => !word.startsWith("-"));
   for (const command of COMMANDS) {
     const [noun = "", verb] = command.name.split(" ");
     const parent = verb ? (program.commands.find((known) => known.name() === noun) ?? addNoun(program, noun)) : program;
+    // nobody sees the verbs of another noun
+    if (verb && noun !== asked) continue;
     const leaf = parent
       .command(verb ?? noun)
       .description(command.details ? `${command.summary}.\n${command.details}` : `${command.summary}.`)
