@@ -42,7 +42,6 @@ export const customers: Bench = {
       await liftLimits(stack.admin);
       // above 1,000 customers the worker counts, and a reader takes what it stored
       await stack.admin.query("select private.partner_figures(p) from core.partners p where p.id = $1", [partner.id]);
-      await stack.admin.query("select private.recount_dashboard()");
       progress(`${accounts} customers`);
       const ours = await stack.serve("partner", { WATCH_MEMORY: "yes" });
       const connection = await openConnection(ours.url);

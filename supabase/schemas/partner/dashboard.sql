@@ -93,11 +93,6 @@ begin
                                                             'active_customers', m.active) order by m.period desc), '[]') from month m)));
 end $$;
 
--- How many customers a reader counts. Above that, only the worker counts.
-create function private.counted_at_once() returns int
-language sql immutable
-return 1000;
-
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
 as $$
@@ -105,13 +100,17 @@ declare
   fresh constant timestamptz := private.now() - interval '60 seconds';
   last  core.dashboards;
 begin
-  if (select count(*) from (select from core.attributions k where k.partner_id = partner.id limit private.counted_at_once() + 1) k) <= private.counted_at_once() then
+  if (select count(*) from (select from core.attributions k where k.partner_id = partner.id limit 1001) k) <= 1000 then
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null then
-    insert into core.dashboards (partner_id, as_of, asked_at) values (partner.id, '-infinity', private.now()) on conflict do nothing;
-    perform private.kick() where found;
+    begin
+      last.figures := private.count_dashboard(partner.id);
+    exception when query_canceled then perform private.kick();  -- out of time: the worker counts
+    end;
+    insert into core.dashboards (partner_id, as_of, figures) values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures)
+    on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
     update core.dashboards d set asked_at = private.now()
@@ -122,7 +121,7 @@ begin
   return last.figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count, or null before the worker counted first. Definer, because dashboards are otherwise only read.';
+  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null if the first reader ran out of time, until the worker has counted. Definer, because dashboards are otherwise only read.';
 
 create function api.get_dashboard(caller jsonb) returns json
 language plpgsql security definer
@@ -132,7 +131,7 @@ begin
   return coalesce(private.partner_figures(private.own_partner()), private.refusal('service_unavailable'));
 end $$;
 comment on function api.get_dashboard(jsonb) is
-  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable while the worker counts first.';
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable while the worker counts what the first reader had no time for.';
 
 create function private.recount_dashboard(out partner_id uuid, out error text)
 language plpgsql security definer
