@@ -18,30 +18,24 @@ const MONTHS = `
                  to_char(d.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as received_at, d.connection_id, d.accepted_kwh
             from core.delivered_months d where d.partner_id = p.partner_id and d.connection_id = p.connection_id) d`;
 
-/** What the year earns: what is booked, as it was summed, and the months that a mandate covers and nobody booked. */
-const EARNED = `
-  select coalesce(sum(e.kwh), 0) as kwh, coalesce(round(sum(e.ere), 2), 0) as ere, coalesce(round(sum(e.registered), 2), 0) as registered,
-         coalesce(round(sum(e.sold), 2), 0) as sold, coalesce(round(sum(e.registered) - sum(e.sold), 2), 0) as reserved,
-         coalesce(sum(e.gross), 0) as gross, case when min(e.lowest) = max(e.highest) then min(e.lowest) end as fee, coalesce(sum(e.net), 0) as net,
-         max(e.changed_at) as changed_at
-    from (select s.kwh, s.ere, s.registered_ere as registered, s.sold_ere as sold, s.gross, s.net, s.lowest_fee as lowest, s.highest_fee as highest,
-                 s.changed_at
-            from core.account_bookings s where s.partner_id = p.partner_id and s.account_id = p.id and s.delivery_year = f.delivery_year
-           union all
-          select d.total_kwh, d.total_kwh * k.ere_per_kwh, 0, 0, 0, 0, null, null, d.received_at
-            from core.delivered_months d
-           where d.partner_id = p.partner_id and d.connection_id = p.connection_id and d.status = 'staged'
-             and d.period between make_date(f.delivery_year, 1, 1) and make_date(f.delivery_year, 12, 1)
-             and exists (select from core.mandates m where m.partner_id = d.partner_id and m.connection_id = d.connection_id
-                            and d.period between m.valid_from and m.covered_until)) e`;
-
+/** What the year earns: its bookings, as they were summed, and the months that a mandate covers and nobody booked. */
 const ERE = `(
-  select json_build_object(
-           'delivery_year', f.delivery_year, 'kwh_counted', e.kwh, 'renewable_share', k.renewable_share, 'ere_per_kwh', k.ere_per_kwh,
-           'ere_estimated', e.ere, 'ere_registered', e.registered, 'ere_sold', e.sold, 'reserved_ere', e.reserved,
-           'price_per_ere_eur', f.price, 'gross_eur', e.gross, 'fee_pct', e.fee, 'net_eur', e.net, 'currency', 'EUR',
-           'updated_at', to_char(greatest(f.published_at, e.changed_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
-    from core.figures f join core.ere_factors k on k.delivery_year = f.delivery_year, lateral (${EARNED}) e
+  select concat('{"delivery_year":', f.delivery_year, ',"kwh_counted":', coalesce(s.kwh, 0) + coalesce(o.kwh, 0),
+                ',"renewable_share":', k.renewable_share, ',"ere_per_kwh":', k.ere_per_kwh,
+                ',"ere_estimated":', round(coalesce(s.ere, 0) + coalesce(o.kwh, 0) * k.ere_per_kwh, 2), ',',
+                coalesce(s.ere_json, '"ere_registered":0,"ere_sold":0,"reserved_ere":0'), ',"price_per_ere_eur":', f.price, ',',
+                coalesce(s.eur_json, '"gross_eur":0,"fee_pct":null,"net_eur":0'), ',"currency":"EUR","updated_at":"',
+                to_char(greatest(f.published_at, s.changed_at, o.received_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '"}')::json
+    from core.figures f
+    join core.ere_factors k on k.delivery_year = f.delivery_year
+    left join core.account_years s on s.partner_id = p.partner_id and s.account_id = p.id and s.delivery_year = f.delivery_year,
+         lateral (
+           select sum(d.total_kwh) as kwh, max(d.received_at) as received_at
+             from core.delivered_months d
+            where d.partner_id = p.partner_id and d.connection_id = p.connection_id and d.status = 'staged'
+              and d.period between make_date(f.delivery_year, 1, 1) and make_date(f.delivery_year, 12, 1)
+              and exists (select from core.mandates m where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+                             and d.period between m.valid_from and m.covered_until)) o
    where f.partner_id = p.partner_id)`;
 
 const POSITION = `

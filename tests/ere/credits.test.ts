@@ -195,6 +195,34 @@ describe("contract §3 booking credit", () => {
     await world.agrees();
   });
 
+  test("contract §3 two quarters of one account at once: the sums of its year have both", async () => {
+    const [first] = customers as [Customer];
+    await world.deliver(first, { "2026-01": 70 });
+    const { bookings } = await world.done("booking open 2026-Q1");
+    const worker = await world.database.admin.connect();
+    try {
+      await worker.query("begin");
+      await worker.query("select ops.booking_credit($1)", [{ booking: booking_id }]);
+      await worker.query("select ops.sale_record($1)", [
+        { booking: booking_id, reference: "V-1", ere: "10", price: "0.40", buyer: "B", date: "2026-08-15" },
+      ]);
+      const other = world.done(`booking submit ${bookings[0].booking_id}`);
+      const waiting = "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted";
+      await expect.poll(async () => (await world.row(waiting)).n).toBe(1);
+      await worker.query("commit");
+      await other;
+    } finally {
+      await worker.query("rollback");
+      worker.release();
+    }
+    const kept = "select kwh::float, ere_json from core.account_years where account_id = $1";
+    expect(await world.row(kept, first.account_id)).toMatchObject({
+      kwh: 670,
+      ere_json: expect.stringContaining('"ere_registered":199.62,'),
+    });
+    await world.agrees();
+  });
+
   test("contract §3 a step of retention waits for a booking that is being worked on, and neither ends the other", async () => {
     const worker = await world.database.admin.connect();
     try {

@@ -84,6 +84,8 @@ test("contract §5 a reset takes a customer out of bookings, sales and the ledge
   const tables = [
     "bookings",
     "booking_rows",
+    "account_bookings",
+    "account_years",
     "credits",
     "sales",
     "sale_reversals",

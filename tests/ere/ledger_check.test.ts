@@ -129,6 +129,18 @@ test.each<[string, string, string, RegExp]>([
     /^booking UUID$/,
   ],
   [
+    "a year that kept more than its bookings",
+    `update core.account_years set eur_json = replace(eur_json, '"gross_eur":', '"gross_eur":1')`,
+    "sums of years are those of their bookings",
+    /^account UUID 2026$/,
+  ],
+  [
+    "a year that nobody added up",
+    "delete from core.account_years",
+    "sums of years are those of their bookings",
+    /^account UUID 2026$/,
+  ],
+  [
     "a price that nobody paid",
     "insert into core.figures (partner_id, delivery_year, price) select p.id, 2026, 1 from core.partners p where p.slug = 'partner-a'",
     "prices of figures are those of their sales",

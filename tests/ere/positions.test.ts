@@ -111,6 +111,11 @@ test("contract §3 of several published years the latest in which there are mont
   expect(await ere(customer)).toMatchObject({ delivery_year: 2026, kwh_counted: 10 });
   expect(await ere(await world.customer())).toMatchObject({ delivery_year: 2027, kwh_counted: 0 });
   expect(await ere(customer, "?delivery_year=2027")).toMatchObject({ delivery_year: 2027, kwh_counted: 0 });
+
+  const booked = await world.customer({ "2026-04": 20 });
+  const { slug } = await world.row("select slug from core.partners where id = $1", world.partnerA.id);
+  for (const step of ["open", "submit"]) await world.done(`booking ${step} 2026-Q2 --partner ${slug}`);
+  expect(await ere(booked)).toMatchObject({ delivery_year: 2026, kwh_counted: 20, fee_pct: 20 });
 });
 
 test.each(["26", "x", "1999", "2026.5"])("§7 delivery_year=%s is no year", async (year) => {

@@ -25,7 +25,12 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
      summed as (
        insert into core.account_bookings
          (partner_id, account_id, booking_id, owner_id, delivery_year, kwh, ere, registered_ere, sold_ere, gross, net, lowest_fee, highest_fee, changed_at)
-       select partner_id, account_id, booking_id, owner_id, 2026, kwh, 33.2694, 33.2694, 3, 1.26, 1.02, fee_pct, fee_pct, private.now() from booked),
+       select partner_id, account_id, booking_id, owner_id, 2026, kwh, 33.2694, 33.2694, 3, 1.26, 1.02, fee_pct, fee_pct, private.now() from booked
+       returning *),
+     year as (
+       insert into core.account_years (partner_id, account_id, delivery_year, owner_id, kwh, ere, ere_json, eur_json, changed_at)
+       select partner_id, account_id, delivery_year, owner_id, kwh, ere, '"ere_registered":33.27,"ere_sold":3.00,"reserved_ere":30.27',
+              format('"gross_eur":1.26,"fee_pct":%s,"net_eur":1.02', lowest_fee), changed_at from summed),
      credited as (
        insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere)
        select partner_id, id, owner_id, kwh, 33.2694 from booked),

@@ -228,6 +228,7 @@ test("contract §9 an owner that is left out, or is not the account's, is refuse
   expect(named(({ held }) => !held)).toEqual([
     "core.account_bookings",
     "core.account_counts",
+    "core.account_years",
     "core.charging_changes",
     "core.charging_heads",
     "core.ean_checks",

@@ -78,5 +78,4 @@ begin
      where a.partner_id = private.partner_id() and a.id = any (found[:(query ->> 'limit')::int]));
   return private.page_answer('accounts', accounts, found, query);
 end $$;
-comment on function api.list_accounts(jsonb, jsonb) is
-  'GET /v1/accounts: {limit, offset, cpo_external_ref} to a page of the client''s accounts, newest first.';
+comment on function api.list_accounts(jsonb, jsonb) is 'GET /v1/accounts: {limit, offset, cpo_external_ref} to a page of the client''s accounts, newest first.';

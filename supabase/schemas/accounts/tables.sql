@@ -48,13 +48,11 @@ create table core.accounts (
   constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
   constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
 );
-comment on column core.accounts.owner_id is
-  'The client or person that owns the account. Tables below it have owner_id too, so that a policy needs no look-up.';
+comment on column core.accounts.owner_id is 'The client or person that owns the account. Tables below it have owner_id too, so that a policy needs no look-up.';
 comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the house. The IBAN is encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal data.';
 comment on column core.accounts.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
-comment on column core.accounts.eligibility_told is
-  'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
+comment on column core.accounts.eligibility_told is 'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies need, so an offset reads no rows
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person

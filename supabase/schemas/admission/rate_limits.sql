@@ -66,8 +66,7 @@ begin
    where l.bucket = debit.bucket;
   return private.take(subject, bucket, policy.quota, policy.window_seconds);
 end $$;
-comment on function private.debit(text, text) is
-  'private.take by the stored quota of a subject''s bucket. Definer, because limits belong to no tenant.';
+comment on function private.debit(text, text) is 'private.take by the stored quota of a subject''s bucket. Definer, because limits belong to no tenant.';
 
 -- Undoes private.debit of this transaction. Only definers call it, because limits belong to no tenant.
 create function private.give_back(subject text, bucket text) returns void

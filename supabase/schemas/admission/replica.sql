@@ -42,5 +42,4 @@ as $$
 begin
   return json_build_object('ready', private.has_replayed((input ->> 'flushed')::pg_lsn));
 end $$;
-comment on function ops.replica_ready(jsonb) is
-  'Whether this replica has what the primary had on disk: {flushed} to {ready}. Read in another transaction.';
+comment on function ops.replica_ready(jsonb) is 'Whether this replica has what the primary had on disk: {flushed} to {ready}. Read in another transaction.';

@@ -21,8 +21,7 @@ create table core.charger_models (
   constraint charger_models_mid_meter_check check ((mid_meter is not null) = (mid_evidence = 'certain')),
   constraint charger_models_mid_source_check check ((mid_source is null) = (mid_evidence = 'unknown'))
 );
-comment on table core.charger_models is
-  'One row per model or family of chargers. Reference data; ids never change, because registered chargers refer to them.';
+comment on table core.charger_models is 'One row per model or family of chargers. Reference data; ids never change, because registered chargers refer to them.';
 comment on column core.charger_models.mid_meter is
   'Whether it has a MID meter; null if the name does not settle it. Chargers of this model have it as mid_eligible.';
 comment on column core.charger_models.mid_evidence is
@@ -38,8 +37,7 @@ create table core.charger_vendor_aliases (
   constraint charger_vendor_aliases_pkey primary key (vendor, brand),
   constraint charger_vendor_aliases_brand_fkey foreign key (brand) references core.charger_brands
 );
-comment on table core.charger_vendor_aliases is
-  'The chargePointVendor strings of each brand, as private.vendor_key() writes them. Reference data.';
+comment on table core.charger_vendor_aliases is 'The chargePointVendor strings of each brand, as private.vendor_key() writes them. Reference data.';
 comment on column core.charger_vendor_aliases.names_brand is
   'False if several makers send the string. It then means the brand only together with one of its model patterns.';
 create unique index charger_vendor_aliases_one_brand on core.charger_vendor_aliases (vendor) where names_brand;

@@ -47,8 +47,7 @@ comment on table core.chargers is
   'A charger of an account, bound to one of its connections, or of a person, perhaps without an account. serial_number is upper-case without spaces. One account only, across all tenants, has a brand and serial number active.';
 comment on column core.chargers.mid_eligible is 'Null while the operator must judge the evidence of a MID meter: it opens no gate.';
 comment on column core.chargers.power_kw is 'The most it delivers to one car; null if unknown. Sessions are judged by it.';
-comment on column core.chargers.removed_at is
-  'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
+comment on column core.chargers.removed_at is 'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway checks it.';
 comment on column core.chargers.ocpp_refused_at is

@@ -80,8 +80,7 @@ create table core.replaced_charging_sessions (
   -- a session has the owner of its charger, and so do its former values
   constraint replaced_charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id)
 );
-comment on table core.replaced_charging_sessions is
-  'What a completed session said before its source corrected it. Append-only, kept seven years.';
+comment on table core.replaced_charging_sessions is 'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
 select private.isolate('core.replaced_charging_sessions', 'select, insert');

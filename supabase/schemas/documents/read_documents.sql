@@ -39,8 +39,7 @@ begin
      where m.partner_id = private.partner_id() and m.connection_id = connection and m.document is not null
      order by m.status = 'signed' and private.today() between m.valid_from and m.valid_until desc, m.created_at desc limit 1));
 end $$;
-comment on function api.read_connection_mandate(jsonb, jsonb) is
-  'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';
+comment on function api.read_connection_mandate(jsonb, jsonb) is 'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';
 
 create function api.read_link_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -37,8 +37,7 @@ comment on table core.documents is
 comment on column core.documents.line_id is 'The payout line of a statement; null for other documents.';
 comment on column core.documents.part_id is 'A settlement: a customer''s part of a payment to the CPO; null for other documents.';
 comment on column core.documents.year is 'The year of an account''s overview; null for other documents.';
-comment on column core.documents.year_sha256 is
-  'SHA-256 of what a year''s overview says. If a later sale changes that, the overview is written again.';
+comment on column core.documents.year_sha256 is 'SHA-256 of what a year''s overview says. If a later sale changes that, the overview is written again.';
 comment on column core.documents.created_at is 'When it was requested: the document gives this moment as its own.';
 comment on column core.documents.due_at is 'When it may be rendered, until it is. Each lease moves it on.';
 -- serves: the documents to be rendered next

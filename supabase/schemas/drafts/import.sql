@@ -77,8 +77,7 @@ end $$;
 create function private.referral_code_known(code text) returns boolean
 language plpgsql stable security definer
 as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
-comment on function private.referral_code_known(text) is
-  'Whether a referral code belongs to an active partner. Definer, because it looks across tenants.';
+comment on function private.referral_code_known(text) is 'Whether a referral code belongs to an active partner. Definer, because it looks across tenants.';
 
 -- Until the transaction ends no other import of the partner begins.
 create function private.lock_imports(tenant uuid) returns void

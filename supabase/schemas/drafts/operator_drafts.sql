@@ -41,5 +41,4 @@ begin
   end if;
   return json_build_object('drafts', found);
 end $$;
-comment on function ops.draft_list(jsonb) is
-  'Drafts, newest first: {partner?, status?, limit?} to {drafts}. It shows customers, so it leaves an audit row.';
+comment on function ops.draft_list(jsonb) is 'Drafts, newest first: {partner?, status?, limit?} to {drafts}. It shows customers, so it leaves an audit row.';

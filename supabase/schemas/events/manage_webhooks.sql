@@ -141,8 +141,7 @@ begin
   perform private.revoke_webhook(private.own_webhook(input ->> 'webhook_id'));
   return json_build_object('ok', true);
 end $$;
-comment on function api.revoke_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. Drops what was still to be sent.';
+comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. Drops what was still to be sent.';
 
 create function api.replay_webhook(caller jsonb, input jsonb) returns json
 language sql security definer

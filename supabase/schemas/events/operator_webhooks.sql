@@ -69,8 +69,7 @@ comment on function ops.webhook_list(jsonb) is 'Endpoints of all partners or of 
 create function ops.webhook_rotate(input jsonb) returns json
 language sql security definer
 as $$ select json_build_object('changed', true, 'webhook', private.webhook_row(private.rotate_webhook(private.any_webhook(input), input))) $$;
-comment on function ops.webhook_rotate(jsonb) is
-  'Replaces the secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
+comment on function ops.webhook_rotate(jsonb) is 'Replaces the secret: {webhook, secret, now?} to {changed, webhook}. Both sign for 24 hours, unless now.';
 
 create function ops.webhook_enable(input jsonb) returns json
 language sql security definer

@@ -20,8 +20,7 @@ create table core.events (
     'registration.approved', 'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired', 'draft.conflict', 'customer.sharing_ended', 'ere.sold',
     'ere.sale_reversed', 'charging.parked', 'ocpi.pull_failed', 'payout.approved', 'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );
-comment on table core.events is
-  'What happened, for integrators: ids, new status, and nothing of a person. Kept 90 days, so no partition for each year.';
+comment on table core.events is 'What happened, for integrators: ids, new status, and nothing of a person. Kept 90 days, so no partition for each year.';
 comment on column core.events.owner_id is 'The owner of its log: a CPO client (its id), or the partner itself (partner_id).';
 comment on column core.events.arrival is 'The order of writing within one transaction, and between transactions that waited for each other.';
 comment on column core.events.sequence is 'Its place in its log, 1, 2, 3 …; null until it is numbered.';
@@ -97,8 +96,7 @@ comment on table core.webhook_endpoints is
 comment on column core.webhook_endpoints.types is 'Null: all.';
 comment on column core.webhook_endpoints.pseudonymous is
   'A person''s application made or redirected it. It is sent what GET /partner/events shows that application: no reference of a customer and no registration.';
-comment on column core.webhook_endpoints.secret_id is
-  'The id of the form that made the secret, so that sending it twice makes one; null without a form.';
+comment on column core.webhook_endpoints.secret_id is 'The id of the form that made the secret, so that sending it twice makes one; null without a form.';
 comment on column core.webhook_endpoints.delivered_to is 'Every event up to this number of the log was sent, or waits in core.webhook_retries.';
 comment on column core.webhook_endpoints.failures is 'Attempts that failed since the last success. From the fifth on there is one attempt at a time, at probe_at.';
 comment on column core.webhook_endpoints.last_error is

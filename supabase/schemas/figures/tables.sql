@@ -28,8 +28,7 @@ select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r
       join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
       left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
      where a.partner_id = r.partner_id and a.row_id = r.id) s on true;
-comment on view core.earned_months is
-  'Each month that counts: kWh accepted, or still to be accepted, their exact ERE, and the ERE credited and sold. Euro.';
+comment on view core.earned_months is 'Each month that counts: kWh accepted, or still to be accepted, their exact ERE, and the ERE credited and sold. Euro.';
 grant select on core.earned_months to api_owner;
 
 create table core.account_bookings (
@@ -65,3 +64,31 @@ select m.partner_id, m.account_id, m.booking_id, m.owner_id, extract(year from m
  group by m.partner_id, m.account_id, m.booking_id, m.owner_id;
 comment on view core.booking_sums is 'Sums by account and booking: kWh, ERE (exact), ERE credited and sold, euro, the lowest and the highest fee.';
 grant select on core.booking_sums to api_owner;
+
+create table core.account_years (
+  partner_id    uuid           not null,
+  account_id    uuid           not null,
+  delivery_year int            not null,
+  owner_id      uuid           not null,
+  kwh           numeric(18, 3) not null,
+  ere           numeric        not null,
+  ere_json      text           not null,
+  eur_json      text           not null,
+  changed_at    timestamptz    not null,
+  constraint account_years_pkey primary key (partner_id, account_id, delivery_year)
+);
+comment on table core.account_years is
+  'core.year_sums for each account and year. private.sum_booking stores it, so that a position reads one row. Kept as long as the bookings.';
+select private.isolate('core.account_years', 'select');
+
+create view core.year_sums with (security_invoker = true) as
+select b.partner_id, b.account_id, b.delivery_year, b.owner_id, sum(b.kwh) as kwh, sum(b.ere) as ere,
+       format('"ere_registered":%s,"ere_sold":%s,"reserved_ere":%s', round(sum(b.registered_ere), 2), round(sum(b.sold_ere), 2),
+              round(sum(b.registered_ere) - sum(b.sold_ere), 2)) as ere_json,
+       format('"gross_eur":%s,"fee_pct":%s,"net_eur":%s', sum(b.gross),
+              coalesce(case when min(b.lowest_fee) = max(b.highest_fee) then min(b.lowest_fee) end::text, 'null'), sum(b.net)) as eur_json,
+       max(b.changed_at) as changed_at
+  from core.account_bookings b
+ group by b.partner_id, b.account_id, b.delivery_year, b.owner_id;
+comment on view core.year_sums is 'What the bookings of an account sum to in a year: kWh, ERE (exact), and what a position says of ERE and euro, as JSON text.';
+grant select on core.year_sums to api_owner;

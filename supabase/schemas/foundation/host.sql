@@ -23,8 +23,7 @@ create table core.deployment (
 );
 comment on table core.deployment is
   'One row: the host of this database, which the operator set before the first partner. Customers of the two hosts never share a database.';
-comment on column core.deployment.key_prefix is
-  'The prefix of this deployment''s keys, as KEY_PREFIX of its functions, for keys that the operator makes.';
+comment on column core.deployment.key_prefix is 'The prefix of this deployment''s keys, as KEY_PREFIX of its functions, for keys that the operator makes.';
 comment on column core.deployment.pays_from is
   'The server that may pay out, as private.server says it. On another one payments to the bank may be missing, so an operator must say that none is.';
 create policy "every function may know the host" on core.deployment for select to api_owner using (true);

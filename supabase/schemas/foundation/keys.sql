@@ -8,8 +8,7 @@ return translate(rtrim(encode(bytes, 'base64'), '='), E'+/\n', '-_');
 create function private.claim_mac(message text, key text) returns bytea
 language plpgsql immutable security definer
 as $$ begin return extensions.hmac(convert_to(message, 'UTF8'), decode(key, 'hex'), 'sha256'); end $$;
-comment on function private.claim_mac(text, text) is
-  'HMAC-SHA-256 under a key in hex. Definer, because api_owner may not use the schema of the extensions.';
+comment on function private.claim_mac(text, text) is 'HMAC-SHA-256 under a key in hex. Definer, because api_owner may not use the schema of the extensions.';
 
 -- The keys of a purpose, in hex, from sqlKeys in packages/shared/src/auth/keys.ts: the first makes, all verify. No object: the one key itself.
 create function private.keys_for(purpose text, keys text) returns text[]

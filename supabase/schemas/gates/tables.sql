@@ -14,8 +14,7 @@ select c.partner_id,
     select true as found from core.chargers h
      where h.partner_id = c.partner_id and h.connection_id = c.connection_id and h.status = 'active' and h.mid_eligible limit 1) h on true
  where c.status = 'active';
-comment on view core.connection_checks is
-  'The gates of every active connection that are its own: signed mandate, validated EAN, registered MID charger.';
+comment on view core.connection_checks is 'The gates of every active connection that are its own: signed mandate, validated EAN, registered MID charger.';
 grant select on core.connection_checks to api_owner;
 
 create view core.connection_gates with (security_invoker = true) as

@@ -161,6 +161,12 @@ as $$
     from (select * from core.booking_sums where partner_id = tenant) s
     full join (select * from core.account_bookings where partner_id = tenant) k on k.booking_id = s.booking_id and k.account_id = s.account_id
   union all
+  select 'sums of years are those of their bookings', coalesce(sum(s.ere), 0), coalesce(sum(k.ere), 0),
+         count(*) filter (where s is distinct from k),
+         min(format('account %s %s', coalesce(s.account_id, k.account_id), coalesce(s.delivery_year, k.delivery_year))) filter (where s is distinct from k)
+    from (select * from core.year_sums where partner_id = tenant) s
+    full join (select * from core.account_years where partner_id = tenant) k on k.account_id = s.account_id and k.delivery_year = s.delivery_year
+  union all
   select 'prices of figures are those of their sales', coalesce(sum(p.price), 0), coalesce(sum(f.price), 0),
          count(*) filter (where f.price is distinct from p.price), min('year ' || f.delivery_year) filter (where f.price is distinct from p.price)
     from core.figures f cross join lateral (select private.average_price(tenant, f.delivery_year) as price) p

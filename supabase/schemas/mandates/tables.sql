@@ -67,8 +67,7 @@ create table core.mandates (
 comment on table core.mandates is
   'What a signatory decided, by a mandate link or a claim, with the evidence. That is the text as shown, its SHA-256, typed name, code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
 comment on column core.mandates.link_id is 'The mandate link it was decided by; null for a claim.';
-comment on column core.mandates.fee_pct is
-  'The agreed fee on what the customer''s ERE yield, in percent. The partner''s later changes do not affect it.';
+comment on column core.mandates.fee_pct is 'The agreed fee on what the customer''s ERE yield, in percent. The partner''s later changes do not affect it.';
 comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
 comment on column core.mandates.renewal is 'Decided while another mandate held, for the years after it. Declining these changes nothing.';
 comment on column core.mandates.locale is 'The language it was signed in, for later mail to the signatory.';

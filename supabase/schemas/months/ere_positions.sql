@@ -1,5 +1,18 @@
 -- GET /v1/ere-positions.
 
+-- What the latest of these years with months that count yields for an account, else what the first does.
+create function private.latest_ere(account uuid, years int[]) returns json
+language plpgsql stable
+as $$
+declare
+  year constant int := (
+    select max(extract(year from m.period))
+      from core.connections c join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+     where c.partner_id = private.partner_id() and c.account_id = account and extract(year from m.period) = any (years));
+begin
+  return (select p.answer -> 'ere' from private.positions(array[coalesce(year, years[1])]) p where p.partner_id = private.partner_id() and p.account_id = account);
+end $$;
+
 -- The positions of accounts as the API shows them, for the tenant's published years (newest first). ere is of the latest of these years with
 -- months that count, else of the first; null if no year is published. kWh as accepted once credited; ERE with two decimals; the price with
 -- six. Planned as part of the calling statement.
@@ -11,7 +24,7 @@ begin atomic
     select f.delivery_year, f.price, f.published_at, k.renewable_share, k.ere_per_kwh
       from core.figures f
       join core.ere_factors k on k.delivery_year = f.delivery_year
-     where f.partner_id = private.partner_id() and f.delivery_year = any (years))
+     where f.partner_id = private.partner_id() and f.delivery_year = years[1])
   select g.partner_id, g.account_id, g.client_id, g.created_at, g.cpo_external_ref, row_to_json(r)
     from core.account_gates g
     -- the months are read once, for the list and for what nobody booked of the newest year
@@ -21,42 +34,25 @@ begin atomic
              sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
              max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
         from core.connections c
-        -- the days of the newest year that its mandates cover; offset 0, else the view adds up the whole tenant
+        -- the days of the newest year that its mandates cover: a sub-select makes the year once; offset 0, else the view adds up the whole tenant
         left join lateral (
-          select k.covered * datemultirange(daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1))) as newest
+          select k.covered * (select datemultirange(daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1)))) as newest
             from core.connection_coverage k
            where k.partner_id = c.partner_id and k.connection_id = c.id and cardinality(years) > 0 offset 0) k on true
         join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
        where c.partner_id = g.partner_id and c.account_id = g.account_id) d
+    left join core.account_years s on s.partner_id = g.partner_id and s.account_id = g.account_id and s.delivery_year = years[1]
     left join lateral (
-      -- by hand, as private.month_json
-      select concat('{"delivery_year":', p.delivery_year, ',"kwh_counted":', s.kwh + o.kwh, ',"renewable_share":', p.renewable_share,
-                    ',"ere_per_kwh":', p.ere_per_kwh, ',"ere_estimated":', round(s.ere + o.kwh * p.ere_per_kwh, 2),
-                    ',"ere_registered":', round(s.registered, 2), ',"ere_sold":', round(s.sold, 2), ',"reserved_ere":', round(s.registered - s.sold, 2),
-                    ',"price_per_ere_eur":', coalesce(p.price::text, 'null'), ',"gross_eur":', s.gross, ',"fee_pct":', coalesce(s.fee_pct::text, 'null'),
-                    ',"net_eur":', s.net, ',"currency":"EUR","updated_at":"', private.iso(greatest(p.published_at, s.changed_at, o.received_at)),
-                    '"}')::json as ere
-        -- the first year with months that count, or else the newest: it is first in the list, and last once more
-        from unnest(years || years[1]) with ordinality y (year, place)
-        join published p on p.delivery_year = y.year
-        cross join lateral (
-          select count(*) as bookings, coalesce(sum(b.kwh), 0) as kwh, coalesce(sum(b.ere), 0) as ere, coalesce(sum(b.registered_ere), 0) as registered,
-                 coalesce(sum(b.sold_ere), 0) as sold, coalesce(sum(b.gross), 0) as gross, coalesce(sum(b.net), 0) as net,
-                 case when min(b.lowest_fee) = max(b.highest_fee) then min(b.lowest_fee) end as fee_pct, max(b.changed_at) as changed_at
-            from core.account_bookings b
-           where b.partner_id = g.partner_id and b.account_id = g.account_id and b.delivery_year = p.delivery_year) s
-        left join lateral (
-          select sum(m.total_kwh) as kwh, max(m.received_at) as received_at
-            from core.connections c
-            join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-           where y.year <> years[1] and c.partner_id = g.partner_id and c.account_id = g.account_id and m.status = 'staged'
-             and m.period >= make_date(y.year, 1, 1) and m.period < make_date(y.year + 1, 1, 1)) older on true
-        cross join lateral (
-          select coalesce(older.kwh, 0) + case when y.year = years[1] then coalesce(d.open_kwh, 0) else 0 end as kwh,
-                 case when y.year = years[1] then d.open_at else older.received_at end as received_at) o
-       where s.bookings > 0 or o.received_at is not null or y.place > cardinality(years)
-       order by y.place
-       limit 1) e on true
+      select case
+        when s.account_id is null and d.open_at is null and cardinality(years) > 1 then private.latest_ere(g.account_id, years)
+        -- by hand, as private.month_json
+        else concat('{"delivery_year":', p.delivery_year, ',"kwh_counted":', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
+                    ',"renewable_share":', p.renewable_share, ',"ere_per_kwh":', p.ere_per_kwh,
+                    ',"ere_estimated":', round(coalesce(s.ere, 0) + coalesce(d.open_kwh, 0) * p.ere_per_kwh, 2), ',',
+                    coalesce(s.ere_json, '"ere_registered":0.00,"ere_sold":0.00,"reserved_ere":0.00'), ',"price_per_ere_eur":', coalesce(p.price::text, 'null'), ',',
+                    coalesce(s.eur_json, '"gross_eur":0,"fee_pct":null,"net_eur":0'), ',"currency":"EUR","updated_at":"',
+                    private.iso(greatest(p.published_at, s.changed_at, d.open_at)), '"}')::json end as ere
+        from published p) e on true
     cross join lateral (
       select g.account_id, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
              concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;

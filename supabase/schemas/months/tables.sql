@@ -53,8 +53,7 @@ create table core.delivered_months (
 );
 -- serves: the months of a quarter, for a booking
 create index delivered_months_period on core.delivered_months (partner_id, period);
-comment on table core.delivered_months is
-  'The kWh of one connection in one month. Kept seven years.';
+comment on table core.delivered_months is 'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: deliveries no longer change it.';
 comment on column core.delivered_months.accepted_kwh is
   'What the register accepted, copied from core.credits, so that a position need not look it up. Null until then.';

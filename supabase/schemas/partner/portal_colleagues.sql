@@ -33,8 +33,7 @@ begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   return json_build_object('invited', private.invite_manager(input ->> 'email', input, (private.user_profile(private.manager_id())).email));
 end $$;
-comment on function api.invite_manager(jsonb, jsonb) is
-  'A manager invites a colleague: {email, token_hash, mail} to {invited}, as private.invite_manager.';
+comment on function api.invite_manager(jsonb, jsonb) is 'A manager invites a colleague: {email, token_hash, mail} to {invited}, as private.invite_manager.';
 
 create function api.withdraw_manager_invitation(caller jsonb, input jsonb) returns json
 language plpgsql security definer

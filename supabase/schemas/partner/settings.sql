@@ -27,8 +27,7 @@ begin
   perform private.audit('partner.branding_changed', private.partner_id());
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
-comment on function api.set_partner_branding(jsonb, jsonb) is
-  'POST /partner/branding: replaces the fields that were sent.';
+comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: replaces the fields that were sent.';
 
 create function api.set_partner_logo(caller jsonb, logo jsonb) returns json
 language plpgsql security definer

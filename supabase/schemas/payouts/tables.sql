@@ -71,8 +71,7 @@ create table core.payout_lines (
 );
 comment on table core.payout_lines is
   'One payment: to a customer (account_id), or to a partner. Name and encrypted IBAN are as they were when it was prepared. Personal data; kept seven years.';
-comment on column core.payout_lines.partner_id is
-  'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
+comment on column core.payout_lines.partner_id is 'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
 comment on column core.payout_lines.released_at is
   'A failed line holds back its IBAN, despite later payments, until the operator releases it. Another IBAN is paid.';
 -- serves: the latest payments of a payee

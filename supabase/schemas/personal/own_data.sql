@@ -81,8 +81,7 @@ begin
     'applications', private.own_applications(),
     'tokens', private.own_tokens());
 end $$;
-comment on function api.export_own_data(jsonb) is
-  'Everything of a person under their name, as one document. Ten years of sessions are some three megabytes.';
+comment on function api.export_own_data(jsonb) is 'Everything of a person under their name, as one document. Ten years of sessions are some three megabytes.';
 
 create function private.close_login(person uuid) returns void
 language plpgsql security definer

@@ -164,8 +164,7 @@ comment on function private.own_overviews() is
 create function private.own_account(account uuid) returns core.accounts
 language sql stable security definer
 as $$ select a from private.own_account_rows() a where a.id = account $$;
-comment on function private.own_account(uuid) is
-  'An account of this transaction''s person; null if it is not theirs. Definer, as private.own_accounts.';
+comment on function private.own_account(uuid) is 'An account of this transaction''s person; null if it is not theirs. Definer, as private.own_accounts.';
 
 create function private.own_mandates() returns json
 language sql stable security definer
@@ -372,8 +371,7 @@ begin
     'accounts', private.own_accounts(),
     'mandates', private.own_mandates());
 end $$;
-comment on function api.read_own_mandates(jsonb) is
-  'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
+comment on function api.read_own_mandates(jsonb) is 'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
 
 create function api.read_own_document(caller jsonb, request jsonb) returns json
 language plpgsql security definer

@@ -45,8 +45,7 @@ as $$
   select coalesce(json_agg(n.name order by n.name), '[]')
     from (select distinct p.name from private.own_account_rows() a join core.partners p on p.id = a.partner_id where a.client_id is not null) n
 $$;
-comment on function private.own_cpos() is
-  'The names of the CPOs whose customer this transaction''s person signed as. Definer, as private.own_accounts.';
+comment on function private.own_cpos() is 'The names of the CPOs whose customer this transaction''s person signed as. Definer, as private.own_accounts.';
 
 create function api.read_own_sharing(caller jsonb) returns json
 language plpgsql stable security definer

@@ -24,8 +24,7 @@ end $$;
 create function private.signs(address text) returns boolean
 language plpgsql stable security definer
 as $$ begin return exists (select from private.signed_accounts(address)); end $$;
-comment on function private.signs(text) is
-  'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
+comment on function private.signs(text) is 'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
 
 -- The one rule of whose accounts these are: a person's own, and those they signed for as a CPO's customer. Only definers call it.
 create function private.own_account_rows() returns setof core.accounts

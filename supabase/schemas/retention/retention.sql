@@ -166,7 +166,7 @@ begin
        and d.partner_id = r.partner_id and d.connection_id = r.connection_id and d.period = r.period;
     delete from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id;
     get diagnostics counted = row_count;
-    perform private.sum_booking(booking.partner_id, booking.id), private.price_figures(booking.partner_id, extract(year from booking.quarter)::int);
+    perform private.sum_booking(booking.partner_id, booking.id);
     delete from core.bookings b where b.partner_id = booking.partner_id and b.id = booking.id;
     deleted := deleted + counted + 1;
     exit when deleted >= size;

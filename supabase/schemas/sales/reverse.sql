@@ -50,8 +50,7 @@ begin
   select array_agg('allocation:' || t.id || ':' || what), count(distinct t.id) into causes, reversed
     from taken_back t cross join unnest(array['ere', 'net', 'share', 'fee']) what;
   perform private.reverse_postings(sale.partner_id, causes);
-  perform private.sum_booking(sale.partner_id, sale.booking_id), private.price_figures(sale.partner_id, (
-            select extract(year from b.quarter)::int from core.bookings b where b.partner_id = sale.partner_id and b.id = sale.booking_id));
+  perform private.sum_booking(sale.partner_id, sale.booking_id);
   perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
   perform private.emit_sale(sale.partner_id, 'ere.sale_reversed', array(
             select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal)),

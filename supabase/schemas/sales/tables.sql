@@ -36,8 +36,7 @@ create table core.sale_reversals (
   constraint sale_reversals_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
   constraint sale_reversals_reason_length check (length(reason) between 1 and 500)
 );
-comment on table core.sale_reversals is
-  'A decision to take a sale back: what was not paid out, or with recover all of it. Append-only, kept seven years.';
+comment on table core.sale_reversals is 'A decision to take a sale back: what was not paid out, or with recover all of it. Append-only, kept seven years.';
 -- serves: the reversals of a sale
 create index sale_reversals_sale on core.sale_reversals (partner_id, sale_id);
 select private.isolate('core.sale_reversals', 'select');

@@ -70,7 +70,7 @@ begin
   perform private.only_in_sandbox(), private.lock_bookings_of(tenant, accounts);
   gone := array(select r.id from core.booking_rows r where r.partner_id = tenant and r.account_id = any (accounts));
   touched := array(select b from core.bookings b where b.partner_id = tenant and b.id = any (array(
-    select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.id = any (gone))));
+    select r.booking_id from core.booking_rows r where r.partner_id = tenant and r.id = any (gone))) order by b.quarter);
   causes := array(
     select 'row:' || g.id from unnest(gone) g (id)
     union all select 'credit:' || c.id from core.credits c where c.partner_id = tenant and c.row_id = any (gone)
@@ -100,7 +100,7 @@ begin
   delete from core.credits c where c.partner_id = tenant and c.row_id = any (gone);
   delete from core.booking_rows r where r.partner_id = tenant and r.id = any (gone);
   foreach booking in array touched loop
-    perform private.sum_booking(tenant, booking.id), private.price_figures(tenant, extract(year from booking.quarter)::int);
+    perform private.sum_booking(tenant, booking.id);
     if exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id) then
       perform private.settle_difference(booking);
     else

@@ -42,8 +42,7 @@ as $$
 begin
   return (select p.id from core.partners p where p.id = active_partner.partner and p.is_active);
 end $$;
-comment on function private.active_partner(uuid) is
-  'The partner if it is active, else null; definer because admission runs before a tenant is set.';
+comment on function private.active_partner(uuid) is 'The partner if it is active, else null; definer because admission runs before a tenant is set.';
 
 create function private.partner_display_name(partner core.partners) returns text
 language plpgsql stable

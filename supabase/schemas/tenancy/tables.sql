@@ -94,8 +94,7 @@ create table core.partner_managers (
   constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
-comment on table core.partner_managers is
-  'Who manages a partner in the portal: a person manages one partner. They are invited, or added by the operator.';
+comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They are invited, or added by the operator.';
 select private.isolate('core.partner_managers', 'select, delete');
 select private.keep_to_owner('core.partner_managers', 'user_id');
 
@@ -158,8 +157,7 @@ create table core.oauth_clients (
 comment on table core.oauth_clients is
   'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never stored. Never deleted: disabled.';
 comment on column core.oauth_clients.partner_id is 'Null until the operator links the client; a client without partner is refused with client_not_linked.';
-comment on column core.oauth_clients.tokens_valid_from is
-  'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
+comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
 comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: its partner.';
 create policy "a client sees itself" on core.oauth_clients
