@@ -135,6 +135,8 @@ describe("§4.2 what needs a partner's attention", () => {
        insert into core.attributions (partner_id, user_id, source, attached_month) select $1, id, 'partner_upload', '2026-11-01' from people`,
       id,
     );
+    // as a first reader leaves it who ran out of time
+    await world.row("insert into core.dashboards (partner_id, as_of) values ($1, '-infinity')", id);
     const browser = await portalBrowser(world, await newManager(world, { id }));
     const { status, text: first } = await browser(portal(world));
     expect([status, first.includes("Wij tellen uw cijfers voor het eerst.")]).toEqual([200, true]);
