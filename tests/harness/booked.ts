@@ -25,12 +25,7 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
      summed as (
        insert into core.account_bookings
          (partner_id, account_id, booking_id, owner_id, delivery_year, kwh, ere, registered_ere, sold_ere, gross, net, lowest_fee, highest_fee, changed_at)
-       select partner_id, account_id, booking_id, owner_id, 2026, kwh, 33.2694, 33.2694, 3, 1.26, 1.02, fee_pct, fee_pct, private.now() from booked
-       returning *),
-     year as (
-       insert into core.account_years (partner_id, account_id, delivery_year, owner_id, kwh, ere, ere_json, eur_json, changed_at)
-       select partner_id, account_id, delivery_year, owner_id, kwh, ere, '"ere_registered":33.27,"ere_sold":3.00,"reserved_ere":30.27',
-              format('"gross_eur":1.26,"fee_pct":%s,"net_eur":1.02', lowest_fee), changed_at from summed),
+       select partner_id, account_id, booking_id, owner_id, 2026, kwh, 33.2694, 33.2694, 3, 1.26, 1.02, fee_pct, fee_pct, private.now() from booked),
      credited as (
        insert into core.credits (partner_id, row_id, owner_id, accepted_kwh, ere)
        select partner_id, id, owner_id, kwh, 33.2694 from booked),
@@ -62,6 +57,14 @@ export async function giveBooking(admin: pg.Pool, connection_id: string): Promis
      insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold)
      select p.partner_id, p.id, p.ledger_partner_id, a.id, p.owner_id, p.amount, true from part p, allocated a`,
     [connection_id],
+  );
+  const { rows } = await admin.query("select account_id from core.connections where id = $1", [connection_id]);
+  await admin.query("delete from core.account_years where account_id = $1 and delivery_year = 2026", [
+    rows[0].account_id,
+  ]);
+  await admin.query(
+    "insert into core.account_years select * from core.year_sums where account_id = $1 and delivery_year = 2026",
+    [rows[0].account_id],
   );
   await admin.query(
     `select private.post(c.partner_id, array[row($1 || ':test', 'kWh', 100, 'delivered', c.account_id, 'submitted', c.id)::private.posting])
