@@ -56,6 +56,25 @@ const balances = async (kind: string) => {
   return Object.fromEntries(rows.map(({ owner, balance }) => [owner, balance]));
 };
 
+/** Two steps in one transaction, as POST /sandbox/v1/settle; `other` begins after the first, and waits for the year. */
+async function between<T>(first: [string, object], other: () => Promise<T>, second: [string, object]): Promise<T> {
+  const client = await world.database.admin.connect();
+  const step = ([name, input]: [string, object]) => client.query(`select ops.${name}($1)`, [input]);
+  try {
+    await client.query("begin");
+    await step(first);
+    const begun = other();
+    const waiting = "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted";
+    await expect.poll(async () => (await world.row(waiting)).n).toBe(1);
+    await step(second);
+    await client.query("commit");
+    return await begun;
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
 describe("contract §3 sale record", () => {
   test("contract §3 ERE and cents go by what of each row is credited and unsold, and add up to the sale", async () => {
     const { booking_id } = await credited([100, 200, 1]);
@@ -126,6 +145,23 @@ describe("contract §3 sale record", () => {
       Array.from({ length: 10 }, (_, n) => world.run(selling(booking_id, 39, 1, `R-${n + 1}`))),
     );
     expect(own.map(({ code }) => code).sort()).toEqual([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
+    await world.agrees();
+  });
+
+  test("contract §3 the first sales of two quarters of a customer, one in a longer transaction: neither ends the other", async () => {
+    await world.customer({ "2026-01": 100, "2026-04": 100 });
+    const ids: string[] = [];
+    for (const quarter of ["2026-Q1", "2026-Q2"]) {
+      ids.push((await world.done(`booking open ${quarter}`)).bookings[0].booking_id);
+      await world.done(`booking submit ${quarter}`);
+    }
+    const [first = "", booking] = ids;
+    await world.done(`booking credit ${first}`);
+    const other = await between(["booking_credit", { booking }], () => world.run(selling(first, 10, 1, "R-1")), [
+      "sale_record",
+      { booking, reference: "R-2", ere: "10", price: "1", buyer: "B" },
+    ]);
+    expect([other.code, other.err]).toEqual([0, ""]);
     await world.agrees();
   });
 
@@ -311,6 +347,17 @@ describe("contract §3 factors and figures", () => {
       "select ere_per_kwh = (select ere_per_kwh from core.ere_factors) as by from core.booking_rows",
     );
     expect([by, code === 0 || code === 1]).toEqual([true, true]);
+  });
+
+  test("contract §3 figures that a longer transaction of the year publishes too: neither ends the other", async () => {
+    await world.customer({ "2026-04": 100 });
+    const { bookings } = await world.done("booking open 2026-Q2");
+    const other = await between(
+      ["booking_submit", { booking: bookings[0].booking_id }],
+      () => world.run("figures publish 2026 --partner partner-a"),
+      ["figures_publish", { partner: "partner-a", delivery_year: 2026 }],
+    );
+    expect([other.code, other.err, other.json?.changed]).toEqual([0, "", false]);
   });
 
   test("contract §3 figures are published once there is a factor, of one partner or of all; the price is that of what stands", async () => {

@@ -22,8 +22,7 @@ create table core.bookings (
   constraint bookings_granted_positive check (granted_ere >= 0),
   constraint bookings_export_whole check (num_nulls(export_sha256, exported_at) in (0, 2))
 );
-comment on table core.bookings is
-  'What a tenant sends to the register for a quarter: the first booking, and supplements for what came later. Kept seven years.';
+comment on table core.bookings is 'What a tenant sends to the register for a quarter: the first booking, and supplements for what came later. Kept seven years.';
 comment on column core.bookings.run_id is 'Shared by the bookings of all tenants that were opened together.';
 comment on column core.bookings.granted_ere is 'The total that the register granted, if it differs from the sum of the rows. Sales never exceed it.';
 comment on column core.bookings.export_sha256 is 'SHA-256 of the file for the register, when it was first written. The file never changes.';

@@ -50,8 +50,7 @@ comment on column core.chargers.power_kw is 'The most it delivers to one car; nu
 comment on column core.chargers.removed_at is 'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway checks it.';
-comment on column core.chargers.ocpp_refused_at is
-  'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
+comment on column core.chargers.ocpp_refused_at is 'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
 -- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.reserve_ocpp_identity

@@ -103,8 +103,7 @@ create table core.draft_uploads (
   constraint draft_uploads_pkey primary key (partner_id, id),
   constraint draft_uploads_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
-comment on table core.draft_uploads is
-  'One row per draft ever made, without personal data: the rolling cap also counts withdrawn ones. Deleted after 31 days.';
+comment on table core.draft_uploads is 'One row per draft ever made, without personal data: the rolling cap also counts withdrawn ones. Deleted after 31 days.';
 -- serves: the rolling cap
 create index draft_uploads_at on core.draft_uploads (partner_id, at);
 select private.isolate('core.draft_uploads', 'select, insert');

@@ -18,13 +18,17 @@ begin
      where b.partner_id = tenant and b.quarter >= make_date(year, 1, 1) and b.quarter < make_date(year + 1, 1, 1));
 end $$;
 
+-- One transaction at a time changes what a year sums to, before it opens ledger accounts or publishes. Who comes second sees what the first did.
+create function private.lock_year(tenant uuid, year int) returns void
+language sql
+as $$ select pg_advisory_xact_lock(hashtextextended('figures of ' || tenant || ' ' || year, 0)) $$;
+
 -- Stores the average price of a year beside its figures, if they are published.
 create function private.price_figures(tenant uuid, year int) returns void
 language plpgsql
 as $$
 begin
-  -- whoever comes second sees what the first did: a sale the figures, figures the sale, and a booking the other bookings of its year
-  perform pg_advisory_xact_lock(hashtextextended('figures of ' || tenant || ' ' || year, 0));
+  perform private.lock_year(tenant, year);
   update core.figures f set price = private.average_price(tenant, year) where f.partner_id = tenant and f.delivery_year = year;
 end $$;
 
@@ -54,6 +58,7 @@ create function private.publish_figures(tenant uuid, year int) returns boolean
 language plpgsql
 as $$
 begin
+  perform private.lock_year(tenant, year);
   insert into core.figures (partner_id, delivery_year) values (tenant, year) on conflict on constraint figures_pkey do nothing;
   if not found then
     return false;

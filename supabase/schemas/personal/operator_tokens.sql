@@ -47,8 +47,7 @@ begin
     select json_build_object('tokens', coalesce(json_agg(private.token_row(t.id) order by t.created_at desc, t.id), '[]'))
       from private.newest_tokens(person, coalesce((input ->> 'limit')::int, 50)) t);
 end $$;
-comment on function ops.token_list(jsonb) is
-  'Personal tokens and applications'' grants, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
+comment on function ops.token_list(jsonb) is 'Personal tokens and applications'' grants, newest first: {user?: id or e-mail, limit?} to {tokens}. Never a token.';
 
 create function ops.token_revoke(input jsonb) returns json
 language plpgsql security definer

@@ -57,6 +57,7 @@ declare
 begin
   perform private.refuse_if('not_enough_ere', ere > sellable, json_build_object('ere', ere, 'sellable_ere', sellable));
   perform private.refuse_if('worth_nothing', round(ere * price, 2) = 0);
+  perform private.lock_year(booking.partner_id, extract(year from booking.quarter)::int);
   insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
   values (booking.partner_id, booking.id, record_sale.reference, record_sale.buyer, record_sale.ere, record_sale.price, round(ere * price, 2), record_sale.sold_on)
   returning * into sale;

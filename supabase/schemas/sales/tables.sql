@@ -18,8 +18,7 @@ create table core.sales (
   constraint sales_lengths check (length(reference) between 1 and 120 and length(buyer) between 1 and 120),
   constraint sales_positive check (ere > 0 and price > 0 and gross >= 0)
 );
-comment on table core.sales is
-  'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number for it. Kept seven years.';
+comment on table core.sales is 'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number for it. Kept seven years.';
 comment on column core.sales.arrival is 'The order in which sales were recorded and are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
