@@ -427,15 +427,19 @@ describe("contract §4 above 1,000 customers", () => {
     try {
       await writer.query("begin");
       await writer.query("lock table core.delivered_months");
-      await reader.query("set statement_timeout = '300ms'");
-      const { rows } = await reader.query(
-        "select private.partner_figures(p) as f from core.partners p where p.id = $1",
-        [large.id],
-      );
-      expect(rows).toEqual([{ f: null }]);
+      const ask = "select private.partner_figures(p) as f from core.partners p where p.id = $1";
+      const first = reader.query(ask, [large.id]);
+      const waiting = "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock'";
+      await expect.poll(async () => (await world.row(waiting)).n).toBe(1);
+      expect((await writer.query(ask, [large.id])).rows, "another does not count too").toEqual([{ f: null }]);
+      expect((await writer.query("select from core.dashboards where partner_id = $1", [large.id])).rows).toEqual([]);
+      const { pid } = (await world.row("select pid from pg_stat_activity where wait_event_type = 'Lock'")) as {
+        pid: number;
+      };
+      await world.row("select pg_cancel_backend($1)", pid); // as its time limit would
+      expect((await first).rows).toEqual([{ f: null }]);
     } finally {
       await writer.query("rollback");
-      await reader.query("reset statement_timeout");
       writer.release();
       reader.release();
     }

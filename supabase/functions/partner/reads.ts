@@ -132,8 +132,8 @@ export const getDashboard = endpoint(
       "Customers count from the month they were attached. ERE counts months inside a mandate, at the published " +
       "factor of their year. The share in euros is your part of the fee on unsold ERE, at the last average price, or " +
       "0 without a price. Up to 1,000 customers the figures are current. With more customers the figures are from " +
-      "`as_of`. If they are over a minute old, a request starts a recount, which takes about a second. If the first " +
-      "request above 1,000 has no time to count, it answers 503 until they are counted.",
+      "`as_of`. If they are over a minute old, a request starts a recount, which takes about a second. The first " +
+      "request above 1,000 counts them, if it has the time. Until they are counted, requests answer 503.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["get_dashboard"],

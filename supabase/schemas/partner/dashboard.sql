@@ -104,7 +104,7 @@ begin
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
-  if last.partner_id is null then
+  if last.partner_id is null and pg_try_advisory_xact_lock(hashtextextended('dashboard of ' || partner.id, 0)) then  -- one first reader counts
     begin
       last.figures := private.count_dashboard(partner.id);
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
@@ -121,7 +121,7 @@ begin
   return last.figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null if the first reader ran out of time, until the worker has counted. Definer, because dashboards are otherwise only read.';
+  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
 
 create function api.get_dashboard(caller jsonb) returns json
 language plpgsql security definer
@@ -131,7 +131,7 @@ begin
   return coalesce(private.partner_figures(private.own_partner()), private.refusal('service_unavailable'));
 end $$;
 comment on function api.get_dashboard(jsonb) is
-  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable while the worker counts what the first reader had no time for.';
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable until the first reader has counted, or the worker where its time ran out.';
 
 create function private.recount_dashboard(out partner_id uuid, out error text)
 language plpgsql security definer
