@@ -263,6 +263,16 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(body).toEqual(theirs.body);
   });
 
+  test("after a reset a partner settles again, though another settled after it", async () => {
+    await customer();
+    await settle();
+    await customer(world.keyB);
+    await settle(undefined, world.keyB);
+    await world.reset();
+    await customer();
+    expect((await settle()).status, JSON.stringify(world.log.at(-1))).toBe(200);
+  });
+
   test("ten at once settle it once; with resets in between nothing fails and nothing is left over", async () => {
     await Promise.all([customer(), customer(), cpoAccount({ "2026-04": 100, "2026-06": 5 })]);
     const answers = await Promise.all(Array.from({ length: 10 }, () => settle()));

@@ -17,7 +17,8 @@ begin
   select * into booking from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter and b.status = 'open';
   if not found then
     insert into core.bookings (partner_id, run_id, quarter, number)
-    select tenant, run, open_booking.quarter, 1 + count(*) from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter
+    -- a reset may have deleted one of them
+    select tenant, run, open_booking.quarter, 1 + coalesce(max(b.number), 0) from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter
     returning * into booking;
     perform private.audit('booking.opened', booking.id, jsonb_build_object('quarter', booking.quarter, 'number', booking.number));
   end if;

@@ -45,8 +45,7 @@ comment on column core.partners.vat_regime is
 comment on column core.partners.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
 comment on column core.partners.charger_brands is
   'Brands whose cloud the partner has linked to the service: a draft may have a charger of these only. Set by the operator.';
-comment on column core.partners.locale is
-  'The language for customers whose own is not known. Null: pages speak the browser''s, mail Dutch. Set by the operator.';
+comment on column core.partners.locale is 'The language for customers whose own is not known. Null: pages speak the browser''s, mail Dutch. Set by the operator.';
 comment on column core.partners.mandate_years is 'For how many calendar years its customers sign; null if they choose. Set by the operator.';
 
 create policy "a tenant sees itself" on core.partners
