@@ -290,6 +290,37 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(mixed.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
   });
 
+  test("a reset during which the operator books more months: they open again, or stay booked", async () => {
+    const booked = await cpoAccount({ "2026-04": 100 });
+    await settle();
+    await cpoAccount({ "2026-07": 50 });
+    const operator = operatorOf(world.database);
+    const { json } = await operator(`booking open 2026-Q3 --partner ${world.partnerA.id}`);
+    const holder = await world.database.admin.connect();
+    const waiting = async () =>
+      (await world.rows("select from pg_stat_activity where wait_event_type = 'Lock'")).length;
+    try {
+      await holder.query("begin");
+      await holder.query("select from core.connections where account_id = $1 for update", [booked]);
+      const reset = world.reset();
+      await expect.poll(waiting).toBe(1);
+      let isSubmitted = false;
+      const submit = operator(`booking submit ${json?.bookings[0].booking_id}`).then(() => {
+        isSubmitted = true;
+      });
+      await expect.poll(async () => isSubmitted || (await waiting()) === 2).toBe(true);
+      await holder.query("commit");
+      expect((await reset).status).toBe(200);
+      await submit;
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    const open = "select period from core.delivered_months where locked and partner_id = $1";
+    const rows = "select period from core.booking_rows where live and partner_id = $1";
+    expect(await world.rows(open, world.partnerA.id)).toEqual(await world.rows(rows, world.partnerA.id));
+  });
+
   test("a reset opens the months of CPO accounts again, and settling begins again", async () => {
     const account_id = await cpoAccount({ "2026-04": 100 });
     const months = [{ period: "2026-04", total_kwh: 40 }];

@@ -42,8 +42,7 @@ comment on column core.charging_sessions.external_id is
 comment on column core.charging_sessions.connector is 'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.meter_start_wh is
   'The reading of the meter (meter_id, if the source names it) at the start, meter_end_wh at the end. Null if the source did not say.';
-comment on column core.charging_sessions.connection_id is
-  'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
+comment on column core.charging_sessions.connection_id is 'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the same charge first.';
 -- serves: overlaps, and the total of a charger's month

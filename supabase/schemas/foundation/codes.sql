@@ -72,8 +72,7 @@ begin
     select from core.one_time_codes c
      where c.subject = code_works.subject and private.judge_code(c, coalesce(code_works.code_hash, encode(c.code_hash, 'hex'))) is null);
 end $$;
-comment on function private.code_works(text, text) is
-  'Whether this code, or if null the last one sent, would be accepted now. Definer: no caller may read codes.';
+comment on function private.code_works(text, text) is 'Whether this code, or if null the last one sent, would be accepted now. Definer: no caller may read codes.';
 
 create function private.judge_guess(subject text, purpose text, request jsonb, again_by text default null,
                                     out refused text, out email text, out again boolean)

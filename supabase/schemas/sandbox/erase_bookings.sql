@@ -119,9 +119,11 @@ declare
   months      date[];
 begin
   perform private.only_in_sandbox(), private.lock_bookings_of(partner, accounts);
+  -- all of them: after this nobody books a month that is not seen below
+  perform private.lock_connections(partner, array(select c.id from core.connections c where c.partner_id = partner and c.account_id = any (accounts)));
   select array_agg(r.connection_id), array_agg(r.period) into connections, months
     from (select distinct r.connection_id, r.period from core.booking_rows r where r.partner_id = partner and r.account_id = any (accounts)) r;
-  perform private.lock_connections(partner, connections), private.erase_bookings(partner, accounts);
+  perform private.erase_bookings(partner, accounts);
   -- the months stay, also rejected months, and can be delivered and booked again
   update core.delivered_months d set status = private.month_status(d.connection_id, d.period), accepted_kwh = null
     from unnest(connections, months) as m (connection_id, month)
