@@ -1,4 +1,4 @@
-// Functions of 0.9.0 run until those of this release replace them, and mail that they wrote waits. To be deleted with release 1.0.0.
+// Functions of 0.9.0 run until those of this release replace them, and mail that they wrote waits. To be deleted with the release after 1.0.0.
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

@@ -51,7 +51,7 @@ create function api.claim_mail(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select '[]'::json; $$;
 comment on function api.claim_mail(jsonb, jsonb) is
-  'What the worker of 0.9.0 asks for until it is replaced: no mail, because it does not know how to write one. To be deleted with release 1.0.0.';
+  'What the worker of 0.9.0 asks for until it is replaced: no mail, because it does not know how to write one. To be deleted with the release after 1.0.0.';
 grant execute on function api.claim_mail(jsonb, jsonb) to edge_slow;
 
 create function private.lease_mail(size int, key text) returns json

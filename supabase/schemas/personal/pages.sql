@@ -310,7 +310,7 @@ begin
     'position', private.own_ere_position(year), 'prices', '{"price_per_ere_eur": null, "ere_per_kwh": null, "fee_pct": null}'::json, 'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_overview(jsonb) is
-  'The first page of 0.9.0, without an estimate, until its functions are replaced: {email, name, year, months, position, prices, accounts}. To be deleted with release 1.0.0.';
+  'The first page of 0.9.0, without an estimate, until its functions are replaced: {email, name, year, months, position, prices, accounts}. To be deleted with the release after 1.0.0.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -2,7 +2,7 @@ import type { Written } from "./layout.ts";
 
 /**
  * A mail whose text release 0.9.0 wrote: it waits in the outbox, or came from functions of 0.9.0 while they were replaced. Marks
- * {{name}} stand for what SQL added. To be deleted with release 1.0.0.
+ * {{name}} stand for what SQL added. To be deleted with the release after 1.0.0.
  */
 export type Composed = Written & {
   defaults?: Record<string, string>;
