@@ -40,7 +40,7 @@ export const customers: Bench = {
       const small = await addPartner(stack.admin, "small");
       await addCustomers(stack.admin, small.id, FEW, 12);
       await liftLimits(stack.admin);
-      // above 1,000 customers the worker counts, and a reader takes what it stored
+      // above 1,000 customers the first reader counts, and later ones take what it stored
       await stack.admin.query("select private.partner_figures(p) from core.partners p where p.id = $1", [partner.id]);
       progress(`${accounts} customers`);
       const ours = await stack.serve("partner", { WATCH_MEMORY: "yes" });

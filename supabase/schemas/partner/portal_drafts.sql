@@ -193,4 +193,4 @@ begin
   return (select json_build_object('withdrawn', count(*) filter (where w.state = 'withdrawn'), 'kept', count(*) filter (where w.state <> 'withdrawn'))
             from (select private.withdraw(d) as state from private.own_drafts(input -> 'draft_ids') d) w);
 end $$;
-comment on function api.withdraw_drafts(jsonb, jsonb) is 'Withdraws up to 50 drafts, those that did not become customers: {draft_ids} to {withdrawn, kept}.';
+comment on function api.withdraw_drafts(jsonb, jsonb) is 'Withdraws up to 50 drafts: {draft_ids} to {withdrawn, kept}. Drafts that became customers are kept.';

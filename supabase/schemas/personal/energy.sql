@@ -67,7 +67,7 @@ begin
 end $$;
 comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
 
--- The kWh that will count this year. Those that count already are in it. The rest of the year has the average of connections whose mandate goes on.
+-- The kWh that count this year, and those still to come: each month adds the average of the connections whose mandate goes on.
 create function private.forecast_kwh(this_month date) returns numeric
 language sql stable
 as $$

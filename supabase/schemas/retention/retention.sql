@@ -223,7 +223,7 @@ declare
   gone        core.accounts[];
   connections core.connections[];
 begin
-  -- customers whom we owe nothing, and of whom we must keep nothing
+  -- we owe these customers nothing, and may delete all of their rows
   gone := array(
     select a from core.accounts a
      where a.created_at < private.dutch_midnight(border)

@@ -35,7 +35,7 @@ export type Attention = {
 
 export type Start = {
   who: Who;
-  /** Null while the worker counts them for the first time. */
+  /** Null until somebody has counted them: the first reader, or the worker where that reader's time ran out. */
   figures: Figures | null;
   attention: Attention;
 };
