@@ -60,7 +60,6 @@ export const BESIDE: readonly string[] = [
   "sql/migrations.test.ts",
   "sql/partitions.test.ts",
   "sql/schema_rules.test.ts",
-  "sql/upgrade.test.ts",
   "shared/attacks.test.ts",
   "shared/db.test.ts",
   "trials/faults.test.ts",

@@ -8,9 +8,10 @@ import { ROOT } from "#local/checkout.ts";
 import { bootstrap, MigrationError, migrate, runSupabase } from "#local/migrate.ts";
 import { PostgresError, startPostgres } from "#local/postgres.ts";
 import { driftBetween, factsOf } from "./database_facts.ts";
-import { buildFromSchemas, inTransaction, SchemaError } from "./schema_files.ts";
+import { BASELINE, baseline, buildFromSchemas, inTransaction, SchemaError } from "./schema_files.ts";
 
-const USAGE = `npm run migration -- <name>       writes supabase/migrations/<time>_<name>.sql: what changed in supabase/schemas
+const USAGE = `npm run migration -- --baseline   writes the one migration of an unreleased service: the files of supabase/schemas in order
+npm run migration -- <name>       writes supabase/migrations/<time>_<name>.sql: what changed in supabase/schemas
 npm run migration -- --check      says whether the migrations make what the schema files say, and changes nothing
 
 A name is of small letters, digits and underscores: add_note_to_drafts.
@@ -167,6 +168,7 @@ async function write(name: string, pair: Pair): Promise<void> {
 async function main([argument, ...rest]: readonly string[]): Promise<void> {
   if (argument === undefined || rest.length > 0) throw new Refusal(USAGE);
   if (argument === "--help") return console.log(USAGE);
+  if (argument === "--baseline") return writeFileSync(join(ROOT, BASELINE), baseline(ROOT));
   if (argument === "--check") {
     if (!(await withPair(check))) process.exitCode = 1;
     return;

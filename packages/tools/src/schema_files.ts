@@ -33,6 +33,15 @@ function schemaFiles(root: string): string[] {
   return [...files];
 }
 
+/** Where the baseline stands, from the folder that holds supabase/. Its version does not change with its content. */
+export const BASELINE = "supabase/migrations/20261120000000_baseline.sql";
+
+/** The one migration until the release: the schema files in their order. */
+export function baseline(root: string): string {
+  const parts = schemaFiles(root).map((file) => `-- ${file}\n\n${readFileSync(join(root, file), "utf8").trimEnd()}\n`);
+  return `-- Written by npm run migration -- --baseline. Change the files that it names instead.\n\nbegin;\n\n${parts.join("\n")}\ncommit;\n`;
+}
+
 /** Runs the schema files in an empty database, as the role that migrates. */
 export async function buildFromSchemas(url: string, root: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
