@@ -1,5 +1,5 @@
 // What a claim session is worth: one that a partner's sign-in link began ends when the customer signs, and what moves money or ends
-// the mandate after that needs a code mailed at that moment (specification section 4.2, docs/security.md).
+// the mandate after that needs a code mailed at that moment (specification section 4.2, docs/attacks.md).
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { withoutIds } from "../harness/without_ids.ts";

@@ -1,5 +1,5 @@
 // Whoever signs up at Supabase Auth first, with somebody else's address and a password of their own, keeps nothing of the login once its
-// owner proves the address by a code of ours (docs/security.md).
+// owner proves the address by a code of ours (docs/attacks.md).
 
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-// What docs/security.md promises of a request on its way in: each test is named after the attack it withstands.
+// What docs/attacks.md promises of a request on its way in: each test is named after the attack it withstands.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashAddress } from "#shared/auth/tokens.ts";

@@ -1,4 +1,4 @@
-// What each credential got for each kind of identifier, as a table of docs/security.md.
+// What each credential got for each kind of identifier, as a table of docs/results/tenancy.md.
 
 export class Matrix {
   readonly #cells = new Map<string, Map<string, Set<string>>>();
@@ -42,6 +42,6 @@ const END = "\n\n<!-- /tenancy -->";
 export function withMatrix(page: string, matrix: string): string {
   const from = page.indexOf(BEGIN) + BEGIN.length;
   const to = page.indexOf(END, from);
-  if (from < BEGIN.length || to < 0) throw new Error("docs/security.md has no place for the matrix of tenancy");
+  if (from < BEGIN.length || to < 0) throw new Error("docs/results/tenancy.md has no place for the matrix of tenancy");
   return page.slice(0, from) + matrix + page.slice(to);
 }

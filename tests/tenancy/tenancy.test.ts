@@ -1,4 +1,4 @@
-// Tenancy by generation: every identifier of one holder is tried by every credential of the others. docs/security.md shows what each gets;
+// Tenancy by generation: every identifier of one holder is tried by every credential of the others. docs/results/tenancy.md shows what each gets;
 // `npm run tenancy` tries every identifier in every place, and then writes the table again.
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ import { forgeTickets, presentTickets, recordTickets, type Tickets } from "./tic
 const EVERY = process.env.TENANCY === "every";
 const PATIENCE_MS = EVERY ? 3_600_000 : 300_000;
 
-const PAGE = join(ROOT, "docs/security.md");
+const PAGE = join(ROOT, "docs/results/tenancy.md");
 
 let world: OAuth;
 let holders: Holders;
@@ -255,7 +255,7 @@ test("contract §1 a colleague who manages the same partner finds nothing of wha
 });
 
 // of every place the table would say what no request means
-test.skipIf(EVERY)("contract §1 docs/security.md shows what each credential gets: npm run tenancy", () => {
+test.skipIf(EVERY)("contract §1 docs/results/tenancy.md shows what each credential gets: npm run tenancy", () => {
   const page = readFileSync(PAGE, "utf8");
   const written = withMatrix(page, matrix.toString());
   if (process.env.TENANCY === "write") writeFileSync(PAGE, written);

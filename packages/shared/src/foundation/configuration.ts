@@ -1,6 +1,6 @@
 /**
  * What an operator sets; `.env.example` describes each. Checked by hand, without zod: every function reads this before
- * its first answer, and some would load zod only for this (docs/performance.md, "A cold start").
+ * its first answer, and some would load zod only for this (docs/results/performance.md, "A cold start").
  */
 
 /** A deployment that is not configured: says which variables, never their values. */

@@ -246,7 +246,7 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
   payout_iban_changed: composeNotice,
 };
 
-/** Every template. docs/security.md says what each carries, and who reads it on the sandbox; a test holds it to that. */
+/** Every template. docs/attacks.md says what each carries, and who reads it on the sandbox; a test holds it to that. */
 export const MAIL_TEMPLATES = Object.keys(COMPOSERS) as Template[];
 
 /** A mail as core.mail_outbox has it. */
