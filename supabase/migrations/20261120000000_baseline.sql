@@ -22396,7 +22396,7 @@ as $$
    order by m.created_at desc, m.id desc limit size
 $$;
 comment on function private.captured_mail(uuid, text, int) is
-  'Mail written for a partner, and the service''s own to customers that the partner alone brought, newest first. A code or link is shown only while its address is nobody else''s: docs/security.md lists each. Definer, because it looks across tenants.';
+  'Mail written for a partner, and the service''s own to customers that the partner alone brought, newest first. A code or link is shown only while its address is nobody else''s: docs/attacks.md lists each. Definer, because it looks across tenants.';
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
