@@ -24,7 +24,7 @@ function shownTo(): Record<string, string> {
   const section = page.split("\n## ").find((each) => each.startsWith("Codes and links that mail carries")) ?? "";
   return Object.fromEntries(
     [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| [^|]+ \| (tenant|alone) \|$/gm)].flatMap(
-      ([, templates = "", who]) => templates.split(", ").map((template) => [template.slice(1, -1), who]),
+      ([, templates = "", who = ""]) => templates.split(", ").map((template) => [template.slice(1, -1), who]),
     ),
   );
 }
