@@ -266,7 +266,7 @@ describe("npm run migration -- <name>", () => {
 
   test("of a new column and a new function writes these, and leaves a changed row to be written by hand", async () => {
     const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/drafts/tables.sql", (text) =>
+    edit("supabase/schemas/customers/drafts/tables.sql", (text) =>
       text
         .replace("create table core.drafts (\n", "create table core.drafts (\n  note text,\n")
         .concat("comment on column core.drafts.note is 'What the partner remembers.';\n"),
@@ -274,7 +274,7 @@ describe("npm run migration -- <name>", () => {
     edit("supabase/schemas/foundation/clock.sql", (text) =>
       text.concat(`create function api.day(caller jsonb) returns date language sql as $$ select private.today() $$;\n`),
     );
-    edit("supabase/schemas/admission/tables.sql", (text) => text.replace(/'cpo_read', +300/, "'cpo_read', 301"));
+    edit("supabase/schemas/access/admission/tables.sql", (text) => text.replace(/'cpo_read', +300/, "'cpo_read', 301"));
     const pair = await build();
     const written = await writeMigration("add_note_to_drafts", pair, root);
     expect(written?.by_hand).toEqual([
@@ -306,7 +306,7 @@ describe("npm run migration -- <name>", () => {
 
   test("of a new table that has a partition for each year, and of an index on such a table, writes all, whichever the years of a deployed database are", async () => {
     const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/drafts/tables.sql", (text) =>
+    edit("supabase/schemas/customers/drafts/tables.sql", (text) =>
       text.concat(`
         create table core.draft_events (
           partner_id uuid        not null,
@@ -321,7 +321,7 @@ describe("npm run migration -- <name>", () => {
         select private.isolate('core.draft_events', 'select, insert');
         select private.partition_by_year('core.draft_events');\n`),
     );
-    edit("supabase/schemas/audit/tables.sql", (text) =>
+    edit("supabase/schemas/operations/audit/tables.sql", (text) =>
       text.concat("create index audit_log_request on core.audit_log (request_id);\n"),
     );
     const pair = await build();
@@ -351,7 +351,7 @@ describe("npm run migration -- <name>", () => {
   test("refuses a schema file that no pattern of config.toml matches, and a pattern that matches none", async () => {
     const { root, edit } = checkout();
     writeFileSync(join(root, "supabase/schemas/forgotten.sql"), "");
-    edit("supabase/config.toml", (text) => text.replace("schemas/mail/tables.sql", "schemas/post/tables.sql"));
+    edit("supabase/config.toml", (text) => text.replace("schemas/sandbox/tables.sql", "schemas/post/tables.sql"));
     await expect(buildFromSchemas(url(declared), root)).rejects.toThrow(
       "schema_paths in supabase/config.toml: supabase/schemas/forgotten.sql is missing there, supabase/schemas/post/tables.sql matches no file.",
     );
@@ -359,7 +359,7 @@ describe("npm run migration -- <name>", () => {
 
   test("takes a new file without a line in config.toml, and refuses a body that names what does not exist", async () => {
     const { root, build } = checkout();
-    const file = join(root, "supabase/schemas/accounts/a_first.sql");
+    const file = join(root, "supabase/schemas/customers/accounts/a_first.sql");
     const body = (name: string) =>
       `create function private.first() returns bigint language sql set search_path = '' as $$ ${name} $$;`;
     // the function of a file that comes later

@@ -1,5 +1,5 @@
 /**
- * The types of events, their readers and their data. `core.events` stores them; supabase/schemas/events has the
+ * The types of events, their readers and their data. `core.events` stores them; supabase/schemas/outbox/events has the
  * rules.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The API's paths to manage webhook endpoints, the same for both owners of a log: a partner (`/partner/webhooks`) and a
- * CPO client (`/v1/webhooks`). What each may do with whose is in supabase/schemas/events/manage_webhooks.sql.
+ * CPO client (`/v1/webhooks`). What each may do with whose is in supabase/schemas/outbox/events/manage_webhooks.sql.
  */
 
 import { EVENT_TYPES, type EventType, WebhookAttempt } from "#shared/domain/events.ts";

@@ -1,4 +1,4 @@
-/** What the api functions behind the pages of a partner answer, as partner/portal_start.sql says. */
+/** What the api functions behind the pages of a partner answer, as pages/partner/portal_start.sql says. */
 
 import type { Brand } from "#shared/domain/brand.ts";
 

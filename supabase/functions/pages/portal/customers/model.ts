@@ -1,7 +1,7 @@
 import type { DraftStatus } from "../drafts/model.ts";
 import type { Who } from "../model.ts";
 
-/** What the api functions of partner/portal_customers.sql answer. */
+/** What the api functions of pages/partner/portal_customers.sql answer. */
 
 /** As GET /partner/customers; who it is only where the partner may know. */
 export type Customer = {

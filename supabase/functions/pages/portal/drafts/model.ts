@@ -1,6 +1,6 @@
 import type { Figures, Who } from "../model.ts";
 
-/** What the api functions of partner/portal_drafts.sql answer. */
+/** What the api functions of pages/partner/portal_drafts.sql answer. */
 
 export type DraftStatus = keyof Figures["drafts"];
 

@@ -2,7 +2,7 @@ import type { Kind } from "#shared/domain/charging_in/file/columns.ts";
 import type { Sealed } from "#shared/values/sealed.ts";
 import type { Who } from "../model.ts";
 
-/** What the api functions of partner/portal_uploads.sql answer. */
+/** What the api functions of pages/partner/portal_uploads.sql answer. */
 
 export type RowResult = {
   row: number;

@@ -1,4 +1,4 @@
--- What changed of the sessions of a CPO client, numbered once it is committed, as events are (events/events.sql says why).
+-- What changed of the sessions of a CPO client, numbered once it is committed, as events are (outbox/events/events.sql says why).
 
 create function private.sequence_charging(partner uuid, owner uuid) returns core.charging_heads
 language plpgsql security definer

@@ -1,4 +1,4 @@
--- What the pages of a partner's settings show. The functions of settings.sql and events/manage_webhooks.sql change them.
+-- What the pages of a partner's settings show. The functions of settings.sql and outbox/events/manage_webhooks.sql change them.
 
 create function api.read_portal_branding(caller jsonb) returns json
 language plpgsql stable security definer

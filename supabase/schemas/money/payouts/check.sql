@@ -1,4 +1,4 @@
--- Whether payouts and the ledger agree; see ledger/check.sql.
+-- Whether payouts and the ledger agree; see money/ledger/check.sql.
 
 create function private.check_payouts(tenant uuid) returns setof private.check_result
 language sql stable
