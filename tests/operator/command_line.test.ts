@@ -225,7 +225,6 @@ describe("contract §8 exit codes and errors", () => {
         "ocpi disable",
         "partner deactivate",
         "partner mint-key",
-        "partner move",
         "payout approve",
         "payout cancel",
         "payout resume",

@@ -57,7 +57,7 @@ beforeAll(async () => {
     [world.partnerA.id],
   );
   const { rows } = await world.database.admin.query<Part>(
-    "select name::text, columns::text[], key::text[], secrets::text[], condition from private.partner_tables() where kind = 'own' order by place",
+    "select name::text, columns::text[], key::text[], secrets::text[], condition from private.partner_tables() order by place",
   );
   parts = rows;
   audit = await auditOf(world.database.admin, async () => {

@@ -30,7 +30,6 @@ const REFERENCE: Record<string, string> = {
 
 /** Tenants themselves, and people, who are in no tenant: rows of the directory, wherever the tenants are. */
 const DIRECTORY: Record<string, string> = {
-  partner_moves_pkey: "the tenant, which may be in another database",
   partners_pkey: "the tenant",
   partners_slug_key: "the operator names a tenant by it",
   partners_referral_code_key: "a customer names a tenant by it",

@@ -430,9 +430,6 @@ describe("functions", () => {
       "private.isolate",
       "private.login_create",
       "private.login_disable",
-      ..."arrive arrived begin clear digests drop guard hold keys left loose read tables undo write written"
-        .split(" ")
-        .map((step) => `private.move_${step}`),
       "private.partition_by_year",
     ]);
   });

@@ -10,12 +10,12 @@ import { APP_COMMANDS } from "./app_commands.ts";
 import { AUDIT_COMMANDS } from "./audit_commands.ts";
 import { about, type Command, changed, limit, list, partner, type Row, read, titled, whole } from "./command.ts";
 import { ERE_COMMANDS } from "./ere_commands.ts";
+import { EXPORT_COMMANDS } from "./export_commands.ts";
 import { invite } from "./invite.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { listMail } from "./mail.ts";
 import { OCPI_COMMANDS } from "./ocpi_commands.ts";
-import { PARTNER_MOVING_COMMANDS } from "./partner_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
 import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
@@ -463,7 +463,7 @@ export const COMMANDS: Command[] = [
     ops: "mail_resend",
     view: changed("mail", "The next run of the worker sends it."),
   },
-  ...PARTNER_MOVING_COMMANDS,
+  ...EXPORT_COMMANDS,
   ...SERVICE_COMMANDS,
   ...APP_COMMANDS,
   ...LOGIN_COMMANDS,

@@ -62,10 +62,6 @@ export async function connectOps<T>(
   }
 }
 
-/** Whether a command was refused because it would have had to wait for a lock. */
-export const isLocked = (error: unknown): boolean =>
-  error instanceof OperatorError && (error.cause as pg.DatabaseError | undefined)?.code === "55P03";
-
 export function openClient(url: string): pg.Client {
   if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new OperatorError(

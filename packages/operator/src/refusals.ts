@@ -39,18 +39,6 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
 
   export_not_begun: () => "No export of this partner was begun within a day; begin one with partner export.",
   no_table_of_partner: ({ table }) => `${table} is no table of a partner's own rows.`,
-  partner_has_people: ({ partner, people }) =>
-    `${partner} brought people, or lets them use its application: ${people} rows name them or their money. They live in the house ` +
-    "of this database, so the partner cannot move until there is a directory (docs/scale.md).",
-  partner_is_being_paid: ({ partner }) =>
-    `A batch with a payment of ${partner} is not settled; settle or cancel it first (payout list).`,
-  partner_is_moving: ({ partner }) => `Another command moves ${partner}.`,
-  move_to_other_host: ({ host }) =>
-    `That database belongs to the ${host} host; a partner moves between databases of one host.`,
-  move_to_other_version: () =>
-    "That database has other migrations; apply the migrations of this version to both (supabase db push).",
-  move_to_taken: ({ partner }) => `That database has a partner ${partner} already, or it left there.`,
-  move_not_over: () => "Rows are deleted only here once the partner has left, or there if the move is undone.",
   invalid_partner_setting: () =>
     "A referral code is 4 to 20 letters and digits; a percentage is a number from 0 to 100, such as 12.5.",
   referral_code_taken: ({ referral_code }) => `Another partner has the referral code ${referral_code}.`,

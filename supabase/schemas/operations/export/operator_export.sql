@@ -11,7 +11,7 @@ begin
     'export', currval(pg_catalog.pg_get_serial_sequence('core.audit_log', 'id')), 'partner', private.partner_row(partner),
     'host', private.host(), 'exported_at', private.iso(private.now()),
     'tables', (select json_agg(json_build_object('table', t.name, 'withheld', t.secrets) order by t.place)
-                 from private.partner_tables() t where t.kind = 'own'));
+                 from private.partner_tables() t));
 end $$;
 comment on function ops.partner_export(jsonb) is
   'Begins an export of all rows of a partner: {partner} to {export, partner, host, exported_at, tables: [{table, withheld}]}. Leaves the audit row.';
@@ -29,7 +29,7 @@ begin
   perform private.refuse_if('export_not_begun', not exists (
     select from core.audit_log a
      where a.partner_id = partner.id and a.id = (input ->> 'export')::bigint and a.action = 'partner.exported' and a.at > private.now() - interval '1 day'));
-  select * into part from private.partner_tables() t where t.name = input ->> 'table' and t.kind = 'own';
+  select * into part from private.partner_tables() t where t.name = input ->> 'table';
   perform private.refuse_if('no_table_of_partner', not found, json_build_object('table', input ->> 'table'));
   execute format(
     'with page as materialized (

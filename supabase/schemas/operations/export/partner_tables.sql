@@ -1,40 +1,26 @@
--- What belongs to a partner, read from the catalogue.
+-- What belongs to a partner, read from the catalogue of Postgres.
 
 -- The tables that hold rows of a partner, each after those it refers to. condition is SQL on a row t; $1 is the partner.
---
---   own     the tenant's rows
---   people  rows that name a login: a person is not part of a tenant
---   cited   the service's own rows, which the tenant's rows refer to or depend on
---
--- A table with partner_id belongs to it without a word here. tests/sql/partner_tables.test.ts lists the others.
+-- A table with partner_id is listed without a word here, unless its rows need a login: a person is not part of a tenant.
+-- tests/sql/partner_tables.test.ts lists the tables that are missing here, with their reasons.
 create function private.partner_tables()
-  returns table (place int, name name, kind text, condition text, key name[], columns name[], secrets name[])
+  returns table (place int, name name, condition text, key name[], columns name[], secrets name[])
 language sql stable
 as $$
   with recursive held as (
-    select c.oid, c.relname, coalesce(x.condition, 't.partner_id = $1') as condition,
-           case when x.kind is not null then x.kind
-                when exists (select from pg_catalog.pg_constraint k
-                               join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1] and a.attnotnull
-                              where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass) then 'people'
-                else 'own' end as kind
+    select c.oid, c.relname, coalesce(x.condition, 't.partner_id = $1') as condition
       from pg_catalog.pg_class c
       left join (values
-        ('partners', 'own', 't.id = $1'),
-        ('rate_limit_overrides', 'own', $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$),
-        -- none when a move begins; left behind, they would refer to no client
-        ('oauth_consents', 'people', 't.client_id = any (array(select c.id from core.oauth_clients c where c.partner_id = $1))'),
-        ('oauth_grants', 'people', 't.client_id = any (array(select c.id from core.oauth_clients c where c.partner_id = $1))'),
-        ('oauth_codes', 'people', 't.grant_id = any (array(select g.id from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id where c.partner_id = $1))'),
-        ('oauth_refresh_tokens', 'people', 't.grant_id = any (array(select g.id from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id where c.partner_id = $1))'),
-        -- nobody there may pay what is on its way to the bank here
-        ('payout_batches', 'cited', $c$t.status in ('settled', 'cancelled') and t.id = any (array(select l.batch_id from core.payout_lines l where l.partner_id = $1))$c$),
-        -- who opted out: it is not known of whose mail
-        ('suppressions', 'cited', 'true')) x (name, kind, condition) on x.name = c.relname
+        ('partners', 't.id = $1'),
+        ('rate_limit_overrides', $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$)
+      ) x (name, condition) on x.name = c.relname
      where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
        -- counted, so that it is looked up by the table and not in all of them
        and (x.name is not null
             or (select count(*) from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped) > 0)
+       and not exists (select from pg_catalog.pg_constraint k
+                         join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1] and a.attnotnull
+                        where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass)
   ), refers as materialized (
     select distinct k.conrelid, k.confrelid
       from pg_catalog.pg_constraint k join held a on a.oid = k.conrelid join held b on b.oid = k.confrelid
@@ -44,7 +30,7 @@ as $$
     union
     select r.conrelid, d.depth + 1 from depth d join refers r on r.confrelid = d.oid where d.depth < 30  -- a circle would not end
   )
-  select row_number() over (order by (select max(d.depth) from depth d where d.oid = h.oid), h.relname)::int, h.relname, h.kind, h.condition,
+  select row_number() over (order by (select max(d.depth) from depth d where d.oid = h.oid), h.relname)::int, h.relname, h.condition,
          (select array_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
             from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = h.oid and a.attnum = any (i.indkey::int2[])
            where i.indrelid = h.oid and i.indisprimary),
@@ -56,7 +42,7 @@ as $$
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a
       where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' offset 0) a
-   group by h.oid, h.relname, h.kind, h.condition
+   group by h.oid, h.relname, h.condition
 $$;
 
 -- SQL: columns in a list, each by a pattern such as t.%I.
