@@ -1,7 +1,7 @@
 // The client as integrators get it: packed, and installed in a folder of theirs without the registry.
 
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "#local/checkout.ts";
@@ -17,6 +17,9 @@ export async function installClient(folder: string): Promise<void> {
     const source = join(ROOT, "packages/client");
     for (const name of ["src", "package.json", "tsconfig.json", "README.md", "LICENSE"])
       cpSync(join(source, name), join(copy, name), { recursive: true });
+    // as a fresh clone has it: npm pack generates the types
+    rmSync(join(copy, "src/schema.ts"), { force: true });
+    symlinkSync(join(source, "node_modules"), join(copy, "node_modules"));
     const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], { cwd: copy });
     const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf("[\n")));
     mkdirSync(at("node_modules/ere-client"), { recursive: true });
