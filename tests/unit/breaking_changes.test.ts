@@ -18,7 +18,7 @@ const document = (): Document =>
           operationId: "listThings",
           description: "Things",
           security: [{ key: [] }, { user: ["things:read"] }],
-          parameters: [{ name: "limit", in: "query", schema: { type: "integer", maximum: 200, "x-default": 50 } }],
+          parameters: [{ $ref: "#/components/parameters/Limit" }],
           responses: {
             200: {
               headers: { RateLimit: { schema: { type: "string" } } },
@@ -45,6 +45,9 @@ const document = (): Document =>
       },
     },
     components: {
+      parameters: {
+        Limit: { name: "limit", in: "query", schema: { type: "integer", maximum: 200, "x-default": 50 } },
+      },
       responses: {
         NotFound: { content: { "application/json": { schema: { $ref: "#/components/schemas/NotFound" } } } },
       },
@@ -104,6 +107,14 @@ const get =
 test("§9.5 a document breaks nothing of itself: the committed one, and the one below", () => {
   expect(breakingChanges(committed(), committed())).toEqual([]);
   expect(breakingChanges(document(), document())).toEqual([]);
+});
+
+test("§9.5 a parameter that moves to components breaks nothing", () => {
+  const inline = document();
+  Object.assign(inline.paths["/things"]?.get ?? {}, {
+    parameters: [{ name: "limit", in: "query", schema: { type: "integer", maximum: 200, "x-default": 50 } }],
+  });
+  expect([breakingChanges(inline, document()), breakingChanges(document(), inline)]).toEqual([[], []]);
 });
 
 /** By their kind, as docs/versioning.md names it. */
@@ -463,7 +474,7 @@ const BREAKS: [kind: string, what: string, change: Change, sentence: string][] =
   [
     "a bound is tighter, or a pattern or format is new",
     "a tighter parameter",
-    get((o) => Object.assign(o.parameters[0].schema, { maximum: 100 })),
+    (d) => Object.assign(d.components.parameters.Limit.schema, { maximum: 100 }),
     "GET /things ?limit has maximum 100",
   ],
   [
@@ -489,7 +500,7 @@ const BREAKS: [kind: string, what: string, change: Change, sentence: string][] =
   [
     "a default is another one",
     "a default that is gone",
-    get((o) => delete o.parameters[0].schema["x-default"]),
+    (d) => delete d.components.parameters.Limit.schema["x-default"],
     "GET /things ?limit has default no more",
   ],
   [

@@ -98,7 +98,8 @@ function changedOperations(
   }
 
   function compareParameters(say: (what: string) => void, old: Node, now: Node): void {
-    const parametersOf = (operation: Node) => listOf(operation.parameters).map(nodeOf);
+    const parametersOf = (operation: Node) =>
+      listOf(operation.parameters).map((parameter) => whole(operation === old ? before : after, parameter));
     const find = (operation: Node, { name, in: place }: Node) =>
       parametersOf(operation).find((other) => other.name === name && other.in === place);
     for (const parameter of parametersOf(old)) {

@@ -6,6 +6,7 @@ import { bucketOf, type CallerRule, type Endpoint, errorsOf, isFile } from "#sha
 import { endpointsOf, type Routed, type Surface } from "#shared/http/surface.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
+import { WEBHOOK_HEADERS } from "./webhooks.ts";
 
 /** Requests and answers as a test saw them: by operation, and errors by the name of their example. `form` is the fields of `body` in a form. */
 export type Examples = {
@@ -16,7 +17,8 @@ export type Examples = {
   errors: Record<string, unknown>;
 };
 
-const RATE_HEADERS = {
+const HEADERS = {
+  "X-Request-Id": { schema: { type: "string" as const }, description: "Quote it when you ask about a request" },
   RateLimit: {
     schema: { type: "string" as const },
     description: "Remaining quota: r requests, full again in t seconds (IETF draft)",
@@ -25,10 +27,14 @@ const RATE_HEADERS = {
     schema: { type: "string" as const },
     description: "The quota: q requests per w seconds (IETF draft)",
   },
+  "Retry-After": {
+    schema: { type: "integer" as const },
+    description: "Seconds to wait before the request is sent again",
+  },
 };
-const REQUEST_ID = {
-  "X-Request-Id": { schema: { type: "string" as const }, description: "Quote it when you ask about a request" },
-};
+
+const headers = (...names: (keyof typeof HEADERS)[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 
 const SECURITY_SCHEMES = {
   cpo: {
@@ -123,6 +129,8 @@ export async function describe(
     webhooks,
     components: {
       schemas: { Error: createSchema(ERROR).schema },
+      headers: HEADERS,
+      parameters: WEBHOOK_HEADERS,
       responses: sharedResponses(described, examples),
       examples: Object.fromEntries(
         [...new Set(described.flatMap(({ surface, endpoint }) => exampleNames(surface, endpoint)))]
@@ -188,7 +196,7 @@ function operation({ surface, endpoint }: Described, examples: Examples) {
     responses: {
       [endpoint.status ?? 200]: {
         description: endpoint.status === 201 ? "Created" : "Done",
-        headers: { ...REQUEST_ID, ...(limit ? RATE_HEADERS : {}) },
+        headers: headers("X-Request-Id", ...(limit ? (["RateLimit", "RateLimit-Policy"] as const) : [])),
         content: {
           [endpoint.produces ?? "application/json"]: {
             schema: endpoint.response,
@@ -260,17 +268,7 @@ function sharedResponses(described: readonly Described[], { errors }: Examples) 
         responseName(surface, endpoint, status, codes),
         {
           description: codes.map((code) => `\`${wireText(code)}\`: ${ERRORS[code].detail}`).join("\n\n"),
-          headers: {
-            ...REQUEST_ID,
-            ...(status === 429 || status === 503
-              ? {
-                  "Retry-After": {
-                    schema: { type: "integer" as const },
-                    description: "Seconds to wait before the request is sent again",
-                  },
-                }
-              : {}),
-          },
+          headers: headers("X-Request-Id", ...(status === 429 || status === 503 ? (["Retry-After"] as const) : [])),
           content: {
             "application/json": {
               schema: errorSchema(codes),
@@ -379,6 +377,7 @@ function explained(document: unknown): unknown {
   for (const operations of [...Object.values(paths), ...Object.values(webhooks ?? {})]) {
     for (const operation of Object.values(operations) as Node[]) {
       for (const parameter of (operation.parameters ?? []) as Node[]) {
+        if (parameter.$ref) continue;
         const schema = parameter.schema as Node;
         explain(schema);
         // the parameter says it, once

@@ -6,14 +6,25 @@ import type { ZodOpenApiPathsObject } from "zod-openapi";
 import { EVENT_TYPES, EVENTS } from "#shared/domain/events.ts";
 import { instant } from "#shared/values/fields.ts";
 
-const HEADERS = z.object({
-  "webhook-id": z.string().meta({ description: "The id of the event: the same on every attempt and replay" }),
-  "webhook-timestamp": z.string().meta({ description: "When this attempt was signed, in seconds since 1970" }),
-  "webhook-signature": z.string().meta({
-    description:
-      "v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space",
-  }),
+const header = (name: string, description: string) => ({
+  in: "header" as const,
+  name,
+  schema: { type: "string" as const },
+  required: true,
+  description,
 });
+
+/** The parameters that every webhook has. */
+export const WEBHOOK_HEADERS = Object.fromEntries(
+  [
+    header("webhook-id", "The id of the event: the same on every attempt and replay"),
+    header("webhook-timestamp", "When this attempt was signed, in seconds since 1970"),
+    header(
+      "webhook-signature",
+      "v1, and the HMAC-SHA256 of id.timestamp.body; for a day after a rotation two of them, separated by a space",
+    ),
+  ].map((parameter) => [parameter.name, parameter]),
+);
 
 type Shape = Readonly<Record<string, z.ZodType>> | null;
 
@@ -78,7 +89,7 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
       operationId: `on ${type}`.replace(/[ ._](\w)/g, (_, letter: string) => letter.toUpperCase()),
       summary: about,
       security: [],
-      requestParams: { header: HEADERS },
+      parameters: Object.keys(WEBHOOK_HEADERS).map((name) => ({ $ref: `#/components/parameters/${name}` as const })),
       requestBody: {
         required: true,
         content: {
