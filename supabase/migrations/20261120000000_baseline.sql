@@ -3489,23 +3489,6 @@ create index job_runs_newest on core.job_runs (job, id desc);
 -- serves: the sweep
 create index job_runs_age on core.job_runs (finished_at);
 
--- supabase/schemas/operations/moving/tables.sql
-
--- Which partner is on its way to another database.
-
-create table core.partner_moves (
-  tenant_id  uuid        not null,
-  move_id    uuid        not null,
-  slug       text        not null,
-  phase      text        not null,
-  begun_at   timestamptz not null default private.now(),
-  changed_at timestamptz not null default private.now(),
-  constraint partner_moves_pkey primary key (tenant_id),
-  constraint partner_moves_phase_known check (phase in ('leaving', 'held', 'left', 'arriving', 'arrived'))
-);
-comment on table core.partner_moves is
-  'A partner that moves between databases; a move has one move_id in both. Here leaving, held and left; there arriving and arrived. The row stays, so that nothing of a partner that left is written here again.';
-
 -- supabase/schemas/operations/retention/tables.sql
 
 -- Rows that we delete one by one, because nothing else goes with them. Rows from before the day :border need not be kept.
@@ -12244,8 +12227,6 @@ begin
         left join core.audit_chains c on c.partner_id = h.partner_id and c.log = h.log
         left join core.audit_links l on l.partner_id = h.partner_id and l.log = h.log and l.position = h.position
        where h.position > coalesce(c.checkpoint_position, 0) and encode(l.hash, 'hex') is distinct from h.hash
-         -- a chain that moved to another database is verified there
-         and not exists (select from core.partner_moves m where m.tenant_id = h.partner_id and m.phase = 'left')
     )
     select json_build_object(
       'seals', count(*), 'is_there', coalesce(bool_or(s.hash = decode(input ->> 'expect', 'hex')), false),
@@ -12561,7 +12542,7 @@ begin
     'export', currval(pg_catalog.pg_get_serial_sequence('core.audit_log', 'id')), 'partner', private.partner_row(partner),
     'host', private.host(), 'exported_at', private.iso(private.now()),
     'tables', (select json_agg(json_build_object('table', t.name, 'withheld', t.secrets) order by t.place)
-                 from private.partner_tables() t where t.kind = 'own'));
+                 from private.partner_tables() t));
 end $$;
 comment on function ops.partner_export(jsonb) is
   'Begins an export of all rows of a partner: {partner} to {export, partner, host, exported_at, tables: [{table, withheld}]}. Leaves the audit row.';
@@ -12579,7 +12560,7 @@ begin
   perform private.refuse_if('export_not_begun', not exists (
     select from core.audit_log a
      where a.partner_id = partner.id and a.id = (input ->> 'export')::bigint and a.action = 'partner.exported' and a.at > private.now() - interval '1 day'));
-  select * into part from private.partner_tables() t where t.name = input ->> 'table' and t.kind = 'own';
+  select * into part from private.partner_tables() t where t.name = input ->> 'table';
   perform private.refuse_if('no_table_of_partner', not found, json_build_object('table', input ->> 'table'));
   execute format(
     'with page as materialized (
@@ -12595,6 +12576,69 @@ begin
 end $$;
 comment on function ops.partner_export_rows(jsonb) is
   'The next rows of an export, in the order of their key: {partner, export, table, after?, size} to {rows, last, lines}. lines has a JSON object a line. A withheld value that is not null is the word withheld. All pages are read in one snapshot.';
+
+-- supabase/schemas/operations/export/partner_tables.sql
+
+-- What belongs to a partner, read from the catalogue of Postgres.
+
+-- The tables that hold rows of a partner, each after those it refers to. condition is SQL on a row t; $1 is the partner.
+-- A table with partner_id is listed without a word here, unless its rows need a login: a person is not part of a tenant.
+-- tests/sql/partner_tables.test.ts lists the tables that are missing here, with their reasons.
+create function private.partner_tables()
+  returns table (place int, name name, condition text, key name[], columns name[], secrets name[])
+language sql stable
+as $$
+  with recursive held as (
+    select c.oid, c.relname, coalesce(x.condition, 't.partner_id = $1') as condition
+      from pg_catalog.pg_class c
+      left join (values
+        ('partners', 't.id = $1'),
+        ('rate_limit_overrides', $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$)
+      ) x (name, condition) on x.name = c.relname
+     where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       -- counted, so that it is looked up by the table and not in all of them
+       and (x.name is not null
+            or (select count(*) from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped) > 0)
+       and not exists (select from pg_catalog.pg_constraint k
+                         join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1] and a.attnotnull
+                        where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass)
+  ), refers as materialized (
+    select distinct k.conrelid, k.confrelid
+      from pg_catalog.pg_constraint k join held a on a.oid = k.conrelid join held b on b.oid = k.confrelid
+     where k.contype = 'f' and k.conrelid <> k.confrelid
+  ), depth as (
+    select h.oid, 0 as depth from held h
+    union
+    select r.conrelid, d.depth + 1 from depth d join refers r on r.confrelid = d.oid where d.depth < 30  -- a circle would not end
+  )
+  select row_number() over (order by (select max(d.depth) from depth d where d.oid = h.oid), h.relname)::int, h.relname, h.condition,
+         (select array_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
+            from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = h.oid and a.attnum = any (i.indkey::int2[])
+           where i.indrelid = h.oid and i.indisprimary),
+         array_agg(a.attname order by a.attname),
+         -- what opens something, or would with a key of ours; and which login a person has
+         coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
+           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
+    from held h
+   cross join lateral (
+     select a.attname from pg_catalog.pg_attribute a
+      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' offset 0) a
+   group by h.oid, h.relname, h.condition
+$$;
+
+-- SQL: columns in a list, each by a pattern such as t.%I.
+create function private.listed(columns name[], pattern text) returns text
+language sql immutable
+as $$ select string_agg(format(pattern, c), ', ' order by n) from unnest(columns) with ordinality u (c, n) $$;
+
+-- SQL: the columns of a key, read from a JSON array of texts.
+create function private.typed_key(name name, key name[], source text) returns text
+language sql stable
+as $$
+  select string_agg(format('(%s ->> %s)::%s', source, n - 1, format_type(a.atttypid, null)), ', ' order by n)
+    from unnest(key) with ordinality u (k, n)
+    join pg_catalog.pg_attribute a on a.attrelid = format('core.%I', name)::regclass and a.attname = k
+$$;
 
 -- supabase/schemas/operations/jobs/draft_jobs.sql
 
@@ -13169,488 +13213,6 @@ as $$
 $$;
 comment on function ops.stats(jsonb) is
   'What waits for somebody or a job, how much there is, and what was sold by year of delivery: {} to {at, waits, holds, sold}. No personal data. Counts above ten thousand are not exact.';
-
--- supabase/schemas/operations/moving/guard.sql
-
--- While a partner moves, triggers guard every table of its rows, in both databases. They are there only then: nobody else pays for them.
--- The command that moves the partner runs without triggers (session_replication_role).
-
--- Held by whoever writes a row of the partner, shared; alone by whoever changes the phase of its move, who so waits for those writers.
-create function private.move_lock(partner uuid) returns bigint
-language sql immutable
-as $$ select hashtextextended('move ' || partner, 0) $$;
-
-create function private.guard_move() returns trigger
-language plpgsql security definer
-as $$
-declare
-  ignored text := pg_advisory_xact_lock_shared(private.move_lock(tg_argv[0]::uuid));
-  phase   text;
-begin
-  -- by a snapshot of its own, taken after the lock
-  select m.phase into phase from core.partner_moves m where m.tenant_id = tg_argv[0]::uuid;
-  if phase = 'arriving' and current_setting('app.caller_kind', true) = 'worker' then
-    return null;  -- jobs leave out what is not whole yet
-  elsif phase in ('held', 'left', 'arriving') then
-    raise exception 'the partner % moves to another database', tg_argv[0] using errcode = 'lock_not_available';
-  end if;
-  return case tg_op when 'DELETE' then old else new end;
-end $$;
-comment on function private.guard_move() is
-  'Refuses writes to rows of a partner that moves; the API answers 503 with Retry-After. Definer, because nobody else reads core.partner_moves.';
-
--- Sets or takes away the guard of one table: {partner_id, table, on}. Each table has a transaction of its own, so that no writer waits for
--- more than one.
-create function private.move_guard(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  partner constant uuid := input ->> 'partner_id';
-  name    constant text := input ->> 'table';
-  id      constant text := case name when 'partners' then 'id' else 'partner_id' end;
-  way     record;
-begin
-  -- quotas have an audit row, which is guarded; the rest of these tables is not the partner's
-  if not exists (select from pg_catalog.pg_attribute a where a.attrelid = format('core.%I', name)::regclass and a.attname = id) then
-    return '{}';
-  end if;
-  for way in select * from (values ('write', 'insert or update', 'new'), ('delete', format('delete or update of %I', id), 'old')) w (name, events, record) loop
-    if (input ->> 'on')::boolean then
-      execute format('create or replace trigger %I before %s on core.%I for each row when (%s.%I = %L) execute function private.guard_move(%L)',
-                     format('move_%s_%s', way.name, partner), way.events, name, way.record, id, partner, partner);
-    else
-      execute format('drop trigger if exists %I on core.%I', format('move_%s_%s', way.name, partner), name);
-    end if;
-  end loop;
-  return '{}';
-end $$;
-
--- supabase/schemas/operations/moving/move.sql
-
--- A partner moves to another database. packages/operator/src/partner_move.ts runs these functions in both, with the rights of the owner of
--- the database; each takes {partner_id, …}. The database that it leaves is here, the other one is there.
-
--- What keeps a partner here: people whom it brought, and payments on their way to the bank.
-create function private.refuse_move(partner core.partners) returns void
-language plpgsql
-as $$
-declare
-  people constant bigint :=
-    (select count(*) from core.attributions a where a.partner_id = partner.id)
-    + (select count(*) from core.ended_attributions a where a.partner_id = partner.id)
-    + (select count(*) from core.drafts d where d.partner_id = partner.id and d.user_id is not null)
-    + (select count(*) from core.oauth_consents o join core.oauth_clients c on c.id = o.client_id where c.partner_id = partner.id)
-    + (select count(*) from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id where c.partner_id = partner.id)
-    -- its share of people who are gone
-    + (select count(*) from core.ledger_accounts a where a.partner_id = private.house() and a.owner = partner.id);
-begin
-  perform private.refuse_if('partner_has_people', people > 0, json_build_object('partner', partner.slug, 'people', people));
-  perform private.refuse_if('partner_is_being_paid', exists (
-    select from core.payout_lines l join core.payout_batches b on b.id = l.batch_id
-     where l.partner_id = partner.id and b.status in ('prepared', 'approved', 'exported')), json_build_object('partner', partner.slug));
-end $$;
-
--- Begins a move in the database that the partner leaves. A repeat finds the same move.
--- {partner} to {partner_id, slug, move_id, phase, host, migrations}.
-create function private.move_begin(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  named   constant text := input ->> 'partner';
-  move    core.partner_moves;
-  partner core.partners;
-begin
-  select * into move from core.partner_moves m
-   where (m.tenant_id = private.as_uuid(named) or m.slug = named) and m.phase in ('leaving', 'held', 'left')
-     -- another partner may have the slug since
-     and not exists (select from core.partners p where p.slug = named and p.id <> m.tenant_id);
-  if not found then
-    partner := private.business_named(input);
-    perform private.refuse_move(partner);
-    perform private.audit('partner.move_begun', partner.id);
-    insert into core.partner_moves as m (tenant_id, move_id, slug, phase) values (partner.id, gen_random_uuid(), partner.slug, 'leaving')
-    on conflict on constraint partner_moves_pkey do update
-      set move_id = excluded.move_id, slug = excluded.slug, phase = excluded.phase, begun_at = excluded.begun_at, changed_at = excluded.changed_at
-    returning * into move;
-  end if;
-  -- as long as this connection lives
-  perform private.refuse_if('partner_is_moving', not pg_try_advisory_lock(private.move_lock(move.move_id)), json_build_object('partner', move.slug));
-  return json_build_object('partner_id', move.tenant_id, 'slug', move.slug, 'move_id', move.move_id, 'phase', move.phase, 'host', private.host(),
-    'migrations', (select json_agg(m.version order by m.version) from supabase_migrations.schema_migrations m));
-end $$;
-
--- Begins the move there, or finds it: what move_begin answered, to {phase}.
-create function private.move_arrive(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  move core.partner_moves;
-begin
-  select * into move from core.partner_moves m where m.tenant_id = (input ->> 'partner_id')::uuid and m.move_id = (input ->> 'move_id')::uuid;
-  if not found then
-    perform private.refuse_if('move_to_other_host', private.host() <> input ->> 'host', json_build_object('host', private.host()));
-    perform private.refuse_if('move_to_other_version', input -> 'migrations' is distinct from
-      (select jsonb_agg(m.version order by m.version) from supabase_migrations.schema_migrations m));
-    perform private.refuse_if('move_to_taken', input ->> 'phase' = 'left' or exists (
-      select from core.partners p where p.id = (input ->> 'partner_id')::uuid or p.slug = input ->> 'slug'), json_build_object('partner', input -> 'slug'));
-    insert into core.partner_moves as m (tenant_id, move_id, slug, phase)
-    values ((input ->> 'partner_id')::uuid, (input ->> 'move_id')::uuid, input ->> 'slug', 'arriving')
-    on conflict on constraint partner_moves_pkey do update
-      set move_id = excluded.move_id, slug = excluded.slug, phase = excluded.phase, begun_at = excluded.begun_at, changed_at = excluded.changed_at
-      where m.phase in ('left', 'arriving')
-    returning * into move;
-    perform private.refuse_if('move_to_taken', not found, json_build_object('partner', input -> 'slug'));
-  end if;
-  return json_build_object('phase', move.phase);
-end $$;
-
--- The tables of a partner: {parts: [{name, kind}]}, each after those it refers to.
-create function private.move_tables(input jsonb) returns json
-language sql stable
-as $$ select json_build_object('parts', json_agg(json_build_object('name', t.name, 'kind', t.kind) order by t.place)) from private.partner_tables() t $$;
-
--- Digests of the partner's rows, the same in both databases if the rows are: {tables?} to {moment, tables: {name: {bucket: [rows, sum of hashes]}}}.
--- A bucket is a hash of the key, so that a difference is found without sending all rows. What was committed before moment is in them.
-create function private.move_digests(input jsonb) returns json
-language plpgsql
-set timezone = 'UTC' set datestyle = 'ISO, YMD' set bytea_output = 'hex' set extra_float_digits = 1
-as $$
-declare
-  moment  constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
-  part    record;
-  buckets json;
-  tables  jsonb := '{}';
-begin
-  for part in select * from private.partner_tables() t where t.kind = 'own' and coalesce(input -> 'tables' ? t.name, true) loop
-    execute format(
-      'select json_object_agg(b, json_build_array(n, h)) from (
-         select hashtextextended(row(%s)::text, 0) & 1023 as b, count(*) as n, sum(hashtextextended(row(%s)::text, 1))::text as h
-           from core.%I t where %s group by 1) d',
-      private.listed(part.key, 't.%I'), private.listed(part.columns, 't.%I'), part.name, part.condition)
-      into buckets using (input ->> 'partner_id')::uuid;
-    tables := tables || jsonb_build_object(part.name, coalesce(buckets, '{}'));
-  end loop;
-  return json_build_object('moment', moment::text, 'tables', tables);
-end $$;
-
--- What was written since the moment of digests: {since, tables?} to {name: [rows, [key]]}. rows counts the rows of the table. Each key is of a row
--- that may have been written since. A deleted row is only missing in the count.
-create function private.move_written(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  part    record;
-  written json;
-  tables  jsonb := '{}';
-begin
-  for part in select * from private.partner_tables() t where coalesce(input -> 'tables' ? t.name, t.kind = 'own') loop
-    execute format(
-      'select json_build_array(count(*), coalesce(json_agg(json_build_array(%s)) filter (where age(t.xmin) <= age($2)), ''[]'')) from core.%I t where %s',
-      private.listed(part.key, 't.%I::text'), part.name, part.condition)
-      into written using (input ->> 'partner_id')::uuid, (input ->> 'since')::xid8::xid;
-    tables := tables || jsonb_build_object(part.name, written);
-  end loop;
-  return tables::json;
-end $$;
-
--- Of rows that are the service's own, secrets stay: the file for the bank has payments of others.
-create function private.moved_columns(kind text, columns name[], secrets name[]) returns name[]
-language sql immutable
-as $$ select case kind when 'cited' then array(select unnest(columns) except select unnest(secrets) order by 1) else columns end $$;
-
--- The keys in some buckets, each with the hash of its row: {table, buckets} to {keys: [[key, hash]]}.
-create function private.move_keys(input jsonb) returns json
-language plpgsql
-set timezone = 'UTC' set datestyle = 'ISO, YMD' set bytea_output = 'hex' set extra_float_digits = 1
-as $$
-declare
-  part   record;
-  answer json;
-begin
-  select * into part from private.partner_tables() t where t.name = input ->> 'table';
-  execute format(
-    'select json_agg(json_build_array(json_build_array(%s), hashtextextended(row(%s)::text, 1)::text)) from core.%I t
-      where %s and hashtextextended(row(%s)::text, 0) & 1023 = any ($2)',
-    private.listed(part.key, 't.%I::text'), private.listed(part.columns, 't.%I'), part.name, part.condition, private.listed(part.key, 't.%I'))
-    into answer using (input ->> 'partner_id')::uuid, array(select jsonb_array_elements_text(input -> 'buckets')::bigint);
-  return json_build_object('keys', coalesce(answer, '[]'));
-end $$;
-
--- Rows in the order of their key, or those of some keys: {table, after, size} or {table, keys} to {rows, last, data}. data is text, so that
--- nobody in between reads a number.
-create function private.move_read(input jsonb) returns json
-language plpgsql
-set timezone = 'UTC' set extra_float_digits = 1
-as $$
-declare
-  part   record;
-  answer json;
-begin
-  select * into part from private.partner_tables() t where t.name = input ->> 'table';
-  execute format(
-    'with page as materialized (
-       select row_number() over (order by %1$s) as n, to_jsonb(array[%2$s]) as key, (select row_to_json(r) from (select %3$s) r) as row
-         from core.%4$I t where %5$s and %6$s order by %1$s limit $3)
-     select json_build_object(''rows'', count(*), ''last'', (array_agg(key order by n desc))[1], ''data'', json_agg(row order by n)::text) from page',
-    private.listed(part.key, 't.%I'), private.listed(part.key, 't.%I::text'),
-    private.listed(private.moved_columns(part.kind, part.columns, part.secrets), 't.%I'), part.name, part.condition,
-    case when input ? 'keys' then private.among_keys(part.name, part.key)
-         else format('($2 is null or (%s) > (%s))', private.listed(part.key, 't.%I'), private.typed_key(part.name, part.key, '$2')) end)
-    into answer using (input ->> 'partner_id')::uuid, coalesce(input -> 'keys', nullif(input -> 'after', 'null')), (input ->> 'size')::int;
-  return answer;
-end $$;
-
--- SQL: whether the key of t is in the JSON array $2.
-create function private.among_keys(name name, key name[]) returns text
-language sql stable
-as $$ select format('(%s) in (select %s from jsonb_array_elements($2) e)', private.listed(key, 't.%I'), private.typed_key(name, key, 'e')) $$;
-
--- Deletes rows there that the last pass found changed or gone: {table, keys}.
-create function private.move_drop(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  part record;
-begin
-  select * into part from private.partner_tables() t where t.name = input ->> 'table' and t.kind = 'own';
-  execute format('delete from core.%I t where %s and %s', part.name, part.condition, private.among_keys(part.name, part.key))
-    using (input ->> 'partner_id')::uuid, input -> 'keys';
-  return '{}';
-end $$;
-
--- Stores rows there: {table, data}.
-create function private.move_write(input jsonb) returns json
-language plpgsql
-set timezone = 'UTC'
-as $$
-declare
-  part    record;
-  columns text;
-begin
-  select * into part from private.partner_tables() t where t.name = input ->> 'table';
-  columns := private.listed(private.moved_columns(part.kind, part.columns, part.secrets), '%I');
-  execute format(
-    'insert into core.%1$I (%2$s%3$s) overriding system value select %2$s%4$s from json_populate_recordset(null::core.%1$I, $1) t on conflict (%5$s) do nothing',
-    part.name, columns,
-    -- a batch without its file keeps its steps
-    case when part.name = 'payout_batches' then ', file_ciphertext, file_key_id' end,
-    case when part.name = 'payout_batches' then ', case when t.exported_at is not null then '''' end, case when t.exported_at is not null then '''' end' end,
-    private.listed(part.key, '%I'))
-    using (input ->> 'data')::json;
-  return '{}';
-end $$;
-
--- Stops the writes of the partner here, or lets them go on: {hold}. It waits until running writes have ended.
-create function private.move_hold(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  partner core.partners;
-  ignored text := pg_advisory_xact_lock(private.move_lock((input ->> 'partner_id')::uuid));
-begin
-  select * into partner from core.partners p where p.id = (input ->> 'partner_id')::uuid;
-  if (input ->> 'hold')::boolean then
-    perform private.refuse_move(partner);
-  end if;
-  update core.partner_moves m set phase = case when (input ->> 'hold')::boolean then 'held' else 'leaving' end, changed_at = private.now()
-   where m.tenant_id = partner.id and m.phase in ('leaving', 'held');
-  return '{}';
-end $$;
-
--- Keys of rows there that lead to no shared row, which may be missing there: {loose: [constraint]}. Other keys lead to rows that came too.
-create function private.move_loose(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  key   record;
-  found boolean;
-  loose text[] := '{}';
-begin
-  for key in
-    select k.conname, p.name, p.condition, k.confrelid::regclass as referred,
-           (select string_agg(format('t.%I is not null', a.attname), ' and ') from pg_catalog.pg_attribute a where a.attrelid = k.conrelid and a.attnum = any (k.conkey)) as given,
-           (select string_agg(format('r.%I = t.%I', b.attname, a.attname), ' and ') from unnest(k.conkey, k.confkey) u (own, other)
-              join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.own
-              join pg_catalog.pg_attribute b on b.attrelid = k.confrelid and b.attnum = u.other) as pairs
-      from private.partner_tables() p
-      join pg_catalog.pg_constraint k on k.conrelid = format('core.%I', p.name)::regclass and k.contype = 'f'
-     where p.kind = 'own' and k.confrelid <> all (array(
-       select format('core.%I', o.name)::regclass::oid from private.partner_tables() o where o.kind <> 'people'))
-  loop
-    execute format('select exists (select from core.%I t where %s and %s and not exists (select from %s r where %s))',
-                   key.name, key.condition, key.given, key.referred, key.pairs) into found using (input ->> 'partner_id')::uuid;
-    if found then
-      loose := loose || key.conname::text;
-    end if;
-  end loop;
-  return json_build_object('loose', loose);
-end $$;
-
--- The moment of the move: from here on the partner is there. {partner_id, rows}. Sequences there go on after the numbers that came.
-create function private.move_arrived(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  partner constant uuid := input ->> 'partner_id';
-  ignored text := pg_advisory_xact_lock(private.move_lock(partner));
-  counted record;
-  most    bigint;
-begin
-  for counted in
-    select p.name, p.condition, a.attname, pg_catalog.pg_get_serial_sequence('core.' || quote_ident(p.name), a.attname)::regclass as sequence
-      from private.partner_tables() p
-      join pg_catalog.pg_attribute a on a.attrelid = format('core.%I', p.name)::regclass and a.attidentity <> ''
-     where p.kind = 'own'
-  loop
-    execute format('select max(t.%I) from core.%I t where %s', counted.attname, counted.name, counted.condition) into most using partner;
-    -- a margin, because others take numbers meanwhile
-    if most is not null and most >= coalesce(pg_catalog.pg_sequence_last_value(counted.sequence), 0) then
-      perform setval(counted.sequence, most + 1000);
-    end if;
-  end loop;
-  update core.partner_moves m set phase = 'arrived', changed_at = private.now() where m.tenant_id = partner and m.phase = 'arriving';
-  perform private.act_as_operator(input), private.act_for_partner(partner);
-  perform private.audit('partner.moved_here', partner, jsonb_build_object('rows', input -> 'rows'));
-  return '{}';
-end $$;
-
--- The partner is there, and nobody is let in here any more: {partner_id}. Audited in the house, with where its chains were.
-create function private.move_left(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  partner constant uuid := input ->> 'partner_id';
-begin
-  perform private.act_as_operator(input);
-  update core.partner_moves m set phase = 'left', changed_at = private.now() where m.tenant_id = partner and m.phase = 'held';
-  if found then
-    update core.partners p set is_active = false where p.id = partner;
-    perform private.audit('partner.moved_away', partner, jsonb_build_object('chains', (
-      select jsonb_agg(jsonb_build_object('log', c.log, 'position', c.position, 'hash', encode(c.hash, 'hex')) order by c.log)
-        from core.audit_chains c where c.partner_id = partner)));
-  end if;
-  return '{}';
-end $$;
-
--- Deletes size rows of the partner: here once it left, there if the move is undone. {table, size} to {rows}. Of what it cited, only batches
--- that are of nobody else.
-create function private.move_clear(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  partner constant uuid := input ->> 'partner_id';
-  here    constant boolean := exists (select from core.partner_moves m where m.tenant_id = partner and m.phase = 'left');
-  part    record;
-  deleted int := 0;
-begin
-  perform private.refuse_if('move_not_over', not here and not exists (
-    select from core.partner_moves m where m.tenant_id = partner and m.phase = 'arriving'));
-  select * into part from private.partner_tables() t where t.name = input ->> 'table';
-  if part.kind <> 'cited' then
-    execute format('delete from core.%1$I t where (%2$s) in (select %2$s from core.%1$I t where %3$s limit $2)', part.name, private.listed(part.key, 't.%I'), part.condition)
-      using partner, (input ->> 'size')::int;
-    get diagnostics deleted = row_count;
-  elsif part.name = 'payout_batches' and not here then
-    delete from core.payout_batches b
-     where b.id in (select l.batch_id from core.payout_lines l where l.partner_id = partner)
-       and not exists (select from core.payout_lines l where l.batch_id = b.id and l.partner_id <> partner);
-  end if;
-  return json_build_object('rows', deleted);
-end $$;
-
--- Ends a move that is undone, in either database. Nothing of it is left there then.
-create function private.move_undo(input jsonb) returns json
-language plpgsql
-as $$
-declare
-  partner constant uuid := input ->> 'partner_id';
-  ignored text := pg_advisory_xact_lock(private.move_lock(partner));
-  ended   text;
-begin
-  delete from core.partner_moves m where m.tenant_id = partner and m.phase in ('leaving', 'held', 'arriving') returning m.phase into ended;
-  if ended <> 'arriving' then
-    perform private.act_as_operator(input), private.act_for_partner(partner);
-    perform private.audit('partner.move_undone', partner);
-  end if;
-  return '{}';
-end $$;
-
--- supabase/schemas/operations/moving/rows.sql
-
--- What belongs to a partner, read from the catalogue.
-
--- The tables that hold rows of a partner, each after those it refers to. condition is SQL on a row t; $1 is the partner.
---
---   own     the tenant's rows
---   people  rows that name a login: a person is not part of a tenant
---   cited   the service's own rows, which the tenant's rows refer to or depend on
---
--- A table with partner_id belongs to it without a word here. tests/sql/partner_tables.test.ts lists the others.
-create function private.partner_tables()
-  returns table (place int, name name, kind text, condition text, key name[], columns name[], secrets name[])
-language sql stable
-as $$
-  with recursive held as (
-    select c.oid, c.relname, coalesce(x.condition, 't.partner_id = $1') as condition,
-           case when x.kind is not null then x.kind
-                when exists (select from pg_catalog.pg_constraint k
-                               join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1] and a.attnotnull
-                              where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass) then 'people'
-                else 'own' end as kind
-      from pg_catalog.pg_class c
-      left join (values
-        ('partners', 'own', 't.id = $1'),
-        ('rate_limit_overrides', 'own', $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$),
-        -- none when a move begins; left behind, they would refer to no client
-        ('oauth_consents', 'people', 't.client_id = any (array(select c.id from core.oauth_clients c where c.partner_id = $1))'),
-        ('oauth_grants', 'people', 't.client_id = any (array(select c.id from core.oauth_clients c where c.partner_id = $1))'),
-        ('oauth_codes', 'people', 't.grant_id = any (array(select g.id from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id where c.partner_id = $1))'),
-        ('oauth_refresh_tokens', 'people', 't.grant_id = any (array(select g.id from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id where c.partner_id = $1))'),
-        -- nobody there may pay what is on its way to the bank here
-        ('payout_batches', 'cited', $c$t.status in ('settled', 'cancelled') and t.id = any (array(select l.batch_id from core.payout_lines l where l.partner_id = $1))$c$),
-        -- who opted out: it is not known of whose mail
-        ('suppressions', 'cited', 'true')) x (name, kind, condition) on x.name = c.relname
-     where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-       -- counted, so that it is looked up by the table and not in all of them
-       and (x.name is not null
-            or (select count(*) from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped) > 0)
-  ), refers as materialized (
-    select distinct k.conrelid, k.confrelid
-      from pg_catalog.pg_constraint k join held a on a.oid = k.conrelid join held b on b.oid = k.confrelid
-     where k.contype = 'f' and k.conrelid <> k.confrelid
-  ), depth as (
-    select h.oid, 0 as depth from held h
-    union
-    select r.conrelid, d.depth + 1 from depth d join refers r on r.confrelid = d.oid where d.depth < 30  -- a circle would not end
-  )
-  select row_number() over (order by (select max(d.depth) from depth d where d.oid = h.oid), h.relname)::int, h.relname, h.kind, h.condition,
-         (select array_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
-            from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = h.oid and a.attnum = any (i.indkey::int2[])
-           where i.indrelid = h.oid and i.indisprimary),
-         array_agg(a.attname order by a.attname),
-         -- what opens something, or would with a key of ours; and which login a person has
-         coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
-           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
-    from held h
-   cross join lateral (
-     select a.attname from pg_catalog.pg_attribute a
-      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' offset 0) a
-   group by h.oid, h.relname, h.kind, h.condition
-$$;
-
--- SQL: columns in a list, each by a pattern such as t.%I.
-create function private.listed(columns name[], pattern text) returns text
-language sql immutable
-as $$ select string_agg(format(pattern, c), ', ' order by n) from unnest(columns) with ordinality u (c, n) $$;
-
--- SQL: the columns of a key, read from a JSON array of texts.
-create function private.typed_key(name name, key name[], source text) returns text
-language sql stable
-as $$
-  select string_agg(format('(%s ->> %s)::%s', source, n - 1, format_type(a.atttypid, null)), ', ' order by n)
-    from unnest(key) with ordinality u (k, n)
-    join pg_catalog.pg_attribute a on a.attrelid = format('core.%I', name)::regclass and a.attname = k
-$$;
 
 -- supabase/schemas/operations/retention/operator_retention.sql
 
