@@ -11,10 +11,10 @@ import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
 import { FONT_NAME } from "./kit/font_name.ts";
 import { html } from "./kit/html.ts";
+import { type Flow, type PageAnswer, PageRequest, type PagesEnv } from "./kit/page_request.ts";
 import { SCRIPTS } from "./kit/script.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage, onward } from "./kit/views.ts";
-import { type Flow, type PageAnswer, type PagesEnv, Visit } from "./kit/visit.ts";
 import { logo } from "./logo/logo.ts";
 import { mandate } from "./mandate/mandate.ts";
 import { mijn } from "./mijn/mijn.ts";
@@ -81,9 +81,9 @@ function routes(environment: Environment): Hono {
     return c.redirect(`${environment.config.PAGES_URL}${page}${search}`, 303);
   });
   app.all("/pages/*", (c) => {
-    const visit = bare(c, environment);
-    const { not_found } = visit.frame.words;
-    return visit.page(kindPage(visit.frame, not_found, onward(visit.frame.to(""), not_found.home)), 404);
+    const request = bare(c, environment);
+    const { not_found } = request.frame.words;
+    return request.page(kindPage(request.frame, not_found, onward(request.frame.to(""), not_found.home)), 404);
   });
   app.onError((error, c) => failure(error, c, environment));
   return app as unknown as Hono;
@@ -100,7 +100,7 @@ export const pages: Pages = {
 function add(app: Hono<PagesEnv>, environment: Environment, flow: Flow, fromAnywhere: boolean): void {
   for (const route of flow.routes) {
     if ((route.from_anywhere ?? false) !== fromAnywhere) continue;
-    app.on(route.method, `/pages${route.path}`, (c) => route.run(new Visit(c, environment, flow)));
+    app.on(route.method, `/pages${route.path}`, (c) => route.run(new PageRequest(c, environment, flow)));
   }
 }
 
@@ -112,13 +112,13 @@ function uploadOf(c: Context<PagesEnv>): number | undefined {
 }
 
 /** A request that belongs to no flow: it runs no SQL. */
-function bare(c: Context<PagesEnv>, environment: Environment): Visit {
-  return new Visit(c, environment, { id: "a page of no flow", sql: [] });
+function bare(c: Context<PagesEnv>, environment: Environment): PageRequest {
+  return new PageRequest(c, environment, { id: "a page of no flow", sql: [] });
 }
 
 function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 403 | 408 | 413): PageAnswer {
-  const visit = bare(c, environment);
-  return visit.page(kindPage(visit.frame, visit.frame.words.refused), status);
+  const request = bare(c, environment);
+  return request.page(kindPage(request.frame, request.frame.words.refused), status);
 }
 
 /** For a file whose address changes with its content. */
@@ -176,25 +176,25 @@ const UNREAD: { [code in ErrorCode]?: 400 | 408 | 413 } = {
 };
 
 function failure(error: Error, c: Context<PagesEnv>, environment: Environment): PageAnswer {
-  const visit = bare(c, environment);
-  const { frame } = visit;
+  const request = bare(c, environment);
+  const { frame } = request;
   const { words } = frame;
   const said = (line: string) => html`<p>${line}</p>`;
   const code = error instanceof ApiError ? error.code : "internal_error";
   const wait = error instanceof ApiError ? (error.retryAfter ?? 1) : 1;
   if (code === "too_many_requests") {
-    visit.logOutcome(code);
+    request.logOutcome(code);
     c.header("Retry-After", String(wait));
-    return visit.page(kindPage(frame, words.too_many_requests, said(words.retry_in(wait))), 429);
+    return request.page(kindPage(frame, words.too_many_requests, said(words.retry_in(wait))), 429);
   }
   if (code === "payload_too_large" && uploadOf(c)) {
-    visit.logOutcome(code);
-    return visit.page(kindPage(frame, words.file_too_large), 413);
+    request.logOutcome(code);
+    return request.page(kindPage(frame, words.file_too_large), 413);
   }
   const unread = UNREAD[code];
   if (unread) return refuse(c, environment, unread);
   const unavailable = code === "service_unavailable" || code === "authentication_unavailable";
   if (unavailable) c.header("Retry-After", String(wait));
   const quote = said(`${words.failed.quote} ${c.var.request_id}`);
-  return visit.page(kindPage(frame, words.failed, quote), unavailable ? 503 : 500);
+  return request.page(kindPage(frame, words.failed, quote), unavailable ? 503 : 500);
 }

@@ -1,7 +1,7 @@
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { MAKING_LOGINS } from "../kit/login.ts";
+import type { Flow } from "../kit/page_request.ts";
 import { ENTER, loadedLate } from "../kit/routes.ts";
-import type { Flow } from "../kit/visit.ts";
 import { SQL } from "./sql.ts";
 
 const does = loadedLate(() => import("./handlers.ts"));

@@ -3,10 +3,10 @@ import type { Brand } from "#shared/domain/brand.ts";
 import type { Stage } from "#shared/domain/claim/flow.ts";
 import { isLocale, type Locale } from "#shared/values/locale.ts";
 import { claimPath, readClaimSession } from "../kit/claim_session.ts";
-import { DEAD, type Handler, Visit } from "../kit/visit.ts";
+import { DEAD, type Handler, PageRequest } from "../kit/page_request.ts";
+import { welcome } from "./request.ts";
 import type { Name } from "./sql.ts";
 import { claimKindPage, enterPage } from "./start_views.ts";
-import { welcome } from "./visit.ts";
 
 /** A sign-in link that a partner's own portal leads a customer through: it lets in, once, and until the customer signs. */
 
@@ -19,28 +19,28 @@ type Opened = {
 };
 
 /** Opening uses nothing up: mail scanners open links too. */
-export const showEnter: Handler<Name> = async (request) => {
-  const { c, environment, declared, token, address_hash } = request;
-  if (!token) return request.unknown();
+export const showEnter: Handler<Name> = async (bare) => {
+  const { c, environment, declared, token, address_hash } = bare;
+  if (!token) return bare.unknown();
   const asked = { token_hash: hashSecret(token), address_hash };
-  const { state, locale, brand, draft_id } = await request.call<Opened>("open_sign_in_link", asked);
-  const visit = new Visit(c, environment, declared, { locale });
-  visit.logOutcome(state);
+  const { state, locale, brand, draft_id } = await bare.call<Opened>("open_sign_in_link", asked);
+  const request = new PageRequest(c, environment, declared, { locale });
+  request.logOutcome(state);
   switch (state) {
     case "open":
     case "active":
-      return visit.formPage(() => enterPage({ ...visit.frame, brand }, `?lang=${visit.locale}`));
+      return request.formPage(() => enterPage({ ...request.frame, brand }, `?lang=${request.locale}`));
     case "used":
       // this browser went through it, or was let in otherwise
       if (draft_id && readClaimSession(c, environment, draft_id))
         return c.redirect(claimPath(c.var.root, environment, { draft_id }), 303);
-      return visit.page(claimKindPage(visit.frame, "link_used"), DEAD);
+      return request.page(claimKindPage(request.frame, "link_used"), DEAD);
     case "expired":
-      return visit.page(claimKindPage(visit.frame, "link_expired"), DEAD);
+      return request.page(claimKindPage(request.frame, "link_expired"), DEAD);
     case "conflict":
-      return visit.page(claimKindPage(visit.frame, "conflict"), DEAD);
+      return request.page(claimKindPage(request.frame, "conflict"), DEAD);
     case "gone":
-      return visit.page(claimKindPage(visit.frame, "gone"), DEAD);
+      return request.page(claimKindPage(request.frame, "gone"), DEAD);
     default:
       return request.unknown();
   }

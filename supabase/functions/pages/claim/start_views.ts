@@ -60,7 +60,7 @@ ${codeInput({ label: kit.code.label, hint: kit.code.hint(maskEmail(email)), erro
   });
 }
 
-/** A sign-in link, opened: the button uses it up, not the visit, which may be a mail scanner's. */
+/** A sign-in link, opened: the button uses it up, not the request, which may be a mail scanner's. */
 export function enterPage(frame: Frame, action: string): Html {
   const words = WORDS[frame.locale].enter;
   return layout(frame, {

@@ -1,7 +1,7 @@
 import { AUTHORIZE } from "#shared/auth/authorize.ts";
 import { MAKING_LOGINS } from "../kit/login.ts";
+import type { Flow } from "../kit/page_request.ts";
 import { loadedLate, signInRoutes } from "../kit/routes.ts";
-import type { Flow } from "../kit/visit.ts";
 import { PATH, SQL } from "./sql.ts";
 
 const does = loadedLate(() => import("./handlers.ts"));

@@ -1,13 +1,13 @@
 import { layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import type { Flow, Handler } from "../kit/visit.ts";
+import type { Flow, Handler } from "../kit/page_request.ts";
 import { WORDS } from "./words.ts";
 
 /** The front page, for visitors without a link. */
-const show: Handler = (visit) => {
-  const { frame } = visit;
+const show: Handler = (request) => {
+  const { frame } = request;
   const words = WORDS[frame.locale];
-  return visit.page(
+  return request.page(
     layout(frame, {
       title: words.title,
       body: html`<p class="lead">${words.text(frame.config.SERVICE_NAME)}</p>

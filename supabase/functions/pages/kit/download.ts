@@ -1,5 +1,5 @@
 import { type Cell, csvLines, toCsv } from "./csv.ts";
-import type { Visit } from "./visit.ts";
+import type { PageRequest } from "./page_request.ts";
 
 /** The media type of a workbook (.xlsx). */
 export const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -11,7 +11,7 @@ const saved = (type: string, filename: string) => ({
 });
 
 /** Answers with CSV, which the browser saves as `<name>.csv`. */
-export const csvFile = ({ c }: Visit, name: string, csv: string | ReadableStream<Uint8Array>): Response =>
+export const csvFile = ({ c }: PageRequest, name: string, csv: string | ReadableStream<Uint8Array>): Response =>
   c.body(csv, 200, saved("text/csv; charset=utf-8", `${name}.csv`));
 
 /**
@@ -19,7 +19,7 @@ export const csvFile = ({ c }: Visit, name: string, csv: string | ReadableStream
  * end. A file that breaks off is a download that failed.
  */
 export function csvOfParts<Part>(
-  visit: Visit,
+  request: PageRequest,
   name: string,
   head: Cell[],
   first: Part,
@@ -29,19 +29,19 @@ export function csvOfParts<Part>(
   let part = first;
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(toCsv(visit.locale, [head]))),
+    start: (controller) => controller.enqueue(encoder.encode(toCsv(request.locale, [head]))),
     async pull(controller) {
-      controller.enqueue(encoder.encode(csvLines(visit.locale, linesOf(part))));
+      controller.enqueue(encoder.encode(csvLines(request.locale, linesOf(part))));
       const reading = next(part);
       if (!reading) return controller.close();
       part = await reading;
     },
   });
-  return csvFile(visit, name, body);
+  return csvFile(request, name, body);
 }
 
 /** Answers with a workbook of one sheet of text, which the browser saves as `<name>.xlsx`. */
-export async function workbook({ c }: Visit, name: string, rows: string[][]): Promise<Response> {
+export async function workbook({ c }: PageRequest, name: string, rows: string[][]): Promise<Response> {
   const { writeXlsx } = await import("#shared/domain/sheet/write_xlsx.ts");
   return c.body(writeXlsx(rows), 200, saved(XLSX, `${name}.xlsx`));
 }

@@ -6,7 +6,7 @@ import { estimateOf, kwhOf, shownYield, type YieldFacts } from "./estimate.ts";
 import { textInput } from "./fields.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
-import type { PageAnswer, Visit } from "./visit.ts";
+import type { PageAnswer, PageRequest } from "./page_request.ts";
 import type { KitWords } from "./words.ts";
 
 /** What a mandate yields, as far as private.offer knows. */
@@ -33,22 +33,22 @@ const TYPICAL_KWH = 2500;
 /** The kWh of the first page, for the last one: of this browser, until it closes. */
 const COOKIE = "kwh";
 
-const isSecure = ({ environment }: Visit) => environment.config.PAGES_URL.startsWith("https:");
+const isSecure = ({ environment }: PageRequest) => environment.config.PAGES_URL.startsWith("https:");
 
-export function wishesOf(visit: Visit): Wishes {
-  const { c } = visit;
+export function wishesOf(request: PageRequest): Wishes {
+  const { c } = request;
   const years = Number(c.req.query("years")) || null;
-  const kept = isSecure(visit) ? getCookie(c, COOKIE, "secure") : getCookie(c, COOKIE);
+  const kept = isSecure(request) ? getCookie(c, COOKIE, "secure") : getCookie(c, COOKIE);
   const typed = c.req.query("kwh") ?? kept ?? null;
   const meant = kwhOf(readNumber, typed ?? String(TYPICAL_KWH));
   return { years, kwh: meant.length === 1 ? (meant[0] as number) : null, meant, typed };
 }
 
 /** Keeps the kWh that were typed for the other pages of the same link. */
-function keepKwh(visit: Visit, { kwh }: Wishes): void {
-  const { c, frame } = visit;
+function keepKwh(request: PageRequest, { kwh }: Wishes): void {
+  const { c, frame } = request;
   if (kwh === null || c.req.query("kwh") === undefined) return;
-  const secure = isSecure(visit);
+  const secure = isSecure(request);
   const attributes = { path: frame.to("").split("?")[0] ?? "/", httpOnly: true, secure, sameSite: "Lax" } as const;
   setCookie(c, COOKIE, unambiguous(kwh), secure ? { ...attributes, prefix: "secure" } : attributes);
 }
@@ -128,9 +128,9 @@ export function wishErrors({ words }: Frame, { kwh, meant }: Wishes, offer: Offe
 }
 
 /** The page of these wishes, which may have to be asked again; what was typed well is kept for the other pages. */
-export function wishedPage(visit: Visit, page: Html, wishes: Wishes, offer: Offer): PageAnswer {
-  keepKwh(visit, wishes);
-  return visit.page(page, wishErrors(visit.frame, wishes, offer).kwh ? 422 : 200);
+export function wishedPage(request: PageRequest, page: Html, wishes: Wishes, offer: Offer): PageAnswer {
+  keepKwh(request, wishes);
+  return request.page(page, wishErrors(request.frame, wishes, offer).kwh ? 422 : 200);
 }
 
 /** Below it a balance waits: the least that operator payout prepare pays, unless told otherwise. */

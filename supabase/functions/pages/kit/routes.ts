@@ -1,4 +1,4 @@
-import type { Flow, Handler } from "./visit.ts";
+import type { Flow, Handler } from "./page_request.ts";
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 

@@ -11,10 +11,10 @@ import { email } from "#shared/values/fields.ts";
 import { type CodeError, readCode } from "./code.ts";
 import { DEVICE_SECONDS, deviceHash, newDevice } from "./device.ts";
 import type { Html } from "./frame.ts";
+import { type Handler, type PageAnswer, PageRequest } from "./page_request.ts";
 import type { Returned } from "./returned.ts";
 import type { SIGN_IN_SQL } from "./sign_in_sql.ts";
 import { type CodeShown, codePage, type SignInErrors, type SignInShown } from "./sign_in_views.ts";
-import { type Handler, type PageAnswer, Visit } from "./visit.ts";
 
 type SignInName = (typeof SIGN_IN_SQL)[number];
 
@@ -47,7 +47,7 @@ type Redeemed = { email: string; login: boolean; signatory: boolean };
  * claim, signs in by the code, which only the browser that asked for it can use. Nothing that is answered says whether an address
  * has a login.
  */
-export abstract class SignInVisit<Name extends string = never> extends Visit<Name | SignInName> {
+export abstract class SignInRequest<Name extends string = never> extends PageRequest<Name | SignInName> {
   /** Where the pages are under the root. The cookies are theirs alone, and named after them. */
   abstract readonly home: string;
 
@@ -316,16 +316,16 @@ export abstract class SignInVisit<Name extends string = never> extends Visit<Nam
   }
 }
 
-/** What the pages at `/sign-in`, `/mail-code` and `/code` of a flow do. `on` opens the visit that the flow has for them. */
-export function signInHandlers<V extends SignInVisit>(on: (run: (visit: V) => PageAnswer) => Handler) {
+/** What the pages at `/sign-in`, `/mail-code` and `/code` of a flow do. `on` opens the request that the flow has for them. */
+export function signInHandlers<V extends SignInRequest>(on: (run: (request: V) => PageAnswer) => Handler) {
   /** Sent from a page that this browser was shown. */
-  const onForm = (run: (visit: V) => PageAnswer) =>
-    on((visit: V) => (visit.isOwnForm() ? run(visit) : visit.signInAgain()));
+  const onForm = (run: (request: V) => PageAnswer) =>
+    on((request: V) => (request.isOwnForm() ? run(request) : request.signInAgain()));
   return {
-    signInByPassword: onForm((visit) => visit.byPassword()),
-    mailCode: onForm((visit) => visit.mailCode()),
-    showCode: on((visit) => visit.showCode()),
-    signInByCode: onForm((visit) => visit.byCode()),
+    signInByPassword: onForm((request) => request.byPassword()),
+    mailCode: onForm((request) => request.mailCode()),
+    showCode: on((request) => request.showCode()),
+    signInByCode: onForm((request) => request.byCode()),
   };
 }
 

@@ -8,9 +8,9 @@ import { longMoment, showDocument } from "./document.ts";
 import { codeInput, textInput, tick } from "./fields.ts";
 import { type Errors, type Frame, type Html, layout, type Place } from "./frame.ts";
 import { html } from "./html.ts";
+import type { PageAnswer, PageRequest } from "./page_request.ts";
 import type { Returned } from "./returned.ts";
 import { kindPage, maskEmail, onward } from "./views.ts";
-import type { PageAnswer, Visit } from "./visit.ts";
 import type { KitWords } from "./words.ts";
 
 /**
@@ -185,7 +185,7 @@ export function languageOf(document: string): Locale {
 }
 
 /** The text as a file, to be kept: as it would be signed, or as it was, with the signature under it. */
-export function asFile({ c, frame: { words } }: Visit, text: string | Signed): PageAnswer {
+export function asFile({ c, frame: { words } }: PageRequest, text: string | Signed): PageAnswer {
   const lines = typeof text === "string" ? text : signedText(text, words);
   return c.body(lines, 200, {
     "Content-Type": "text/plain; charset=utf-8",

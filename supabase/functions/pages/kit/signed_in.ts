@@ -6,13 +6,13 @@ import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
+import type { Handler, PageAnswer, PageRequest } from "./page_request.ts";
 import { fieldsToKeep, type Returned } from "./returned.ts";
 import { pageAt } from "./routes.ts";
-import { newSecretOf, ownerOf, type SignedIn, SignInVisit, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
+import { newSecretOf, ownerOf, type SignedIn, SignInRequest, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
 import { SESSION_SQL } from "./sign_in_sql.ts";
 import { type SignInShown, signInPage } from "./sign_in_views.ts";
 import { kindPage } from "./views.ts";
-import type { Handler, PageAnswer, Visit } from "./visit.ts";
 import type { KitWords } from "./words.ts";
 
 /** Why somebody is asked to sign in, as `out` of the address says. */
@@ -30,7 +30,7 @@ export type Area<Name extends string> = {
   forms?: RegExp;
   caller: CallerRule;
   sql: readonly Name[];
-  /** Functions with a longer time limit. Another function admits the visit first. */
+  /** Functions with a longer time limit. Another function admits the request first. */
   slow_sql?: readonly Name[];
   next?: Fetchers;
 };
@@ -69,13 +69,13 @@ const PAGE = /^(?:\/[\w-]+)+$/;
 const ONCE = /^[0-9A-Za-z]{22}$/;
 
 /** A request for a page of an area, or for the page where people sign in to it. */
-export abstract class SignedInVisit<Name extends string> extends SignInVisit<Name> {
+export abstract class SignedInRequest<Name extends string> extends SignInRequest<Name> {
   readonly area: Area<Name>;
   declare readonly frame: OwnFrame;
   protected override readonly signInPath = "/sign-in";
   #visitor: Visitor | undefined;
 
-  constructor({ c, environment, declared }: Pick<Visit, "c" | "environment" | "declared">, area: Area<Name>) {
+  constructor({ c, environment, declared }: Pick<PageRequest, "c" | "environment" | "declared">, area: Area<Name>) {
     // a name may stand in it more than once
     const query = new URL(c.req.url).searchParams;
     query.delete("lang");
@@ -148,12 +148,12 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
   protected async keepSession({ jwt, email, sessionId }: SignedIn, signatory: string | null): Promise<void> {
     const secret = newSecretOf(this.environment, email);
     const visitor = await readBearer(SESSION, jwt, this.environment, this.c.var.request_id);
-    const request = {
+    const session = {
       token_hash: hashSecret(secret),
       sign_in_session_id: sessionId,
       signatory_hash: signatory && hashSecret(signatory),
     };
-    await callFor(SESSION, this.environment, visitor)("begin_page_session", request);
+    await callFor(SESSION, this.environment, visitor)("begin_page_session", session);
     this.keep("session", secret, COOKIE_SECONDS);
   }
 
@@ -168,19 +168,19 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
   }
 
   /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
-  own<Result>(name: Name, request?: object): Promise<Result> {
-    return this.#run(name, request);
+  own<Result>(name: Name, input?: object): Promise<Result> {
+    return this.#run(name, input);
   }
 
   /** As own(), for what a file is written from: read on the replica, if there is one and it has all that they wrote. */
-  list<Result>(name: Name, request?: object): Promise<Result> {
-    return this.#run(name, request, this.environment.replica);
+  list<Result>(name: Name, input?: object): Promise<Result> {
+    return this.#run(name, input, this.environment.replica);
   }
 
-  async #run<Result>(name: Name, request?: object, replica?: Replica): Promise<Result> {
+  async #run<Result>(name: Name, input?: object, replica?: Replica): Promise<Result> {
     const area = this.area.slow_sql?.includes(name) ? { ...this.area, slow: true as const } : this.area;
     const call = callFor(area, this.environment, this.#admitted(), replica);
-    const answer = await call(name, ...(request ? [request] : []));
+    const answer = await call(name, ...(input ? [input] : []));
     this.frame.form_token = tenantFormTokenOf(this.cookie("session") ?? "", this.#actsFor ?? "");
     return JSON.parse(answer);
   }
@@ -323,31 +323,31 @@ export abstract class SignedInVisit<Name extends string> extends SignInVisit<Nam
 }
 
 /**
- * How the handlers of an area open its visit. `onSignIn`: a page on which people sign in. `signedIn`: a page of somebody who is;
+ * How the handlers of an area open its request. `onSignIn`: a page on which people sign in. `signedIn`: a page of somebody who is;
  * whoever is not is led to where they can, and a form must be one of this browser's.
  */
-export function entrances<Name extends string, V extends SignedInVisit<Name>>(open: (request: Visit<Name>) => V) {
+export function entrances<Name extends string, V extends SignedInRequest<Name>>(open: (bare: PageRequest<Name>) => V) {
   const onSignIn =
-    (run: (visit: V) => PageAnswer): Handler<Name> =>
-    (request) =>
-      run(open(request));
+    (run: (request: V) => PageAnswer): Handler<Name> =>
+    (bare) =>
+      run(open(bare));
   const signedIn =
-    (run: (visit: V) => PageAnswer): Handler<Name> =>
-    async (request) => {
-      const visit = open(request);
-      if (!visit.cookie("session")) return visit.toSignIn();
+    (run: (request: V) => PageAnswer): Handler<Name> =>
+    async (bare) => {
+      const request = open(bare);
+      if (!request.cookie("session")) return request.toSignIn();
       try {
-        if (visit.c.var.upload !== undefined) {
-          await visit.admit();
-          await visit.readUpload();
+        if (request.c.var.upload !== undefined) {
+          await request.admit();
+          await request.readUpload();
         }
-        if (visit.c.req.method === "POST" && !visit.isOwn()) return visit.foreign();
-        return await run(visit);
+        if (request.c.req.method === "POST" && !request.isOwn()) return request.foreign();
+        return await run(request);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        if (error instanceof TenantChanged) return visit.tenantChanged();
-        if (error.code === "no_partner_linked") return visit.notTheirs();
-        if (error.status === 401) return visit.toSignIn();
+        if (error instanceof TenantChanged) return request.tenantChanged();
+        if (error.code === "no_partner_linked") return request.notTheirs();
+        if (error.status === 401) return request.toSignIn();
         throw error;
       }
     };

@@ -126,7 +126,7 @@ export function shownOnce(title: string, once: string, secret: string | null): H
     : "";
 }
 
-/** What a form that makes a secret sends along: SignedInVisit.secretOf() makes the same of it, however often it is sent. */
+/** What a form that makes a secret sends along: SignedInRequest.secretOf() makes the same of it, however often it is sent. */
 export const newOnce = (): string => newSecret(16);
 
 export const onceField = (): Html => html`<input type="hidden" name="once" value="${newOnce()}">`;

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Flow, Handler } from "../kit/visit.ts";
+import type { Flow, Handler } from "../kit/page_request.ts";
 
 const SQL = ["read_logo"] as const;
 
@@ -14,14 +14,14 @@ const HEADERS = {
  * The logo of a partner, for its pages and mail. Everybody who knows the address may see it. What cannot be an address
  * is not looked up.
  */
-const show: Handler<(typeof SQL)[number]> = async (visit) => {
-  const { c } = visit;
+const show: Handler<(typeof SQL)[number]> = async (request) => {
+  const { c } = request;
   const [, hash] = /^([0-9a-f]{64})\.png$/.exec(c.req.param("file") ?? "") ?? [];
   if (!hash) return c.body(null, 404);
   const etag = `"${hash}"`;
   // not modified
   if (c.req.header("if-none-match") === etag) return c.body(null, 304, { ...HEADERS, ETag: etag });
-  const { png } = await visit.call<{ png: string | null }>("read_logo", { hash });
+  const { png } = await request.call<{ png: string | null }>("read_logo", { hash });
   if (png === null) return c.body(null, 404);
   return c.body(Buffer.from(png, "base64"), 200, { ...HEADERS, ETag: etag });
 };

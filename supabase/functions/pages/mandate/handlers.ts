@@ -5,140 +5,140 @@ import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
 import type { Errors } from "../kit/frame.ts";
 import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
+import type { PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { asPdf } from "../kit/pdf.ts";
 import { asFile, askCodePage, changedPage, readSignature, signPage, versionOf } from "../kit/signature.ts";
-import type { PageAnswer, Visit } from "../kit/visit.ts";
+import { MandateRequest, onOpenLink } from "./request.ts";
 import { declinePage, readPage } from "./views.ts";
-import { MandateVisit, onOpenLink } from "./visit.ts";
 import { WORDS } from "./words.ts";
 
 /** Step 1, and afterwards what became of it. */
-async function read(request: Visit): Promise<Response> {
-  const visit = await MandateVisit.open(request);
-  const closed = visit.closed();
+async function read(bare: PageRequest): Promise<Response> {
+  const request = await MandateRequest.open(bare);
+  const closed = request.closed();
   if (closed) return closed;
-  const wishes = wishesOf(visit);
-  const facts = wanted(visit);
-  const page = readPage(visit.frame, visit.opened, facts, visit.documentOf(facts), wishes);
-  return wishedPage(visit, page, wishes, visit.opened.offer as Offer);
+  const wishes = wishesOf(request);
+  const facts = wanted(request);
+  const page = readPage(request.frame, request.opened, facts, request.documentOf(facts), wishes);
+  return wishedPage(request, page, wishes, request.opened.offer as Offer);
 }
 
 /** The facts for the years in the address; for the shortest time where there are none. */
-function wanted(visit: MandateVisit): Facts {
-  const { years } = wishesOf(visit);
-  const { choices } = visit;
+function wanted(request: MandateRequest): Facts {
+  const { years } = wishesOf(request);
+  const { choices } = request;
   return choices.find(({ validity_years }) => validity_years === years) ?? (choices[0] as Facts);
 }
 
-async function download(request: Visit): Promise<Response> {
-  const visit = await MandateVisit.open(request);
-  const { state, signed } = visit.opened;
-  if (state !== "open" && !signed) return visit.closed() as PageAnswer;
-  return asFile(visit, signed ?? visit.documentOf(wanted(visit)));
+async function download(bare: PageRequest): Promise<Response> {
+  const request = await MandateRequest.open(bare);
+  const { state, signed } = request.opened;
+  if (state !== "open" && !signed) return request.closed() as PageAnswer;
+  return asFile(request, signed ?? request.documentOf(wanted(request)));
 }
 
 /** What was signed, as a document to keep. */
-async function downloadPdf(request: Visit): Promise<Response> {
-  const visit = await MandateVisit.open(request);
-  if (!visit.opened.signed) return visit.closed() ?? visit.go("");
-  return asPdf(visit, visit.act("read_link_mandate", {}), visit.frame.to("/pdf"));
+async function downloadPdf(bare: PageRequest): Promise<Response> {
+  const request = await MandateRequest.open(bare);
+  if (!request.opened.signed) return request.closed() ?? request.go("");
+  return asPdf(request, request.act("read_link_mandate", {}), request.frame.to("/pdf"));
 }
 
 /** Step 2. Who has not read step 1 as it is now goes back to it. */
-const showSign = onOpenLink((visit) => {
-  const seen = visit.c.req.query("seen");
-  if (!seen) return visit.go("");
-  const facts = visit.read(seen);
-  if (!facts) return visit.page(changedPage(visit.frame), 409);
-  return visit.formPage((returned) =>
-    returned || facts.email === null || visit.opened.code_sent
-      ? signPage(visit.frame, facts, visit.documentOf(facts), seen, returned ?? undefined)
-      : askCodePage(visit.frame, facts, seen),
+const showSign = onOpenLink((request) => {
+  const seen = request.c.req.query("seen");
+  if (!seen) return request.go("");
+  const facts = request.read(seen);
+  if (!facts) return request.page(changedPage(request.frame), 409);
+  return request.formPage((returned) =>
+    returned || facts.email === null || request.opened.code_sent
+      ? signPage(request.frame, facts, request.documentOf(facts), seen, returned ?? undefined)
+      : askCodePage(request.frame, facts, seen),
   );
 });
 
-const sendCode = onOpenLink(async (visit, facts) => {
-  const seen = visit.form.get("seen") ?? "";
+const sendCode = onOpenLink(async (request, facts) => {
+  const seen = request.form.get("seen") ?? "";
   const code = newCode();
   const { partner_name, full_name } = facts;
-  const { config } = visit.environment;
-  const sending = visit.act("send_mandate_code", {
-    code_hash: visit.hashCode(code),
-    mail: aboutMail(config, "mandate_code", visit.locale, { code, full_name, partner_name }),
+  const { config } = request.environment;
+  const sending = request.act("send_mandate_code", {
+    code_hash: request.hashCode(code),
+    mail: aboutMail(config, "mandate_code", request.locale, { code, full_name, partner_name }),
   });
-  const { refused } = await visit.attempt(sending, ["link_not_open", "signatory_email_missing", "too_many_codes"]);
+  const { refused } = await request.attempt(sending, ["link_not_open", "signatory_email_missing", "too_many_codes"]);
   if (refused?.code === "too_many_codes")
-    return visit.tooManyCodes(refused, visit.frame.to("/sign", { seen }), WORDS[visit.locale].back_to_sign);
-  if (refused?.code === "link_not_open") return visit.go("", { seen });
-  if (!refused) visit.logOutcome("sent");
-  return visit.go("/sign", { seen }); // where no address is known, signing needs no code
+    return request.tooManyCodes(refused, request.frame.to("/sign", { seen }), WORDS[request.locale].back_to_sign);
+  if (refused?.code === "link_not_open") return request.go("", { seen });
+  if (!refused) request.logOutcome("sent");
+  return request.go("/sign", { seen }); // where no address is known, signing needs no code
 });
 
-const sign = onOpenLink(async (visit) => {
-  const { frame, c, form } = visit;
-  const facts = visit.read(form.get("seen"));
-  if (!facts) return visit.page(changedPage(frame), 409);
-  const [document, seen] = [visit.documentOf(facts), versionOf(facts)];
+const sign = onOpenLink(async (request) => {
+  const { frame, c, form } = request;
+  const facts = request.read(form.get("seen"));
+  if (!facts) return request.page(changedPage(frame), 409);
+  const [document, seen] = [request.documentOf(facts), versionOf(facts)];
 
   const { code, name, errors } = readSignature(form, facts, frame.words);
   const again = (wrong: Errors) =>
-    visit.again(frame.to("/sign", { seen }), wrong, (returned) => signPage(frame, facts, document, seen, returned));
+    request.again(frame.to("/sign", { seen }), wrong, (returned) => signPage(frame, facts, document, seen, returned));
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
-  const { config } = visit.environment;
+  const { config } = request.environment;
   const { full_name, partner_name } = facts;
-  const link = `${config.PAGES_URL}/mandate/${visit.token}`;
-  const signing = visit.act("sign_mandate", {
+  const link = `${config.PAGES_URL}/mandate/${request.token}`;
+  const signing = request.act("sign_mandate", {
     facts,
     signed_name: name,
-    code_hash: visit.hashCode(code),
-    key: claimKey(visit.environment),
+    code_hash: request.hashCode(code),
+    key: claimKey(request.environment),
     document,
     document_sha256: hashSecret(document),
-    address: visit.address,
+    address: request.address,
     user_agent: c.req.header("user-agent") ?? null,
-    mail: aboutMail(config, "mandate_signed", visit.locale, { link, full_name, partner_name, document }),
+    mail: aboutMail(config, "mandate_signed", request.locale, { link, full_name, partner_name, document }),
   });
-  const { refused } = await visit.attempt(signing, ["link_not_open", "mandate_changed", ...CODE_REFUSALS]);
+  const { refused } = await request.attempt(signing, ["link_not_open", "mandate_changed", ...CODE_REFUSALS]);
   if (!refused) {
-    visit.logOutcome("signed");
-    return visit.go("");
+    request.logOutcome("signed");
+    return request.go("");
   }
   switch (refused.code) {
     case "link_not_open":
-      return visit.go("");
+      return request.go("");
     case "mandate_changed":
-      return visit.page(changedPage(frame), 409);
+      return request.page(changedPage(frame), 409);
     default:
       return again({ code: frame.words.code.errors[refused.code] });
   }
 });
 
-const showDecline = onOpenLink((visit, facts) =>
-  visit.page(declinePage(visit.frame, facts.partner_name, visit.opened.held_until ?? null)),
+const showDecline = onOpenLink((request, facts) =>
+  request.page(declinePage(request.frame, facts.partner_name, request.opened.held_until ?? null)),
 );
 
-const decline = onOpenLink(async (visit) => {
-  const declining = visit.act("decline_mandate", {
-    address: visit.address,
-    user_agent: visit.c.req.header("user-agent") ?? null,
+const decline = onOpenLink(async (request) => {
+  const declining = request.act("decline_mandate", {
+    address: request.address,
+    user_agent: request.c.req.header("user-agent") ?? null,
   });
-  const { refused } = await visit.attempt(declining, ["link_not_open"]);
-  if (!refused) visit.logOutcome("declined");
-  return visit.go("");
+  const { refused } = await request.attempt(declining, ["link_not_open"]);
+  if (!refused) request.logOutcome("declined");
+  return request.go("");
 });
 
 /** Who signed by this link gets another one to sign again: in the last weeks of what was signed, and after it. */
-async function renew(request: Visit): Promise<Response> {
-  const visit = await MandateVisit.open(request);
-  if (!visit.opened.may_sign_again) return visit.go("");
+async function renew(bare: PageRequest): Promise<Response> {
+  const request = await MandateRequest.open(bare);
+  if (!request.opened.may_sign_again) return request.go("");
   const token = newSecret();
-  const asking = visit.act("renew_mandate", { new_token_hash: hashSecret(token) });
-  const { refused } = await visit.attempt(asking, ["link_not_open", "too_many_codes"]);
-  if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, visit.frame.to(""));
-  if (refused) return visit.go("");
-  visit.logOutcome("renewed");
-  return visit.c.redirect(`${visit.frame.root}/mandate/${token}?lang=${visit.locale}`, 303);
+  const asking = request.act("renew_mandate", { new_token_hash: hashSecret(token) });
+  const { refused } = await request.attempt(asking, ["link_not_open", "too_many_codes"]);
+  if (refused?.code === "too_many_codes") return request.tooManyCodes(refused, request.frame.to(""));
+  if (refused) return request.go("");
+  request.logOutcome("renewed");
+  return request.c.redirect(`${request.frame.root}/mandate/${token}?lang=${request.locale}`, 303);
 }
 
 /** What each page of mandate.ts does, and each form. */

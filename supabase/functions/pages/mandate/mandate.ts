@@ -1,5 +1,5 @@
+import type { Flow } from "../kit/page_request.ts";
 import { loadedLate } from "../kit/routes.ts";
-import type { Flow } from "../kit/visit.ts";
 import { SQL } from "./sql.ts";
 
 const does = loadedLate(() => import("./handlers.ts"));

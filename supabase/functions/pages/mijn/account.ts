@@ -12,57 +12,58 @@ import { formToken } from "../kit/sign_in_views.ts";
 import { maskEmail } from "../kit/views.ts";
 import { ownPage } from "./frame.ts";
 import type { SignedAccount } from "./model.ts";
-import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
+import { type MijnFrame, type MijnRequest, signedIn } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** For the signatory of a CPO's customer: change the account number by a mailed code, and get a link to sign again. */
 
-const accountOf = ({ c }: MijnVisit): string => c.req.param("id") ?? "";
+const accountOf = ({ c }: MijnRequest): string => c.req.param("id") ?? "";
 
 /** The code works in this browser, for this account. */
-const tokenOf = (visit: MijnVisit): string => hashSecret(`${visit.cookie("session")}:account:${accountOf(visit)}`);
+const tokenOf = (request: MijnRequest): string =>
+  hashSecret(`${request.cookie("session")}:account:${accountOf(request)}`);
 
-const pageOf = (visit: MijnVisit): string => visit.frame.to(`/account/${accountOf(visit)}`);
+const pageOf = (request: MijnRequest): string => request.frame.to(`/account/${accountOf(request)}`);
 
-const readAccount = (visit: MijnVisit) =>
-  visit.attempt(
-    visit.own<SignedAccount>("read_signed_account", {
-      account_id: accountOf(visit),
-      token_hash: hashSecret(tokenOf(visit)),
+const readAccount = (request: MijnRequest) =>
+  request.attempt(
+    request.own<SignedAccount>("read_signed_account", {
+      account_id: accountOf(request),
+      token_hash: hashSecret(tokenOf(request)),
     }),
     ["account_not_found"],
   );
 
-const showAccount = signedIn(async (visit) => {
-  const { answer: account, refused } = await readAccount(visit);
-  if (refused) return visit.unknown();
-  return visit.formPage((returned) =>
+const showAccount = signedIn(async (request) => {
+  const { answer: account, refused } = await readAccount(request);
+  if (refused) return request.unknown();
+  return request.formPage((returned) =>
     account.code_sent || returned
-      ? changePage(visit.frame, pageOf(visit), account, returned?.errors ?? {}, returned?.typed.get("iban") ?? "")
-      : askCodePage(visit.frame, pageOf(visit), account),
+      ? changePage(request.frame, pageOf(request), account, returned?.errors ?? {}, returned?.typed.get("iban") ?? "")
+      : askCodePage(request.frame, pageOf(request), account),
   );
 });
 
-const mailAccountCode = signedIn(async (visit) => {
-  const { config } = visit.environment;
-  const [account_id, token, code] = [accountOf(visit), tokenOf(visit), newCode()];
-  const sending = visit.own("send_account_code", {
+const mailAccountCode = signedIn(async (request) => {
+  const { config } = request.environment;
+  const [account_id, token, code] = [accountOf(request), tokenOf(request), newCode()];
+  const sending = request.own("send_account_code", {
     account_id,
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
-    mail: aboutMail(config, "claim_code", visit.locale, { code, purpose: "iban" }),
+    mail: aboutMail(config, "claim_code", request.locale, { code, purpose: "iban" }),
   });
-  const { refused } = await visit.attempt(sending, ["account_not_found", "too_many_codes"]);
-  if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));
-  if (refused) return visit.unknown();
-  visit.logOutcome("sent");
-  return visit.c.redirect(pageOf(visit), 303);
+  const { refused } = await request.attempt(sending, ["account_not_found", "too_many_codes"]);
+  if (refused?.code === "too_many_codes") return request.tooManyCodes(refused, pageOf(request));
+  if (refused) return request.unknown();
+  request.logOutcome("sent");
+  return request.c.redirect(pageOf(request), 303);
 });
 
-const changeAccount = signedIn(async (visit) => {
-  const { environment, form, locale, frame } = visit;
-  const { answer: account, refused: unknown } = await readAccount(visit);
-  if (unknown) return visit.unknown();
+const changeAccount = signedIn(async (request) => {
+  const { environment, form, locale, frame } = request;
+  const { answer: account, refused: unknown } = await readAccount(request);
+  if (unknown) return request.unknown();
   const words = WORDS[locale].account;
   const iban = (form.get("iban") ?? "").replace(/[\s.-]/g, "").toUpperCase();
   const code = readCode(form);
@@ -71,37 +72,37 @@ const changeAccount = signedIn(async (visit) => {
     ...(code === null ? { code: frame.words.code.errors.code_missing } : {}),
   };
   const again = (wrong: Errors) =>
-    visit.again(pageOf(visit), wrong, ({ typed }) =>
-      changePage(frame, pageOf(visit), account, wrong, typed.get("iban") ?? ""),
+    request.again(pageOf(request), wrong, ({ typed }) =>
+      changePage(frame, pageOf(request), account, wrong, typed.get("iban") ?? ""),
     );
   if (Object.keys(errors).length > 0) return again(errors);
-  const token = tokenOf(visit);
-  const changing = visit.own("change_signed_iban", {
-    account_id: accountOf(visit),
+  const token = tokenOf(request);
+  const changing = request.own("change_signed_iban", {
+    account_id: accountOf(request),
     partner_id: account.partner_id,
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
     key: claimKey(environment),
     iban: sealIban(environment, account.partner_id, iban),
   });
-  const { refused } = await visit.attempt(changing, ["account_not_found", ...CODE_REFUSALS]);
-  if (refused?.code === "account_not_found") return visit.unknown();
+  const { refused } = await request.attempt(changing, ["account_not_found", ...CODE_REFUSALS]);
+  if (refused?.code === "account_not_found") return request.unknown();
   if (refused) return again({ code: frame.words.code.errors[refused.code] });
-  visit.logOutcome("saved");
-  return visit.told("/earnings", "account_changed");
+  request.logOutcome("saved");
+  return request.told("/earnings", "account_changed");
 });
 
-const renewMandate = signedIn(async (visit) => {
-  const [account_id, connection_id] = [visit.form.get("account") ?? "", visit.form.get("connection") ?? ""];
-  if (!isId(account_id) || !isId(connection_id)) return visit.unknown();
+const renewMandate = signedIn(async (request) => {
+  const [account_id, connection_id] = [request.form.get("account") ?? "", request.form.get("connection") ?? ""];
+  if (!isId(account_id) || !isId(connection_id)) return request.unknown();
   const token = newSecret();
-  const asking = visit.own("renew_signed_mandate", { account_id, connection_id, new_token_hash: hashSecret(token) });
-  const { refused } = await visit.attempt(asking, ["account_not_found", "link_not_open", "too_many_codes"]);
-  if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, visit.frame.to("/mandate"));
-  if (refused?.code === "link_not_open") return visit.go("/mandate");
-  if (refused) return visit.unknown();
-  visit.logOutcome("renewed");
-  return visit.c.redirect(`${visit.frame.root}/mandate/${token}?lang=${visit.locale}`, 303);
+  const asking = request.own("renew_signed_mandate", { account_id, connection_id, new_token_hash: hashSecret(token) });
+  const { refused } = await request.attempt(asking, ["account_not_found", "link_not_open", "too_many_codes"]);
+  if (refused?.code === "too_many_codes") return request.tooManyCodes(refused, request.frame.to("/mandate"));
+  if (refused?.code === "link_not_open") return request.go("/mandate");
+  if (refused) return request.unknown();
+  request.logOutcome("renewed");
+  return request.c.redirect(`${request.frame.root}/mandate/${token}?lang=${request.locale}`, 303);
 });
 
 export const accountPages = { showAccount, changeAccount, mailAccountCode, renewMandate };

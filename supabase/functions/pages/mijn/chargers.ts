@@ -7,7 +7,7 @@ import { formToken } from "../kit/sign_in_views.ts";
 import { doneOf, inNumbers, onceField } from "../kit/signed_in_views.ts";
 import { askTwice, claimButton, ownPage } from "./frame.ts";
 import type { Charger, Chargers } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */

@@ -6,7 +6,7 @@ import { inNumbers, table } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Charging, ChargingSession } from "./model.ts";
 import { leftOut, monthBars, monthTable } from "./months.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** What the address asks for: a year, a month of it as 2026-03, and which page of that month's sessions, from 1. */

@@ -8,7 +8,7 @@ import { doButton } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import { addressOf } from "./mandates.ts";
 import type { End, Ending, OwnData } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Everything in one file, and the way out. */

@@ -10,7 +10,7 @@ import { addressOf, nameOf } from "./mandates.ts";
 import type { Account, Earned, Earnings, Payout } from "./model.ts";
 import { estimated, kindsOf, partsOf, percent, settles, sum } from "./money.ts";
 import { leftOut } from "./months.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** What a year brings, its quarters from open to paid, what was paid, where to, and what the service keeps. */

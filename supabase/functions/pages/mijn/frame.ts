@@ -2,7 +2,7 @@ import type { Html, Page } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { type AskedTwice, areaPage, askTwiceBody } from "../kit/signed_in_views.ts";
-import type { MijnFrame, Section } from "./visit.ts";
+import type { MijnFrame, Section } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** One of a person's own pages. */

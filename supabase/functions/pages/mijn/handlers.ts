@@ -8,11 +8,11 @@ import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
 import { dayOf } from "../kit/csv.ts";
 import { csvFile } from "../kit/download.ts";
+import type { Handler } from "../kit/page_request.ts";
 import { asPdf } from "../kit/pdf.ts";
 import { putFlash } from "../kit/returned.ts";
 import { isId } from "../kit/routes.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
-import type { Handler } from "../kit/visit.ts";
 import { accountPages } from "./account.ts";
 import { chargersPage, removeChargerPage } from "./chargers.ts";
 import { type ChargingQuery, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
@@ -21,10 +21,10 @@ import { earningsPage } from "./earnings.ts";
 import { mandatesPage } from "./mandates.ts";
 import type { Chargers, Charging, Earnings, Ending, Mandates, Overview, OwnData, Sharing, Tokens } from "./model.ts";
 import { overviewPage } from "./overview.ts";
+import { type MijnRequest, onSignIn, signedIn, withLogin } from "./request.ts";
 import { sharingPage, stopSharingPage } from "./sharing.ts";
 import { PATH } from "./sql.ts";
 import { LASTS, tokensPage } from "./tokens.ts";
-import { type MijnVisit, onSignIn, signedIn, withLogin } from "./visit.ts";
 import { withdrawalPages } from "./withdrawal.ts";
 import { WORDS } from "./words.ts";
 
@@ -37,14 +37,14 @@ const CLAIM_PAGES: readonly string[] = ["", ...STEP_NAMES.map((name) => `/${name
 /** Long enough to read a mandate and sign it. */
 const CLAIM_SECONDS = 3600;
 
-const showSignIn = onSignIn((visit) => visit.signIn(visit.waiting()?.email));
+const showSignIn = onSignIn((request) => request.signIn(request.waiting()?.email));
 
-const showOverview = signedIn(async (visit) =>
-  visit.page(overviewPage(visit.frame, await visit.own<Overview>("read_own_start"))),
+const showOverview = signedIn(async (request) =>
+  request.page(overviewPage(request.frame, await request.own<Overview>("read_own_start"))),
 );
 
 /** The year and month of the address, as far as they can be ones; the month says the year. */
-function askedOf({ c, environment, pageAsked }: MijnVisit): ChargingQuery {
+function askedOf({ c, environment, pageAsked }: MijnRequest): ChargingQuery {
   const now = Number(dayOf(environment.now().toISOString()).slice(0, 4));
   const [, year = "", month] =
     /^(\d{4})(?:-(0[1-9]|1[0-2]))?$/.exec(c.req.query("month") ?? c.req.query("year") ?? "") ?? [];
@@ -63,60 +63,62 @@ const queryOf = ({ year, month }: ChargingQuery, limit: number, page = 1) => ({
   offset: (page - 1) * limit,
 });
 
-const showCharging = signedIn(async (visit) => {
-  const asked = askedOf(visit);
-  const charging = await visit.own<Charging>("read_own_charging", queryOf(asked, PAGE, asked.page));
-  return visit.page(chargingPage(visit.frame, charging, asked));
+const showCharging = signedIn(async (request) => {
+  const asked = askedOf(request);
+  const charging = await request.own<Charging>("read_own_charging", queryOf(asked, PAGE, asked.page));
+  return request.page(chargingPage(request.frame, charging, asked));
 });
 
-const downloadCharging = signedIn(async (visit) => {
-  const asked = askedOf(visit);
-  const charging = await visit.own<Charging>("read_own_charging", queryOf(asked, FILE));
-  const text = asked.month ? sessionsCsv(visit.frame, charging) : monthsCsv(visit.frame, charging);
-  return csvFile(visit, `${WORDS[visit.locale].charging.file}-${asked.month ?? charging.year}`, text);
+const downloadCharging = signedIn(async (request) => {
+  const asked = askedOf(request);
+  const charging = await request.own<Charging>("read_own_charging", queryOf(asked, FILE));
+  const text = asked.month ? sessionsCsv(request.frame, charging) : monthsCsv(request.frame, charging);
+  return csvFile(request, `${WORDS[request.locale].charging.file}-${asked.month ?? charging.year}`, text);
 });
 
-const showEarnings = signedIn(async (visit) => {
-  const { year } = askedOf(visit);
-  const news = visit.news().typed.get("news");
-  return visit.page(earningsPage(visit.frame, await visit.own<Earnings>("read_own_earnings", { year }), news));
+const showEarnings = signedIn(async (request) => {
+  const { year } = askedOf(request);
+  const news = request.news().typed.get("news");
+  return request.page(earningsPage(request.frame, await request.own<Earnings>("read_own_earnings", { year }), news));
 });
 
-const showMandates = signedIn(async (visit) =>
-  visit.page(mandatesPage(visit.frame, await visit.own<Mandates>("read_own_mandates"), visit.news().typed.get("news"))),
+const showMandates = signedIn(async (request) =>
+  request.page(
+    mandatesPage(request.frame, await request.own<Mandates>("read_own_mandates"), request.news().typed.get("news")),
+  ),
 );
 
 /** A document of the person as PDF; 404 for anybody else's. */
 const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
-  signedIn(async (visit) => {
-    const id = visit.c.req.param("id") ?? "";
-    const reading = visit.own<never>("read_own_document", { [key]: id });
-    const { answer, refused } = await visit.attempt(asPdf(visit, reading, visit.frame.to(`${page}/${id}`)), [
+  signedIn(async (request) => {
+    const id = request.c.req.param("id") ?? "";
+    const reading = request.own<never>("read_own_document", { [key]: id });
+    const { answer, refused } = await request.attempt(asPdf(request, reading, request.frame.to(`${page}/${id}`)), [
       "mandate_not_found",
       "statement_not_found",
       "settlement_not_found",
     ]);
-    return refused ? visit.unknown() : answer;
+    return refused ? request.unknown() : answer;
   });
 
 /** A year of an account as PDF. It is written when it is first asked for. */
-const downloadOverview = signedIn(async (visit) => {
-  const { id: account_id = "", year = "" } = visit.c.req.param();
-  const reading = visit.own<never>("read_own_document", { account_id, year: Number(year) });
-  const here = visit.frame.to(`/overview/${account_id}/${year}`);
-  const { answer, refused } = await visit.attempt(asPdf(visit, reading, here), ["statement_not_found"]);
-  return refused ? visit.unknown() : answer;
+const downloadOverview = signedIn(async (request) => {
+  const { id: account_id = "", year = "" } = request.c.req.param();
+  const reading = request.own<never>("read_own_document", { account_id, year: Number(year) });
+  const here = request.frame.to(`/overview/${account_id}/${year}`);
+  const { answer, refused } = await request.attempt(asPdf(request, reading, here), ["statement_not_found"]);
+  return refused ? request.unknown() : answer;
 });
 
 /** To the claim pages of an account, where the account number, the charger and the mandate are changed. */
-const openClaim = withLogin(async (visit) => {
-  const { c, environment, form, locale } = visit;
+const openClaim = withLogin(async (request) => {
+  const { c, environment, form, locale } = request;
   const page = CLAIM_PAGES.find((each) => each === form.get("page"));
   const account_id = form.get("account") ?? "";
-  if (page === undefined || !isId(account_id)) return visit.unknown();
-  const opening = visit.own<{ draft_id: string }>("open_own_claim", { account_id });
-  const { answer, refused } = await visit.attempt(opening, ["account_not_found"]);
-  if (refused) return visit.unknown();
+  if (page === undefined || !isId(account_id)) return request.unknown();
+  const opening = request.own<{ draft_id: string }>("open_own_claim", { account_id });
+  const { answer, refused } = await request.attempt(opening, ["account_not_found"]);
+  if (refused) return request.unknown();
   const { draft_id } = answer;
   const proof = { proved_by: "code", stage: "active" } as const;
   beginClaimSession(c, environment, { draft_id }, proof, c.var.root, CLAIM_SECONDS);
@@ -124,166 +126,172 @@ const openClaim = withLogin(async (visit) => {
   return c.redirect(`${claimPath(c.var.root, environment, { draft_id })}${page}?${query}`, 303);
 });
 
-const showChargers = withLogin(async (visit) => {
-  const news = visit.news();
-  const chargers = await visit.own<Chargers>("read_own_chargers");
-  return visit.pageOf(chargersPage(visit.frame, chargers, news, visit.environment.config.OCPP_GATEWAY_URL), news);
+const showChargers = withLogin(async (request) => {
+  const news = request.news();
+  const chargers = await request.own<Chargers>("read_own_chargers");
+  return request.pageOf(chargersPage(request.frame, chargers, news, request.environment.config.OCPP_GATEWAY_URL), news);
 });
 
 /** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
-const addCharger = withLogin(async (visit) => {
-  const { form, environment } = visit;
+const addCharger = withLogin(async (request) => {
+  const { form, environment } = request;
   const { config } = environment;
   const gateway = config.OCPP_GATEWAY_URL;
-  if (gateway === undefined) return visit.unknown();
-  const words = WORDS[visit.locale].chargers.errors;
+  if (gateway === undefined) return request.unknown();
+  const words = WORDS[request.locale].chargers.errors;
   const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
-  const secret = visit.secretOf("charger");
-  if (!secret) return visit.foreign();
+  const secret = request.secretOf("charger");
+  if (!secret) return request.foreign();
   const identity = `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
   // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
   const password = secret.slice(-40);
-  if (!name.success) return visit.refuse("/chargers", { name: words.name });
-  const adding = visit.own("register_own_charger", {
+  if (!name.success) return request.refuse("/chargers", { name: words.name });
+  const adding = request.own("register_own_charger", {
     nickname: name.data,
     ocpp_identity: identity,
     password_hash: hashSecret(password),
   });
-  const { refused } = await visit.attempt(adding, ["charger_limit_reached", "ocpp_identity_taken"]);
-  if (refused?.code === "charger_limit_reached") return visit.refuse("/chargers", { name: words.limit });
+  const { refused } = await request.attempt(adding, ["charger_limit_reached", "ocpp_identity_taken"]);
+  if (refused?.code === "charger_limit_reached") return request.refuse("/chargers", { name: words.limit });
   const address = `${gateway}/${identity}`;
-  return visit.told("/chargers", "added", { address, identity, password_once: password });
+  return request.told("/chargers", "added", { address, identity, password_once: password });
 });
 
 /** A new password, made by the form as well. */
-const renewChargerPassword = withLogin(async (visit) => {
-  const gateway = visit.environment.config.OCPP_GATEWAY_URL;
-  if (gateway === undefined) return visit.unknown();
-  const secret = visit.secretOf("charger");
-  if (!secret) return visit.foreign();
+const renewChargerPassword = withLogin(async (request) => {
+  const gateway = request.environment.config.OCPP_GATEWAY_URL;
+  if (gateway === undefined) return request.unknown();
+  const secret = request.secretOf("charger");
+  if (!secret) return request.foreign();
   const password = secret.slice(-40);
-  const renewing = visit.own<{ identity: string }>("renew_ocpp_password", {
-    charger_id: visit.c.req.param("id"),
+  const renewing = request.own<{ identity: string }>("renew_ocpp_password", {
+    charger_id: request.c.req.param("id"),
     password_hash: hashSecret(password),
   });
-  const { answer, refused } = await visit.attempt(renewing, ["charger_not_found"]);
-  if (refused) return visit.unknown();
+  const { answer, refused } = await request.attempt(renewing, ["charger_not_found"]);
+  if (refused) return request.unknown();
   const { identity } = answer;
-  return visit.told("/chargers", "added", { address: `${gateway}/${identity}`, identity, password_once: password });
+  return request.told("/chargers", "added", { address: `${gateway}/${identity}`, identity, password_once: password });
 });
 
-const chargerOf = async (visit: MijnVisit) => {
-  const { email, chargers } = await visit.own<Chargers>("read_own_chargers");
-  return { email, charger: chargers.find(({ id }) => id === visit.c.req.param("id")) };
+const chargerOf = async (request: MijnRequest) => {
+  const { email, chargers } = await request.own<Chargers>("read_own_chargers");
+  return { email, charger: chargers.find(({ id }) => id === request.c.req.param("id")) };
 };
 
-const askRemoveCharger = withLogin(async (visit) => {
-  const { email, charger } = await chargerOf(visit);
-  return charger ? visit.page(removeChargerPage(visit.frame, email, charger)) : visit.unknown();
+const askRemoveCharger = withLogin(async (request) => {
+  const { email, charger } = await chargerOf(request);
+  return charger ? request.page(removeChargerPage(request.frame, email, charger)) : request.unknown();
 });
 
-const removeCharger = withLogin(async (visit) => {
-  const { removed } = await visit.own<{ removed: boolean }>("remove_own_charger", { id: visit.c.req.param("id") });
-  return removed ? visit.told("/chargers", "removed") : visit.go("/chargers");
+const removeCharger = withLogin(async (request) => {
+  const { removed } = await request.own<{ removed: boolean }>("remove_own_charger", { id: request.c.req.param("id") });
+  return removed ? request.told("/chargers", "removed") : request.go("/chargers");
 });
 
-const showSharing = signedIn(async (visit) => {
-  const news = visit.news().typed.get("news");
-  return visit.page(sharingPage(visit.frame, await visit.own<Sharing>("read_own_sharing"), news));
+const showSharing = signedIn(async (request) => {
+  const news = request.news().typed.get("news");
+  return request.page(sharingPage(request.frame, await request.own<Sharing>("read_own_sharing"), news));
 });
 
-const askStopSharing = withLogin(async (visit) => {
-  const { email, partner } = await visit.own<Sharing>("read_own_sharing");
-  return partner ? visit.page(stopSharingPage(visit.frame, email, partner)) : visit.go("/sharing");
+const askStopSharing = withLogin(async (request) => {
+  const { email, partner } = await request.own<Sharing>("read_own_sharing");
+  return partner ? request.page(stopSharingPage(request.frame, email, partner)) : request.go("/sharing");
 });
 
-const stopSharing = withLogin(async (visit) => {
-  const partner_id = visit.form.get("partner") ?? "";
-  if (!isId(partner_id)) return visit.unknown();
-  const { ended } = await visit.own<{ ended: boolean }>("stop_sharing", { partner_id });
-  return ended ? visit.told("/sharing", "stopped") : visit.go("/sharing");
+const stopSharing = withLogin(async (request) => {
+  const partner_id = request.form.get("partner") ?? "";
+  if (!isId(partner_id)) return request.unknown();
+  const { ended } = await request.own<{ ended: boolean }>("stop_sharing", { partner_id });
+  return ended ? request.told("/sharing", "stopped") : request.go("/sharing");
 });
 
-const stopApplication = withLogin(async (visit) => {
-  const client_id = visit.form.get("client") ?? "";
-  if (!isId(client_id)) return visit.unknown();
-  const { ended } = await visit.own<{ ended: boolean }>("stop_application", { client_id });
-  return ended ? visit.told("/sharing", "ended") : visit.go("/sharing");
+const stopApplication = withLogin(async (request) => {
+  const client_id = request.form.get("client") ?? "";
+  if (!isId(client_id)) return request.unknown();
+  const { ended } = await request.own<{ ended: boolean }>("stop_application", { client_id });
+  return ended ? request.told("/sharing", "ended") : request.go("/sharing");
 });
 
-const showTokens = withLogin(async (visit) => {
-  const news = visit.news();
-  return visit.pageOf(tokensPage(visit.frame, await visit.own<Tokens>("read_own_tokens"), news), news);
+const showTokens = withLogin(async (request) => {
+  const news = request.news();
+  return request.pageOf(tokensPage(request.frame, await request.own<Tokens>("read_own_tokens"), news), news);
 });
 
-const createToken = withLogin(async (visit) => {
-  const { form, environment } = visit;
-  const words = WORDS[visit.locale].tokens.errors;
+const createToken = withLogin(async (request) => {
+  const { form, environment } = request;
+  const words = WORDS[request.locale].tokens.errors;
   const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
   const scopes = PERSONAL_SCOPES.filter((scope) => form.getAll("scope").includes(scope));
   const lasts = LASTS.find((each) => each === form.get("expires"));
   if (!name.success || scopes.length === 0 || !lasts) {
-    return visit.refuse("/tokens", {
+    return request.refuse("/tokens", {
       ...(name.success ? {} : { name: words.name }),
       ...(scopes.length > 0 ? {} : { scopes: words.scopes }),
       ...(lasts ? {} : { expires: words.expires }),
     });
   }
-  const made = visit.secretOf("token");
-  if (!made) return visit.foreign();
+  const made = request.secretOf("token");
+  if (!made) return request.foreign();
   const secret = `${environment.config.KEY_PREFIX}_pat_${made}`;
   const expires_at =
     lasts === "never" ? null : new Date(environment.now().getTime() + Number(lasts) * 86_400_000).toISOString();
-  const creating = visit.own("create_personal_token", {
+  const creating = request.own("create_personal_token", {
     name: name.data,
     scopes,
     expires_at,
     token_hash: hashSecret(secret),
     last4: secret.slice(-4),
   });
-  const { refused } = await visit.attempt(creating, ["token_limit_reached", "recent_sign_in_required"]);
+  const { refused } = await request.attempt(creating, ["token_limit_reached", "recent_sign_in_required"]);
   if (refused?.code === "recent_sign_in_required")
-    return visit.codeFirst("/tokens", (await visit.own<Tokens>("read_own_tokens")).email);
-  if (refused) return visit.refuse("/tokens", { name: words.limit });
-  return visit.told("/tokens", "created", { secret });
+    return request.codeFirst("/tokens", (await request.own<Tokens>("read_own_tokens")).email);
+  if (refused) return request.refuse("/tokens", { name: words.limit });
+  return request.told("/tokens", "created", { secret });
 });
 
-const revokeToken = withLogin(async (visit) => {
-  const id = visit.form.get("token") ?? "";
-  const { refused } = await visit.attempt(visit.own("revoke_personal_token", { id }), ["token_not_found"]);
-  return refused ? visit.unknown() : visit.told("/tokens", "revoked");
+const revokeToken = withLogin(async (request) => {
+  const id = request.form.get("token") ?? "";
+  const { refused } = await request.attempt(request.own("revoke_personal_token", { id }), ["token_not_found"]);
+  return refused ? request.unknown() : request.told("/tokens", "revoked");
 });
 
-const showData = withLogin(async (visit) => visit.page(dataPage(visit.frame, await visit.own<Ending>("read_own_end"))));
+const showData = withLogin(async (request) =>
+  request.page(dataPage(request.frame, await request.own<Ending>("read_own_end"))),
+);
 
-const downloadData = withLogin(async (visit) =>
-  visit.c.body(JSON.stringify(await visit.own("export_own_data"), null, 2), 200, {
+const downloadData = withLogin(async (request) =>
+  request.c.body(JSON.stringify(await request.own("export_own_data"), null, 2), 200, {
     "Content-Type": "application/json; charset=utf-8",
-    "Content-Disposition": `attachment; filename="${WORDS[visit.locale].data.file}.json"`,
+    "Content-Disposition": `attachment; filename="${WORDS[request.locale].data.file}.json"`,
   }),
 );
 
-const downloadTable = withLogin(async (visit) =>
-  csvFile(visit, WORDS[visit.locale].data.file, dataCsv(visit.frame, await visit.own<OwnData>("export_own_data"))),
+const downloadTable = withLogin(async (request) =>
+  csvFile(
+    request,
+    WORDS[request.locale].data.file,
+    dataCsv(request.frame, await request.own<OwnData>("export_own_data")),
+  ),
 );
 
-const askEnd = withLogin(async (visit) => {
-  const news = visit.news().typed.get("news");
-  return visit.page(endPage(visit.frame, await visit.own<Ending>("read_own_end"), news === "iban"));
+const askEnd = withLogin(async (request) => {
+  const news = request.news().typed.get("news");
+  return request.page(endPage(request.frame, await request.own<Ending>("read_own_end"), news === "iban"));
 });
 
-const endAccount = withLogin(async (visit) => {
-  const { c, environment, locale } = visit;
-  const ending = visit.own<{ closed: boolean; end: Farewell }>("close_own_account", {
+const endAccount = withLogin(async (request) => {
+  const { c, environment, locale } = request;
+  const ending = request.own<{ closed: boolean; end: Farewell }>("close_own_account", {
     operator: environment.config.SUPPORT_EMAIL,
     key: claimKey(environment),
     mail: aboutMail(environment.config, "account_closed", locale, {}),
   });
-  const { answer, refused } = await visit.attempt(ending, ["recent_sign_in_required"]);
-  if (refused) return visit.codeFirst("/data/end", (await visit.own<Ending>("read_own_end")).email);
-  if (!answer.closed) return visit.told("/data/end", "iban");
-  visit.logOutcome("closed");
-  visit.forget("session");
+  const { answer, refused } = await request.attempt(ending, ["recent_sign_in_required"]);
+  if (refused) return request.codeFirst("/data/end", (await request.own<Ending>("read_own_end")).email);
+  if (!answer.closed) return request.told("/data/end", "iban");
+  request.logOutcome("closed");
+  request.forget("session");
   // for this browser, which is signed in no more
   const tell = (page: string, told: Record<string, string>) =>
     putFlash(
@@ -294,20 +302,20 @@ const endAccount = withLogin(async (visit) => {
     );
   tell("/closed", { end: JSON.stringify(answer.end) });
   tell("/sign-in", { news: "closed" }); // where Back leads
-  return visit.go("/closed");
+  return request.go("/closed");
 });
 
-const showClosed = onSignIn((visit) => {
-  const end = visit.returned()?.typed.get("end");
-  return visit.page(closedPage(visit.frame, end ? JSON.parse(end) : null));
+const showClosed = onSignIn((request) => {
+  const end = request.returned()?.typed.get("end");
+  return request.page(closedPage(request.frame, end ? JSON.parse(end) : null));
 });
 
 /** Ends what this browser has: its session, and those of the claims it may have been led to. */
-const signOut = signedIn(async (visit) => {
-  const { c, environment } = visit;
-  const { draft_ids } = await visit.endSession();
+const signOut = signedIn(async (request) => {
+  const { c, environment } = request;
+  const { draft_ids } = await request.endSession();
   for (const draft_id of draft_ids) endClaimSession(c, environment, draft_id, c.var.root);
-  return visit.go("/sign-in", { out: "" });
+  return request.go("/sign-in", { out: "" });
 });
 
 /** The English name of the same pages. */

@@ -6,7 +6,7 @@ import { languageOf, showSignature } from "../kit/signature.ts";
 import { doneOf } from "../kit/signed_in_views.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Connection, Mandates } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Until when, for which connection, and what was signed. Signing again is for the claim pages, as is withdrawing where there are any. */

@@ -1,7 +1,7 @@
 import { MAKING_LOGINS } from "../kit/login.ts";
+import type { Flow } from "../kit/page_request.ts";
 import { ID, loadedLate, signInRoutes } from "../kit/routes.ts";
 import { areaSql } from "../kit/sign_in_sql.ts";
-import type { Flow } from "../kit/visit.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 
 const does = loadedLate(() => import("./handlers.ts"));

@@ -6,7 +6,7 @@ import { html } from "../kit/html.ts";
 import { typicalYield } from "../kit/offer.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import type { Account, Earned, Overview, Unsold } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Who pays somebody: we, CPOs of theirs (the name of one, null for several), or we for some accounts and CPOs for others. */

@@ -3,7 +3,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import type { IdleCharger, LeftOut, Month } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** The twelve months of a year, those without charging too. */

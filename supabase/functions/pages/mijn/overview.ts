@@ -6,7 +6,7 @@ import type { Overview } from "./model.ts";
 import { byQuarter, money } from "./money.ts";
 import { leftOut } from "./months.ts";
 import { progressOf } from "./progress.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Of a CPO's customers: private.signed_accounts finds no more. */

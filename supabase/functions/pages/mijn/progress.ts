@@ -6,7 +6,7 @@ import { inNumbers } from "../kit/signed_in_views.ts";
 import { claimButton, renewButton } from "./frame.ts";
 import { nameOf } from "./mandates.ts";
 import type { Account, Overview, Progress } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** With more accounts than this, the page shows only accounts that wait for the person. */

@@ -5,7 +5,7 @@ import { html } from "../kit/html.ts";
 import { doButton, doneOf } from "../kit/signed_in_views.ts";
 import { askTwice, ownPage } from "./frame.ts";
 import type { Application, Sharing } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Of these sources a partner knows who its customer is: private.customer_page. */

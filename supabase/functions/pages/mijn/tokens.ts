@@ -8,7 +8,7 @@ import { formToken } from "../kit/sign_in_views.ts";
 import { doButton, doneOf, onceField, shownOnce } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Token, Tokens } from "./model.ts";
-import type { MijnFrame } from "./visit.ts";
+import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** How long a token may last, in days. */

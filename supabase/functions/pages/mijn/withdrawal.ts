@@ -12,7 +12,7 @@ import { maskEmail } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { ownPage } from "./frame.ts";
 import type { SignedMandate } from "./model.ts";
-import { type MijnFrame, type MijnVisit, signedIn } from "./visit.ts";
+import { type MijnFrame, type MijnRequest, signedIn } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /**
@@ -20,67 +20,69 @@ import { WORDS } from "./words.ts";
  * may always withdraw it.
  */
 
-const connectionOf = ({ c }: MijnVisit): string => c.req.param("id") ?? "";
+const connectionOf = ({ c }: MijnRequest): string => c.req.param("id") ?? "";
 
 /** The code works in this browser, for this connection. */
-const tokenOf = (visit: MijnVisit): string => hashSecret(`${visit.cookie("session")}:withdraw:${connectionOf(visit)}`);
+const tokenOf = (request: MijnRequest): string =>
+  hashSecret(`${request.cookie("session")}:withdraw:${connectionOf(request)}`);
 
-const pageOf = (visit: MijnVisit, more = ""): string => visit.frame.to(`/withdraw/${connectionOf(visit)}${more}`);
+const pageOf = (request: MijnRequest, more = ""): string =>
+  request.frame.to(`/withdraw/${connectionOf(request)}${more}`);
 
-const readMandate = (visit: MijnVisit) =>
-  visit.attempt(
-    visit.own<SignedMandate>("read_signed_mandate", {
-      connection_id: connectionOf(visit),
-      token_hash: hashSecret(tokenOf(visit)),
+const readMandate = (request: MijnRequest) =>
+  request.attempt(
+    request.own<SignedMandate>("read_signed_mandate", {
+      connection_id: connectionOf(request),
+      token_hash: hashSecret(tokenOf(request)),
     }),
     ["account_not_found", "link_not_open"],
   );
 
-const showWithdrawal = signedIn(async (visit) => {
-  const { answer: mandate, refused } = await readMandate(visit);
-  if (refused) return refused.code === "link_not_open" ? visit.go("/mandate") : visit.unknown();
-  return visit.formPage((returned) => withdrawalPage(visit, mandate, returned?.errors.code));
+const showWithdrawal = signedIn(async (request) => {
+  const { answer: mandate, refused } = await readMandate(request);
+  if (refused) return refused.code === "link_not_open" ? request.go("/mandate") : request.unknown();
+  return request.formPage((returned) => withdrawalPage(request, mandate, returned?.errors.code));
 });
 
-const mailWithdrawalCode = signedIn(async (visit) => {
-  const { config } = visit.environment;
-  const [token, code] = [tokenOf(visit), newCode()];
-  const sending = visit.own("send_withdrawal_code", {
-    connection_id: connectionOf(visit),
+const mailWithdrawalCode = signedIn(async (request) => {
+  const { config } = request.environment;
+  const [token, code] = [tokenOf(request), newCode()];
+  const sending = request.own("send_withdrawal_code", {
+    connection_id: connectionOf(request),
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
-    mail: aboutMail(config, "claim_code", visit.locale, { code, purpose: "revoke" }),
+    mail: aboutMail(config, "claim_code", request.locale, { code, purpose: "revoke" }),
   });
-  const { refused } = await visit.attempt(sending, ["account_not_found", "link_not_open", "too_many_codes"]);
-  if (refused?.code === "too_many_codes") return visit.tooManyCodes(refused, pageOf(visit));
-  if (refused?.code === "link_not_open") return visit.go("/mandate");
-  if (refused) return visit.unknown();
-  visit.logOutcome("sent");
-  return visit.c.redirect(pageOf(visit), 303);
+  const { refused } = await request.attempt(sending, ["account_not_found", "link_not_open", "too_many_codes"]);
+  if (refused?.code === "too_many_codes") return request.tooManyCodes(refused, pageOf(request));
+  if (refused?.code === "link_not_open") return request.go("/mandate");
+  if (refused) return request.unknown();
+  request.logOutcome("sent");
+  return request.c.redirect(pageOf(request), 303);
 });
 
-const withdrawMandate = signedIn(async (visit) => {
-  const { errors } = visit.frame.words.code;
+const withdrawMandate = signedIn(async (request) => {
+  const { errors } = request.frame.words.code;
   const again = async (error: string) => {
-    const { answer: mandate, refused } = await readMandate(visit);
-    if (refused) return refused.code === "link_not_open" ? visit.go("/mandate") : visit.unknown();
-    return visit.again(pageOf(visit), { code: error }, () => withdrawalPage(visit, mandate, error));
+    const { answer: mandate, refused } = await readMandate(request);
+    if (refused) return refused.code === "link_not_open" ? request.go("/mandate") : request.unknown();
+    return request.again(pageOf(request), { code: error }, () => withdrawalPage(request, mandate, error));
   };
-  const code = readCode(visit.form);
+  const code = readCode(request.form);
   if (code === null) return again(errors.code_missing);
-  const token = tokenOf(visit);
-  const withdrawing = visit.own("withdraw_signed_mandate", {
-    connection_id: connectionOf(visit),
+  const token = tokenOf(request);
+  const withdrawing = request.own("withdraw_signed_mandate", {
+    connection_id: connectionOf(request),
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
-    key: claimKey(visit.environment),
+    key: claimKey(request.environment),
   });
-  const { refused } = await visit.attempt(withdrawing, ["account_not_found", "link_not_open", ...CODE_REFUSALS]);
-  if (refused?.code === "account_not_found") return visit.unknown();
-  if (refused?.code === "link_not_open") return visit.go("/mandate");
+  const { refused } = await request.attempt(withdrawing, ["account_not_found", "link_not_open", ...CODE_REFUSALS]);
+  if (refused?.code === "account_not_found") return request.unknown();
+  if (refused?.code === "link_not_open") return request.go("/mandate");
   if (refused) return again(errors[refused.code]);
-  visit.logOutcome("withdrawn");
-  return visit.told("/mandate", "withdrawn");
+  request.logOutcome("withdrawn");
+  return request.told("/mandate", "withdrawn");
 });
 
 export const withdrawalPages = { showWithdrawal, mailWithdrawalCode, withdrawMandate };
@@ -100,8 +102,8 @@ function whatItMeans(
 }
 
 /** Asked once more, with what it means; a code that is mailed now ends it. */
-function withdrawalPage(visit: MijnVisit, mandate: SignedMandate, error?: string): Html {
-  const { frame } = visit;
+function withdrawalPage(request: MijnRequest, mandate: SignedMandate, error?: string): Html {
+  const { frame } = request;
   const { which } = WORDS[frame.locale].withdraw;
   const { code, ask_code, withdrawal: words } = frame.words;
   const { email, partner_name, ean_code, code_sent } = mandate;
@@ -114,7 +116,7 @@ function withdrawalPage(visit: MijnVisit, mandate: SignedMandate, error?: string
 <ul>${whatItMeans(frame, mandate).map((line) => html`<li>${line}</li>`)}</ul>
 ${
   typing
-    ? html`<form method="post" action="${pageOf(visit)}" novalidate>
+    ? html`<form method="post" action="${pageOf(request)}" novalidate>
 ${formToken(frame.form_token)}
 ${codeInput({ label: code.label, hint: code.hint(maskEmail(email)), error })}
 <div class="actions"><button class="button second">${words.confirm}</button>${back}</div>
@@ -123,7 +125,7 @@ ${codeInput({ label: code.label, hint: code.hint(maskEmail(email)), error })}
 <p>${ask_code.to}</p>
 <p class="panel address">${maskEmail(email)}</p>`
 }
-<form${typing ? html` class="sheet"` : ""} method="post" action="${pageOf(visit, "/code")}">
+<form${typing ? html` class="sheet"` : ""} method="post" action="${pageOf(request, "/code")}">
 ${formToken(frame.form_token)}
 ${
   typing

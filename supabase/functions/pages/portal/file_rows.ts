@@ -2,7 +2,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { inNumbers, type TableCell, table } from "../kit/signed_in_views.ts";
 import { pageLinks, rangeOf } from "./paging.ts";
-import type { PortalFrame, PortalVisit } from "./visit.ts";
+import type { PortalFrame, PortalRequest } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Rows on a page of the table. */
@@ -23,7 +23,7 @@ type FileRows<Row> = {
 
 export type RowsQuery = { page: number; show: Kind | null };
 
-export const rowsAsked = ({ c, pageAsked }: PortalVisit): RowsQuery => ({
+export const rowsAsked = ({ c, pageAsked }: PortalRequest): RowsQuery => ({
   page: pageAsked,
   show: KINDS.find((each) => each === c.req.query("show")) ?? null,
 });

@@ -1,7 +1,7 @@
 import type { Html, Page } from "../kit/frame.ts";
 import { areaPage } from "../kit/signed_in_views.ts";
 import type { Who } from "./model.ts";
-import { type PortalFrame, SECTIONS, type Section } from "./visit.ts";
+import { type PortalFrame, SECTIONS, type Section } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** A page of a partner. All are as wide, so that nothing jumps from one to the next. */

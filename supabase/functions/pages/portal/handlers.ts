@@ -6,16 +6,16 @@ import { customerPages } from "./customers/handlers.ts";
 import { draftPages } from "./drafts/handlers.ts";
 import { importPages } from "./import/handlers.ts";
 import { payoutPages } from "./payouts/handlers.ts";
+import { onSignIn, signedIn } from "./request.ts";
 import { settingsPages } from "./settings/handlers.ts";
 import { showStart } from "./start.ts";
 import { uploadPages } from "./uploads/handlers.ts";
-import { onSignIn, signedIn } from "./visit.ts";
 
-const showSignIn = onSignIn((visit) => visit.signIn(visit.waiting()?.email));
+const showSignIn = onSignIn((request) => request.signIn(request.waiting()?.email));
 
-const signOut = signedIn(async (visit) => {
-  await visit.endSession();
-  return visit.go("/sign-in", { out: "" });
+const signOut = signedIn(async (request) => {
+  await request.endSession();
+  return request.go("/sign-in", { out: "" });
 });
 
 /** What each page of portal.ts does, and each form. */

@@ -1,7 +1,7 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
-import type { PortalFrame } from "./visit.ts";
+import type { PortalFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Which of a list a page shows: `from` are before them. `all` is in words where not all were counted. */

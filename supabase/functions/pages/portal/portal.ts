@@ -1,8 +1,8 @@
 import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import { MAKING_LOGINS } from "../kit/login.ts";
+import type { Flow } from "../kit/page_request.ts";
 import { ID, loadedLate, signInRoutes } from "../kit/routes.ts";
 import { areaSql } from "../kit/sign_in_sql.ts";
-import type { Flow } from "../kit/visit.ts";
 import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
 
 const EVENT = "event/:event{[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}}";

@@ -8,7 +8,7 @@ import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import { portalPage } from "./frame.ts";
 import type { Attention, Figures, Month, Start } from "./model.ts";
 import type { Payout } from "./payouts/model.ts";
-import { type PortalFrame, signedIn } from "./visit.ts";
+import { type PortalFrame, signedIn } from "./request.ts";
 import { WORDS } from "./words.ts";
 
 /** Months that are shown: a year. */
@@ -16,9 +16,9 @@ const SHOWN = 12;
 
 type StartAndPayouts = Start & { payouts: Payout[] };
 
-export const showStart = signedIn(async (visit) => {
-  const start = await visit.own<StartAndPayouts>("read_portal_start", { key: claimKey(visit.environment) });
-  return visit.page(startPage(visit.frame, start));
+export const showStart = signedIn(async (request) => {
+  const start = await request.own<StartAndPayouts>("read_portal_start", { key: claimKey(request.environment) });
+  return request.page(startPage(request.frame, start));
 });
 
 /** What a partner sees first: what needs attention, how far its customers are, what it earns, what they charge. */

@@ -6,9 +6,9 @@ import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Branding, Who } from "../model.ts";
+import type { PortalFrame } from "../request.ts";
 import { askTwicePage, settingPage } from "../settings/frame.ts";
 import { PATH } from "../sql.ts";
-import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 
 export const BRANDING_PAGE = "/settings/branding";

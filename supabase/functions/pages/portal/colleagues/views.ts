@@ -6,8 +6,8 @@ import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf, onceField, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
 import type { Who } from "../model.ts";
+import type { PortalFrame } from "../request.ts";
 import { askTwicePage, codeFirst, settingPage } from "../settings/frame.ts";
-import type { PortalFrame } from "../visit.ts";
 import { WORDS } from "../words.ts";
 
 export const COLLEAGUES = "/settings/colleagues";

@@ -5,7 +5,7 @@ import { html } from "../../kit/html.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { chargerOf } from "./list.ts";
 import type { Customer, OneCustomer } from "./model.ts";

@@ -1,5 +1,5 @@
 import type { Cell } from "../../kit/csv.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Customer } from "./model.ts";
 

@@ -1,6 +1,6 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { csvOfParts } from "../../kit/download.ts";
-import { type PortalVisit, signedIn } from "../visit.ts";
+import { type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { customerPage } from "./customer.ts";
 import { columnsOf, rowOf } from "./file.ts";
@@ -13,30 +13,30 @@ const PAGE = 50;
 const STRETCH = 1000;
 const REFERENCE = /^cus_[0-9a-f]{32}$/;
 
-const queryOf = ({ environment }: PortalVisit, asked: CustomerQuery, after: string | null, limit: number) => ({
+const queryOf = ({ environment }: PortalRequest, asked: CustomerQuery, after: string | null, limit: number) => ({
   for: lookedFor(asked),
   after,
   limit,
   key: claimKey(environment),
 });
 
-const showCustomers = signedIn(async (visit) => {
-  const asked = askedOf(visit);
-  const after = REFERENCE.exec(visit.c.req.query("after") ?? "")?.[0] ?? null;
-  const shown = visit.c.req.query("shown") ?? "";
+const showCustomers = signedIn(async (request) => {
+  const asked = askedOf(request);
+  const after = REFERENCE.exec(request.c.req.query("after") ?? "")?.[0] ?? null;
+  const shown = request.c.req.query("shown") ?? "";
   const from = { after, shown: after && /^\d{1,7}$/.test(shown) ? Number(shown) : 0 };
-  const found = await visit.own<Customers>("read_portal_customers", queryOf(visit, asked, after, PAGE));
-  return visit.page(customersPage(visit.frame, found, asked, from, visit.environment.now()));
+  const found = await request.own<Customers>("read_portal_customers", queryOf(request, asked, after, PAGE));
+  return request.page(customersPage(request.frame, found, asked, from, request.environment.now()));
 });
 
 /** All of what is looked for. */
-const downloadCustomers = signedIn(async (visit) => {
-  const asked = askedOf(visit);
-  const { frame, locale } = visit;
+const downloadCustomers = signedIn(async (request) => {
+  const asked = askedOf(request);
+  const { frame, locale } = request;
   const read = (after: string | null) =>
-    visit.list<Customers>("read_portal_customers", queryOf(visit, asked, after, STRETCH));
+    request.list<Customers>("read_portal_customers", queryOf(request, asked, after, STRETCH));
   return csvOfParts(
-    visit,
+    request,
     WORDS[locale].customers.file,
     columnsOf(frame),
     await read(null),
@@ -45,13 +45,13 @@ const downloadCustomers = signedIn(async (visit) => {
   );
 });
 
-const showCustomer = signedIn(async (visit) => {
-  const reading = visit.own<OneCustomer>("read_portal_customer", {
-    customer_ref: visit.c.req.param("ref"),
-    key: claimKey(visit.environment),
+const showCustomer = signedIn(async (request) => {
+  const reading = request.own<OneCustomer>("read_portal_customer", {
+    customer_ref: request.c.req.param("ref"),
+    key: claimKey(request.environment),
   });
-  const { answer, refused } = await visit.attempt(reading, ["customer_not_found"]);
-  return refused ? visit.unknown() : visit.page(customerPage(visit.frame, answer));
+  const { answer, refused } = await request.attempt(reading, ["customer_not_found"]);
+  return refused ? request.unknown() : request.page(customerPage(request.frame, answer));
 });
 
 export const customerPages = { showCustomers, downloadCustomers, showCustomer };

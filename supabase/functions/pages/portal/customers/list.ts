@@ -7,7 +7,7 @@ import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";
 import { rangeOf, waysOn } from "../paging.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Customer, Customers } from "./model.ts";
 import { CHARGERS, type CustomerQuery, REGISTRATIONS, SOURCES } from "./query.ts";

@@ -1,5 +1,5 @@
 import { lineIn } from "../line.ts";
-import type { PortalVisit } from "../visit.ts";
+import type { PortalRequest } from "../request.ts";
 
 /** What the address looks for, as it was typed; what it cannot mean is left out. */
 export type CustomerQuery = {
@@ -25,7 +25,7 @@ export const CHARGERS = ["with", "without", "without_mid"] as const;
 export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
 const ACTIVE = ["yes", "no"] as const;
 
-export function askedOf({ c }: PortalVisit): CustomerQuery {
+export function askedOf({ c }: PortalRequest): CustomerQuery {
   const one = <Of extends string>(name: string, of: readonly Of[]) => of.find((each) => each === c.req.query(name));
   const month = /^20\d\d-(0[1-9]|1[0-2])$/.exec(c.req.query("month") ?? "")?.[0];
   return withoutEmpty({

@@ -5,7 +5,7 @@ import { html } from "../../kit/html.ts";
 import { askTwiceBody, doButton, newsOf } from "../../kit/signed_in_views.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { type Draft, numberOf, type OneDraft } from "./model.ts";
 

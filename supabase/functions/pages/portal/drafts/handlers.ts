@@ -1,7 +1,7 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { csvOfParts } from "../../kit/download.ts";
 import { isId } from "../../kit/routes.ts";
-import { type PortalVisit, signedIn } from "../visit.ts";
+import { type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { askWithdrawPage, draftPage } from "./draft.ts";
 import { columnsOf, rowOf } from "./file.ts";
@@ -13,39 +13,39 @@ import { askedOf, PAGE } from "./query.ts";
 const STRETCH = 1000;
 
 /** What is looked for, from which draft on it is searched, and how many of what is found are left out. */
-function queryOf(visit: PortalVisit, after: string | null, skip: number, limit: number) {
-  const { q, ...rest } = askedOf(visit);
+function queryOf(request: PortalRequest, after: string | null, skip: number, limit: number) {
+  const { q, ...rest } = askedOf(request);
   return { for: { ...rest, text: q }, after, skip, limit };
 }
 
-function placeOf({ c, pageAsked }: PortalVisit): Place {
+function placeOf({ c, pageAsked }: PortalRequest): Place {
   const border = c.req.query("after") ?? "";
   return { after: isId(border) ? border : null, page: pageAsked };
 }
 
 /** Where in the list the reader is, or came from. */
-const hereIn = (visit: PortalVisit) => hereOf(askedOf(visit), placeOf(visit));
+const hereIn = (request: PortalRequest) => hereOf(askedOf(request), placeOf(request));
 
-const showDrafts = signedIn(async (visit) => {
-  const { after, page } = placeOf(visit);
-  const drafts = await visit.own<Drafts>("read_portal_drafts", queryOf(visit, after, (page - 1) * PAGE, PAGE));
+const showDrafts = signedIn(async (request) => {
+  const { after, page } = placeOf(request);
+  const drafts = await request.own<Drafts>("read_portal_drafts", queryOf(request, after, (page - 1) * PAGE, PAGE));
   const last = Math.max(Math.ceil(drafts.total / PAGE), 1);
   // its drafts were withdrawn
-  if (page > last) return visit.go("/drafts", hereOf(askedOf(visit), { after, page: last }));
-  const { typed } = visit.news();
-  return visit.page(
-    draftsPage(visit.frame, drafts, askedOf(visit), { after, page }, typed, visit.c.req.query("tick") === "all"),
+  if (page > last) return request.go("/drafts", hereOf(askedOf(request), { after, page: last }));
+  const { typed } = request.news();
+  return request.page(
+    draftsPage(request.frame, drafts, askedOf(request), { after, page }, typed, request.c.req.query("tick") === "all"),
   );
 });
 
 /** All of what is looked for. */
-const downloadDrafts = signedIn(async (visit) => {
-  const { frame, locale } = visit;
+const downloadDrafts = signedIn(async (request) => {
+  const { frame, locale } = request;
   let after: string | null = null;
   let skip = 0;
-  const read = () => visit.list<Drafts>("read_portal_drafts", queryOf(visit, after, skip, STRETCH));
+  const read = () => request.list<Drafts>("read_portal_drafts", queryOf(request, after, skip, STRETCH));
   return csvOfParts(
-    visit,
+    request,
     WORDS[locale].drafts.file,
     columnsOf(frame),
     await read(),
@@ -64,92 +64,93 @@ const downloadDrafts = signedIn(async (visit) => {
 const ticked = (named: readonly string[]): string[] => [...new Set(named.filter(isId))].slice(0, PAGE);
 
 /** What is done with the drafts that were ticked: they are reminded at once, and asked about before they are withdrawn. */
-const actOnDrafts = signedIn(async (visit) => {
-  const draft_ids = ticked(visit.form.getAll("draft"));
+const actOnDrafts = signedIn(async (request) => {
+  const draft_ids = ticked(request.form.getAll("draft"));
   // back to the part of the list that they were ticked in
-  const here = hereIn(visit);
-  if (draft_ids.length === 0) return visit.told("/drafts", "none_ticked", {}, here);
-  if (visit.form.get("act") === "withdraw") return visit.c.redirect(withdrawalOf(visit.frame, here, draft_ids), 303);
-  const links = claimLinks(visit.environment);
-  const { sent, not_sent } = await visit.own<{ sent: number; not_sent: number }>("invite_drafts_again", {
+  const here = hereIn(request);
+  if (draft_ids.length === 0) return request.told("/drafts", "none_ticked", {}, here);
+  if (request.form.get("act") === "withdraw")
+    return request.c.redirect(withdrawalOf(request.frame, here, draft_ids), 303);
+  const links = claimLinks(request.environment);
+  const { sent, not_sent } = await request.own<{ sent: number; not_sent: number }>("invite_drafts_again", {
     draft_ids,
     links,
   });
-  return visit.told("/drafts", "reminded", { done: String(sent), left: String(not_sent) }, here);
+  return request.told("/drafts", "reminded", { done: String(sent), left: String(not_sent) }, here);
 });
 
-const askWithdrawDrafts = signedIn(async (visit) => {
-  const ids = ticked(visit.c.req.queries("draft") ?? []);
-  const here = hereIn(visit);
-  if (ids.length === 0) return visit.go("/drafts", here);
+const askWithdrawDrafts = signedIn(async (request) => {
+  const ids = ticked(request.c.req.queries("draft") ?? []);
+  const here = hereIn(request);
+  if (ids.length === 0) return request.go("/drafts", here);
   const named = { for: { ids, sort: here.sort }, after: null, skip: 0, limit: PAGE };
-  const { who, drafts } = await visit.own<Drafts>("read_portal_drafts", named);
+  const { who, drafts } = await request.own<Drafts>("read_portal_drafts", named);
   const open = drafts.filter(({ status }) => status !== "active");
-  if (open.length === 0) return toldWithdrawn(visit, { withdrawn: 0, kept: drafts.length }, ids);
-  return visit.page(askWithdrawDraftsPage(visit.frame, who, open, here));
+  if (open.length === 0) return toldWithdrawn(request, { withdrawn: 0, kept: drafts.length }, ids);
+  return request.page(askWithdrawDraftsPage(request.frame, who, open, here));
 });
 
 type Withdrawn = { withdrawn: number; kept: number };
 
-function toldWithdrawn(visit: PortalVisit, { withdrawn, kept }: Withdrawn, ids: readonly string[]): Response {
+function toldWithdrawn(request: PortalRequest, { withdrawn, kept }: Withdrawn, ids: readonly string[]): Response {
   const news = withdrawn + kept === 0 ? "withdrawn_before" : "withdrawn_all";
   const counts = { done: String(withdrawn), left: String(kept), before: String(ids.length - withdrawn - kept) };
-  return visit.told("/drafts", news, counts, hereIn(visit));
+  return request.told("/drafts", news, counts, hereIn(request));
 }
 
-const withdrawDrafts = signedIn(async (visit) => {
-  const draft_ids = ticked(visit.c.req.queries("draft") ?? []);
-  return toldWithdrawn(visit, await visit.own<Withdrawn>("withdraw_drafts", { draft_ids }), draft_ids);
+const withdrawDrafts = signedIn(async (request) => {
+  const draft_ids = ticked(request.c.req.queries("draft") ?? []);
+  return toldWithdrawn(request, await request.own<Withdrawn>("withdraw_drafts", { draft_ids }), draft_ids);
 });
 
-const idOf = ({ c }: PortalVisit) => c.req.param("id") ?? "";
+const idOf = ({ c }: PortalRequest) => c.req.param("id") ?? "";
 
-const read = (visit: PortalVisit, with_link: boolean) =>
-  visit.attempt(
-    visit.own<OneDraft>("read_portal_draft", {
-      draft_id: idOf(visit),
+const read = (request: PortalRequest, with_link: boolean) =>
+  request.attempt(
+    request.own<OneDraft>("read_portal_draft", {
+      draft_id: idOf(request),
       with_link,
-      links: claimLinks(visit.environment),
+      links: claimLinks(request.environment),
     }),
     ["draft_not_found"],
   );
 
 /** The link is a secret: it is on the page once, when it was asked for. */
-const showDraft = signedIn(async (visit) => {
-  const news = visit.news().typed.get("news");
-  const { answer, refused } = await read(visit, news === "link");
-  return refused ? visit.unknown() : visit.page(draftPage(visit.frame, answer, news, hereIn(visit)));
+const showDraft = signedIn(async (request) => {
+  const news = request.news().typed.get("news");
+  const { answer, refused } = await read(request, news === "link");
+  return refused ? request.unknown() : request.page(draftPage(request.frame, answer, news, hereIn(request)));
 });
 
-const showLink = signedIn(async (visit) => {
-  const { refused } = await read(visit, false);
-  return refused ? visit.unknown() : visit.told(`/drafts/${idOf(visit)}`, "link", {}, hereIn(visit));
+const showLink = signedIn(async (request) => {
+  const { refused } = await read(request, false);
+  return refused ? request.unknown() : request.told(`/drafts/${idOf(request)}`, "link", {}, hereIn(request));
 });
 
-const inviteAgain = signedIn(async (visit) => {
-  const inviting = visit.own<{ state: MailingState }>("invite_draft_again", {
-    draft_id: idOf(visit),
-    links: claimLinks(visit.environment),
+const inviteAgain = signedIn(async (request) => {
+  const inviting = request.own<{ state: MailingState }>("invite_draft_again", {
+    draft_id: idOf(request),
+    links: claimLinks(request.environment),
   });
-  const { answer, refused } = await visit.attempt(inviting, ["draft_not_found"]);
-  if (refused) return visit.unknown();
-  return visit.told(`/drafts/${idOf(visit)}`, answer.state === "may" ? "sent" : "not_sent", {}, hereIn(visit));
+  const { answer, refused } = await request.attempt(inviting, ["draft_not_found"]);
+  if (refused) return request.unknown();
+  return request.told(`/drafts/${idOf(request)}`, answer.state === "may" ? "sent" : "not_sent", {}, hereIn(request));
 });
 
-const askWithdraw = signedIn(async (visit) => {
-  const { answer, refused } = await read(visit, false);
-  if (refused) return visit.unknown();
-  if (answer.draft.status === "active") return visit.go(`/drafts/${idOf(visit)}`, hereIn(visit));
-  return visit.page(askWithdrawPage(visit.frame, answer, hereIn(visit)));
+const askWithdraw = signedIn(async (request) => {
+  const { answer, refused } = await read(request, false);
+  if (refused) return request.unknown();
+  if (answer.draft.status === "active") return request.go(`/drafts/${idOf(request)}`, hereIn(request));
+  return request.page(askWithdrawPage(request.frame, answer, hereIn(request)));
 });
 
-const withdraw = signedIn(async (visit) => {
-  const withdrawing = visit.own("withdraw_draft", { draft_id: idOf(visit) });
-  const { refused } = await visit.attempt(withdrawing, ["draft_not_found", "draft_active"]);
+const withdraw = signedIn(async (request) => {
+  const withdrawing = request.own("withdraw_draft", { draft_id: idOf(request) });
+  const { refused } = await request.attempt(withdrawing, ["draft_not_found", "draft_active"]);
   // it signed meanwhile, which its page says
-  if (refused?.code === "draft_active") return visit.go(`/drafts/${idOf(visit)}`, hereIn(visit));
+  if (refused?.code === "draft_active") return request.go(`/drafts/${idOf(request)}`, hereIn(request));
   // withdrawn before, by this form or a colleague
-  return visit.told("/drafts", refused ? "withdrawn_before" : "withdrawn", {}, hereIn(visit));
+  return request.told("/drafts", refused ? "withdrawn_before" : "withdrawn", {}, hereIn(request));
 });
 
 export const draftPages = {

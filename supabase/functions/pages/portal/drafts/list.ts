@@ -8,7 +8,7 @@ import { onward } from "../../kit/views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { pageLinks, rangeOf, waysOn } from "../paging.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Draft, Drafts } from "./model.ts";
 import { type DraftQuery, NEEDS, PAGE, SORTS, STATUSES } from "./query.ts";

@@ -1,5 +1,5 @@
 import { lineIn } from "../line.ts";
-import type { PortalVisit } from "../visit.ts";
+import type { PortalRequest } from "../request.ts";
 
 export const STATUSES = ["invited", "claimed", "active", "conflict", "expired"] as const;
 export const NEEDS = ["conflict", "ean", "expiring"] as const;
@@ -18,7 +18,7 @@ export type DraftQuery = {
 /** Drafts of a page. */
 export const PAGE = 50;
 
-export function askedOf({ c }: PortalVisit): DraftQuery {
+export function askedOf({ c }: PortalRequest): DraftQuery {
   const q = lineIn(c.req.query("q"));
   const status = STATUSES.find((each) => each === c.req.query("status"));
   const needs = NEEDS.find((each) => each === c.req.query("needs"));

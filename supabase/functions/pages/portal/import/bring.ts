@@ -14,7 +14,7 @@ import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { type PortalFrame, signedIn } from "../visit.ts";
+import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { type Cap, fileOf, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
 
@@ -56,17 +56,17 @@ const HEADERS: Record<"nl" | "en", Partial<Record<(typeof COLUMNS)[number], stri
 };
 const headerOf = (locale: "nl" | "en", column: (typeof COLUMNS)[number]): string => HEADERS[locale][column] ?? column;
 
-export const showImportFile = signedIn(async (visit) => {
-  const { who, cap } = await readKept(visit);
-  const news = visit.news();
-  return visit.pageOf(filePage(visit.frame, who, cap, news), news);
+export const showImportFile = signedIn(async (request) => {
+  const { who, cap } = await readKept(request);
+  const news = request.news();
+  return request.pageOf(filePage(request.frame, who, cap, news), news);
 });
 
-export const bringFile = signedIn(async (visit) => {
-  const { file: words, consent } = WORDS[visit.locale].bring;
-  const missing: Errors = agreed(visit.form) ? {} : { consent: consent.missing };
-  const refuse = (message: string) => visit.refuse(FILE, { file: message, ...missing });
-  const file = fileOf(visit);
+export const bringFile = signedIn(async (request) => {
+  const { file: words, consent } = WORDS[request.locale].bring;
+  const missing: Errors = agreed(request.form) ? {} : { consent: consent.missing };
+  const refuse = (message: string) => request.refuse(FILE, { file: message, ...missing });
+  const file = fileOf(request);
   if (typeof file === "string") return refuse(file);
   const { customersOf, hasEmail, isFileFault, readTableToShow } = await import("#shared/domain/import/table.ts");
   let table: Table;
@@ -74,7 +74,7 @@ export const bringFile = signedIn(async (visit) => {
     table = await readTableToShow(new Uint8Array(await file.arrayBuffer()));
   } catch (error) {
     if (!isFileFault(error)) throw error;
-    visit.logOutcome(error.wrong);
+    request.logOutcome(error.wrong);
     return refuse(words.errors[error.wrong]);
   }
   const { header, rows, more } = table;
@@ -83,11 +83,13 @@ export const bringFile = signedIn(async (visit) => {
     return refuse(words.errors.no_header);
   if (rows.length === 0) return refuse(words.errors.no_rows);
   if (more > 0)
-    return refuse(words.errors.too_many(inNumbers(visit.frame, rows.length + more), inNumbers(visit.frame, MOST_ROWS)));
+    return refuse(
+      words.errors.too_many(inNumbers(request.frame, rows.length + more), inNumbers(request.frame, MOST_ROWS)),
+    );
   if (!mayBeKept(table)) return refuse(words.errors.no_text);
   // a file that was chosen stays chosen
   const unagreed = missing.consent ? ({ unagreed: true } as const) : {};
-  return keep(visit, { source: "csv", message: null, table, ...unagreed }, rows.length);
+  return keep(request, { source: "csv", message: null, table, ...unagreed }, rows.length);
 });
 
 export const agreed = (form: Returned["typed"]): boolean => form.get("consent") === "yes";
@@ -104,18 +106,18 @@ export function consentTick(frame: PortalFrame, { typed, errors }: Returned, who
 }
 
 /** An empty workbook, whose columns are text, so that Excel keeps an EAN and a leading zero as they are typed. */
-export const downloadTemplate = signedIn(async (visit) => {
+export const downloadTemplate = signedIn(async (request) => {
   // only the signed-in person may see it, as on all these pages
-  await readKept(visit);
-  const { locale } = visit;
+  await readKept(request);
+  const { locale } = request;
   const header = COLUMNS.map((column) => headerOf(locale, column));
-  return workbook(visit, locale === "nl" ? "klanten" : "customers", [header]);
+  return workbook(request, locale === "nl" ? "klanten" : "customers", [header]);
 });
 
 /** The same as CSV, with the semicolons of Excel as it is set up in the Netherlands, in whichever language the page is read. */
-export const downloadCsvTemplate = signedIn(async (visit) => {
-  await readKept(visit);
-  return csvFile(visit, "klanten", toCsv("nl", [COLUMNS.map((column) => headerOf("nl", column))]));
+export const downloadCsvTemplate = signedIn(async (request) => {
+  await readKept(request);
+  return csvFile(request, "klanten", toCsv("nl", [COLUMNS.map((column) => headerOf("nl", column))]));
 });
 
 function filePage(frame: PortalFrame, who: Who, cap: Cap, news: Returned): Html {
@@ -169,25 +171,25 @@ const FIELDS = [
   "external_ref",
 ] as const;
 
-export const showImportOne = signedIn(async (visit) => {
-  const { who } = await readKept(visit);
-  const news = visit.news();
-  return visit.pageOf(onePage(visit.frame, who, news), news);
+export const showImportOne = signedIn(async (request) => {
+  const { who } = await readKept(request);
+  const news = request.news();
+  return request.pageOf(onePage(request.frame, who, news), news);
 });
 
-export const bringOne = signedIn(async (visit) => {
-  const { one, consent } = WORDS[visit.locale].bring;
+export const bringOne = signedIn(async (request) => {
+  const { one, consent } = WORDS[request.locale].bring;
   const { wrong: messages } = one;
-  const missing: Errors = agreed(visit.form) ? {} : { consent: consent.missing_one };
-  const row: RawRow = Object.fromEntries(FIELDS.map((field) => [field, (visit.form.get(field) ?? "").trim()]));
+  const missing: Errors = agreed(request.form) ? {} : { consent: consent.missing_one };
+  const row: RawRow = Object.fromEntries(FIELDS.map((field) => [field, (request.form.get(field) ?? "").trim()]));
   const { readRows } = await import("#shared/domain/import/import_rows.ts");
-  const [read] = await readRows(visit.environment, { rows: [row], source: "csv" });
+  const [read] = await readRows(request.environment, { rows: [row], source: "csv" });
   const refuse = (column: string) =>
-    visit.refuse(ONE, { [column]: messages[column as keyof typeof messages] ?? messages.other, ...missing });
+    request.refuse(ONE, { [column]: messages[column as keyof typeof messages] ?? messages.other, ...missing });
   if (read?.wrong) return refuse(read.wrong.column);
   if (read?.reason === "missing_kvk") return refuse("kvk");
-  if (missing.consent) return visit.refuse(ONE, missing);
-  return keep(visit, { source: "csv", message: null, rows: [row] }, 1);
+  if (missing.consent) return request.refuse(ONE, missing);
+  return keep(request, { source: "csv", message: null, rows: [row] }, 1);
 });
 
 function onePage(frame: PortalFrame, who: Who, news: Returned): Html {
@@ -238,17 +240,17 @@ ${consentTick(frame, news, "one")}
 const MOST_INVITED = 100;
 const Message = linesOf(1, 1000);
 
-export const showImportInvite = signedIn(async (visit) => {
-  const { who } = await readKept(visit);
-  const news = visit.news();
-  return visit.pageOf(invitePage(visit.frame, who, news), news);
+export const showImportInvite = signedIn(async (request) => {
+  const { who } = await readKept(request);
+  const news = request.news();
+  return request.pageOf(invitePage(request.frame, who, news), news);
 });
 
-export const bringInvited = signedIn(async (visit) => {
-  const { invite, consent } = WORDS[visit.locale].bring;
+export const bringInvited = signedIn(async (request) => {
+  const { invite, consent } = WORDS[request.locale].bring;
   const { errors } = invite;
-  const emails = (visit.form.get("emails") ?? "").split(/[\s,;]+/).filter((email) => email !== "");
-  const words = (visit.form.get("message") ?? "").trim();
+  const emails = (request.form.get("emails") ?? "").split(/[\s,;]+/).filter((email) => email !== "");
+  const words = (request.form.get("message") ?? "").trim();
   const message = words === "" ? null : Message.safeParse(words).data;
   const wrong: Errors =
     emails.length === 0
@@ -258,13 +260,13 @@ export const bringInvited = signedIn(async (visit) => {
         : message === undefined
           ? { message: errors.message }
           : {};
-  if (!agreed(visit.form)) wrong.consent = consent.missing;
+  if (!agreed(request.form)) wrong.consent = consent.missing;
   if (message === undefined || Object.keys(wrong).length > 0) {
     // answered at once: a form that goes back by a redirect keeps no text as long as these
-    const { who } = await readKept(visit);
-    return visit.page(invitePage(visit.frame, who, { typed: visit.form, errors: wrong }), 422);
+    const { who } = await readKept(request);
+    return request.page(invitePage(request.frame, who, { typed: request.form, errors: wrong }), 422);
   }
-  return keep(visit, { source: "invite", message, rows: emails.map((email) => ({ email })) }, emails.length);
+  return keep(request, { source: "invite", message, rows: emails.map((email) => ({ email })) }, emails.length);
 });
 
 function invitePage(frame: PortalFrame, who: Who, news: Returned): Html {

@@ -8,7 +8,7 @@ import { MAX_ROWS } from "#shared/domain/sheet/model.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
 import { isId } from "../../kit/routes.ts";
 import type { Who } from "../model.ts";
-import type { PortalVisit } from "../visit.ts";
+import type { PortalRequest } from "../request.ts";
 import { WORDS } from "../words.ts";
 
 /** Rows that may be looked at and imported in one go, in stretches of as many as a request of the API may bring. */
@@ -56,26 +56,26 @@ const MOST_KEPT = (3 * 1024 - 16) * 1024;
 export const mayBeKept = (table: Table): boolean => Buffer.byteLength(JSON.stringify(table)) <= MOST_KEPT;
 
 /** The file that somebody chose, or what is wrong with it. */
-export function fileOf({ file, locale }: PortalVisit): File | string {
+export function fileOf({ file, locale }: PortalRequest): File | string {
   const words = WORDS[locale].bring.file.errors;
   if (!file) return words.missing;
   return file.size === 0 ? words.empty : file.size > MAX_IMPORT ? words.too_large_file : file;
 }
 
 /** Keeps what somebody brought, encrypted and for an hour, and leads to where they look at it. */
-export async function keep(visit: PortalVisit, brought: Brought, row_count: number): Promise<Response> {
+export async function keep(request: PortalRequest, brought: Brought, row_count: number): Promise<Response> {
   const id = randomUUID();
-  await visit.own("keep_import", { id, row_count, ...sealKept(visit, id, brought) });
-  return visit.go(`/import/${id}`);
+  await request.own("keep_import", { id, row_count, ...sealKept(request, id, brought) });
+  return request.go(`/import/${id}`);
 }
 
 /** Seals what core.imports keeps: customers, or a file of months or sessions. One name for both, so that a typed address opens either. */
-export const sealKept = ({ environment }: PortalVisit, id: string, kept: object): Sealed =>
+export const sealKept = ({ environment }: PortalRequest, id: string, kept: object): Sealed =>
   seal(environment, `import ${id}`, JSON.stringify(kept));
 
 /** What sealKept() sealed under this id; null where it is of another kind, which has no `field`. */
 export function openKept<What>(
-  { environment }: PortalVisit,
+  { environment }: PortalRequest,
   id: string,
   field: keyof What,
   sealed: Sealed,
@@ -85,17 +85,17 @@ export function openKept<What>(
 }
 
 /** What is kept under the id in the path, with its rows read; null where it is somebody else's, or no longer kept. */
-export async function readKept(visit: PortalVisit): Promise<{ who: Who; cap: Cap; kept: Kept | null }> {
-  const { environment } = visit;
-  const asked = visit.c.req.param("id") ?? "";
+export async function readKept(request: PortalRequest): Promise<{ who: Who; cap: Cap; kept: Kept | null }> {
+  const { environment } = request;
+  const asked = request.c.req.param("id") ?? "";
   const id = isId(asked) ? asked : null;
-  const answer = await visit.own<{
+  const answer = await request.own<{
     who: Who;
     cap: Cap;
     import: { sealed: Sealed; state: State; outcomes: Verdict[] } | null;
   }>("read_portal_import", { id, links: claimLinks(environment) });
   const { who, cap, import: found } = answer;
-  const brought = id && found && openKept<Brought>(visit, id, "source", found.sealed);
+  const brought = id && found && openKept<Brought>(request, id, "source", found.sealed);
   if (!brought) return { who, cap, kept: null };
   const customers = await customersIn(brought);
   const { readRows } = await import("#shared/domain/import/import_rows.ts");

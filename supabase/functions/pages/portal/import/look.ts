@@ -7,14 +7,14 @@ import { type Cell, toCsv } from "../../kit/csv.ts";
 import { csvFile } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import type { PageAnswer } from "../../kit/page_request.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
-import type { PageAnswer } from "../../kit/visit.ts";
 import { type Kind, kindLinks, type RowsQuery, rowsAsked, rowTable } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
+import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { agreed, COLUMNS, consentTick } from "./bring.ts";
 import { type Cap, type Kept, keep, readKept, type State, type Verdict } from "./kept.ts";
@@ -22,27 +22,27 @@ import { type Cap, type Kept, keep, readKept, type State, type Verdict } from ".
 /** How long one click works; what is left waits for the next. */
 const CONFIRM_MS = 15_000;
 
-export const showImport = signedIn(async (visit) => {
-  const { who, cap, kept } = await readKept(visit);
-  if (!kept) return gone(visit, who);
-  const news = visit.news();
-  const asked = rowsAsked(visit);
-  if (kept.state.send_invite !== null) return visit.page(donePage(visit.frame, who, kept, asked));
-  if (isUnagreed(kept)) return visit.page(consentPage(visit.frame, who, kept, news), 422);
-  if (lacksEmail(kept)) return visit.page(mappingPage(visit.frame, who, kept, news));
-  return visit.pageOf(lookPage(visit.frame, who, cap, kept, await wouldBe(visit, kept), asked, news), news);
+export const showImport = signedIn(async (request) => {
+  const { who, cap, kept } = await readKept(request);
+  if (!kept) return gone(request, who);
+  const news = request.news();
+  const asked = rowsAsked(request);
+  if (kept.state.send_invite !== null) return request.page(donePage(request.frame, who, kept, asked));
+  if (isUnagreed(kept)) return request.page(consentPage(request.frame, who, kept, news), 422);
+  if (lacksEmail(kept)) return request.page(mappingPage(request.frame, who, kept, news));
+  return request.pageOf(lookPage(request.frame, who, cap, kept, await wouldBe(request, kept), asked, news), news);
 });
 
 /**
  * What the import would do with all rows at once, as of the first look; importing in stretches gives the same result. Who
  * brought them ticked the consent.
  */
-async function wouldBe(visit: PortalVisit, { id, brought, read, outcomes }: Kept): Promise<Verdict[]> {
+async function wouldBe(request: PortalRequest, { id, brought, read, outcomes }: Kept): Promise<Verdict[]> {
   if (outcomes.length > 0) return outcomes;
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const { source } = brought;
-  const rows = importInput(visit.environment, read, { source, send_invite: false, dry_run: true, consent: true });
-  const found = await visit.own<Verdict[]>("look_at_import", { id, ...rows });
+  const rows = importInput(request.environment, read, { source, send_invite: false, dry_run: true, consent: true });
+  const found = await request.own<Verdict[]>("look_at_import", { id, ...rows });
   return found
     .map((verdict) => ({ ...verdict, reason: verdict.reason ?? null }))
     .toSorted((one, other) => one.row - other.row);
@@ -55,35 +55,35 @@ const lacksEmail = ({ brought, customers }: Kept): boolean =>
 const isUnagreed = ({ brought }: Kept): boolean => "unagreed" in brought;
 
 /** Takes the confirmation that was forgotten when the file was chosen, and shows what would happen. */
-export const agreeImport = signedIn(async (visit) => {
-  const { who, kept } = await readKept(visit);
-  if (!kept || !("table" in kept.brought)) return gone(visit, who);
-  if (!agreed(visit.form)) return visit.go(`/import/${kept.id}`);
+export const agreeImport = signedIn(async (request) => {
+  const { who, kept } = await readKept(request);
+  if (!kept || !("table" in kept.brought)) return gone(request, who);
+  if (!agreed(request.form)) return request.go(`/import/${kept.id}`);
   const { unagreed: _confirmed, ...brought } = kept.brought;
-  return keep(visit, brought, kept.brought.table.rows.length);
+  return keep(request, brought, kept.brought.table.rows.length);
 });
 
 /** Reads the same file by other columns: it is kept once more, and looked at afresh. */
-export const chooseColumns = signedIn(async (visit) => {
-  const { who, kept } = await readKept(visit);
-  if (!kept || !("table" in kept.brought)) return gone(visit, who);
+export const chooseColumns = signedIn(async (request) => {
+  const { who, kept } = await readKept(request);
+  if (!kept || !("table" in kept.brought)) return gone(request, who);
   const chosen = kept.brought.table.header.map((_header, place) => {
-    const asked = visit.form.get(`column-${place}`);
+    const asked = request.form.get(`column-${place}`);
     if (asked === null) return kept.customers.columns[place]?.column ?? null;
     return COLUMNS.find((each) => each === asked) ?? null;
   });
-  return keep(visit, { ...kept.brought, chosen }, kept.brought.table.rows.length);
+  return keep(request, { ...kept.brought, chosen }, kept.brought.table.rows.length);
 });
 
-export const confirmImport = signedIn(async (visit) => {
-  const { who, kept } = await readKept(visit);
-  if (!kept) return gone(visit, who);
-  if (isUnagreed(kept) || lacksEmail(kept)) return visit.go(`/import/${kept.id}`);
+export const confirmImport = signedIn(async (request) => {
+  const { who, kept } = await readKept(request);
+  if (!kept) return gone(request, who);
+  if (isUnagreed(kept) || lacksEmail(kept)) return request.go(`/import/${kept.id}`);
   const { id, brought, read } = kept;
   const page = `/import/${id}`;
   const invites = brought.source === "invite";
   let state: State = kept.state;
-  const wished = invites || visit.form.get("send_invite") === "yes";
+  const wished = invites || request.form.get("send_invite") === "yes";
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const deadline = Date.now() + CONFIRM_MS;
   // each stretch is a transaction that runs once, so a second click continues where the first one is
@@ -92,25 +92,25 @@ export const confirmImport = signedIn(async (visit) => {
     const send_invite = state.send_invite ?? wished;
     const rows = read.slice(from, from + MAX_ROWS);
     const { source, message } = brought;
-    const input = importInput(visit.environment, rows, { source, send_invite, message });
-    const stretch = visit.own<State>("import_stretch", { id, from, ...input });
-    const { answer, refused } = await visit.attempt(stretch, ["service_unavailable"]);
+    const input = importInput(request.environment, rows, { source, send_invite, message });
+    const stretch = request.own<State>("import_stretch", { id, from, ...input });
+    const { answer, refused } = await request.attempt(stretch, ["service_unavailable"]);
     // somebody else is at it, or the database is busy: nothing of this stretch is done, and the page says how far it is
-    if (refused) return visit.told(page, "busy");
-    if (answer.rows_done === null) return gone(visit, who);
+    if (refused) return request.told(page, "busy");
+    if (answer.rows_done === null) return gone(request, who);
     state = answer;
   }
-  return visit.go(page);
+  return request.go(page);
 });
 
-export const downloadImport = signedIn(async (visit) => {
-  const { who, kept } = await readKept(visit);
-  if (!kept) return gone(visit, who);
-  const { bring: words } = WORDS[visit.locale];
+export const downloadImport = signedIn(async (request) => {
+  const { who, kept } = await readKept(request);
+  if (!kept) return gone(request, who);
+  const { bring: words } = WORDS[request.locale];
   const head: Cell[] = [words.table.row, words.one.email, words.one.naam, words.table.outcome, words.table.link];
   const rows = kept.outcomes.map((verdict): Cell[] => {
     const read = kept.read[verdict.row - 1];
-    const { label, notes } = said(visit.frame, kept, verdict);
+    const { label, notes } = said(request.frame, kept, verdict);
     return [
       kept.customers.sheet_rows[verdict.row - 1] ?? verdict.row,
       read?.email ?? null,
@@ -119,38 +119,42 @@ export const downloadImport = signedIn(async (visit) => {
       verdict.claim_url ?? null,
     ];
   });
-  return csvFile(visit, visit.locale === "nl" ? "aanmeldingen" : "sign-ups", toCsv(visit.locale, [head, ...rows]));
+  return csvFile(
+    request,
+    request.locale === "nl" ? "aanmeldingen" : "sign-ups",
+    toCsv(request.locale, [head, ...rows]),
+  );
 });
 
 /** The rows that are not signed up, as they stand in the file, and why: to mend and to bring again. */
-export const downloadBad = signedIn(async (visit) => {
-  const { who, kept } = await readKept(visit);
-  if (!kept || !("table" in kept.brought) || isUnagreed(kept) || lacksEmail(kept)) return gone(visit, who);
-  const { bring: words } = WORDS[visit.locale];
+export const downloadBad = signedIn(async (request) => {
+  const { who, kept } = await readKept(request);
+  if (!kept || !("table" in kept.brought) || isUnagreed(kept) || lacksEmail(kept)) return gone(request, who);
+  const { bring: words } = WORDS[request.locale];
   const { header, rows } = kept.brought.table;
-  const verdicts = kept.state.send_invite === null ? await wouldBe(visit, kept) : kept.outcomes;
+  const verdicts = kept.state.send_invite === null ? await wouldBe(request, kept) : kept.outcomes;
   const bad = verdicts.filter((verdict) => kindOf(kept, verdict) === "bad");
   const body = bad.map((verdict): Cell[] => {
-    const { label, notes } = said(visit.frame, kept, verdict);
+    const { label, notes } = said(request.frame, kept, verdict);
     const cells = rows[verdict.row - 1]?.cells ?? [];
     return [...header.map((_name, place) => textOf(cells[place])), [label, ...notes].join(" ")];
   });
   return csvFile(
-    visit,
-    visit.locale === "nl" ? "verbeteren" : "to-mend",
-    toCsv(visit.locale, [[...header, words.table.outcome], ...body]),
+    request,
+    request.locale === "nl" ? "verbeteren" : "to-mend",
+    toCsv(request.locale, [[...header, words.table.outcome], ...body]),
   );
 });
 
 const textOf = (cell: string | { error: string } | undefined): string =>
   typeof cell === "object" ? cell.error : (cell ?? "");
 
-function gone(visit: PortalVisit, who: Who): PageAnswer {
-  const { gone: words } = WORDS[visit.locale].bring;
-  visit.logOutcome("gone");
+function gone(request: PortalRequest, who: Who): PageAnswer {
+  const { gone: words } = WORDS[request.locale].bring;
+  request.logOutcome("gone");
   const body = html`<p>${words.text}</p>
-<div class="actions"><a class="button" href="${visit.frame.to("/import")}">${words.again}</a></div>`;
-  return visit.page(portalPage(visit.frame, "/import", who, { title: words.title, body }), 404);
+<div class="actions"><a class="button" href="${request.frame.to("/import")}">${words.again}</a></div>`;
+  return request.page(portalPage(request.frame, "/import", who, { title: words.title, body }), 404);
 }
 
 const nameOf = (read: DraftRow | undefined): string => String(read?.name ?? read?.company_name ?? "");

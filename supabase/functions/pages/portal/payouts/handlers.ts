@@ -1,23 +1,23 @@
 import { type Cell, dayOf, toCsv } from "../../kit/csv.ts";
 import { csvFile } from "../../kit/download.ts";
 import { asPdf } from "../../kit/pdf.ts";
-import { signedIn } from "../visit.ts";
+import { signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Payout, Payouts } from "./model.ts";
 import { payoutsPage } from "./page.ts";
 
-const showPayouts = signedIn(async (visit) =>
-  visit.page(payoutsPage(visit.frame, await visit.own<Payouts>("read_portal_payouts"))),
+const showPayouts = signedIn(async (request) =>
+  request.page(payoutsPage(request.frame, await request.own<Payouts>("read_portal_payouts"))),
 );
 
 /** Every quarter, as the page shows it. */
-const downloadPayouts = signedIn(async (visit) => {
-  const { payouts } = await visit.list<Payouts>("read_portal_payouts");
-  const { payouts: words } = WORDS[visit.locale];
+const downloadPayouts = signedIn(async (request) => {
+  const { payouts } = await request.list<Payouts>("read_portal_payouts");
+  const { payouts: words } = WORDS[request.locale];
   return csvFile(
-    visit,
+    request,
     words.file,
-    toCsv(visit.locale, [columnsOf(words), ...payouts.map((payout) => rowOf(words, payout))]),
+    toCsv(request.locale, [columnsOf(words), ...payouts.map((payout) => rowOf(words, payout))]),
   );
 });
 
@@ -44,11 +44,15 @@ const rowOf = (words: Words, payout: Payout): Cell[] => [
 ];
 
 /** An invoice of the partner as PDF; 404 for another partner's. */
-const downloadInvoice = signedIn(async (visit) => {
-  const number = visit.c.req.param("number") ?? "";
-  const reading = asPdf(visit, visit.own<never>("read_invoice", { number }), visit.frame.to(`/payouts/${number}`));
-  const { answer, refused } = await visit.attempt(reading, ["invoice_not_found"]);
-  return refused ? visit.unknown() : answer;
+const downloadInvoice = signedIn(async (request) => {
+  const number = request.c.req.param("number") ?? "";
+  const reading = asPdf(
+    request,
+    request.own<never>("read_invoice", { number }),
+    request.frame.to(`/payouts/${number}`),
+  );
+  const { answer, refused } = await request.attempt(reading, ["invoice_not_found"]);
+  return refused ? request.unknown() : answer;
 });
 
 export const payoutPages = { showPayouts, downloadPayouts, downloadInvoice };

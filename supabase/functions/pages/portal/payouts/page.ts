@@ -6,7 +6,7 @@ import { html } from "../../kit/html.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Invoice, Payout, Payouts } from "./model.ts";
 

@@ -7,31 +7,31 @@ import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Settings } from "../model.ts";
-import { type PortalFrame, signedIn } from "../visit.ts";
+import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { codeFirst, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/account";
 
-export const showAccount = signedIn(async (visit) => {
-  const news = visit.news();
-  return visit.pageOf(accountPage(visit.frame, await visit.own<Settings>("read_portal_settings"), news), news);
+export const showAccount = signedIn(async (request) => {
+  const news = request.news();
+  return request.pageOf(accountPage(request.frame, await request.own<Settings>("read_portal_settings"), news), news);
 });
 
-export const saveAccount = signedIn(async (visit) => {
-  const { form, environment, locale } = visit;
+export const saveAccount = signedIn(async (request) => {
+  const { form, environment, locale } = request;
   const words = WORDS[locale].settings.account.errors;
   const holder = ACCOUNT_HOLDER.safeParse(form.get("account_holder") ?? "");
   const sent = { iban: form.get("iban") ?? "", account_holder: holder.data ?? "" };
-  const account = await payoutAccount(environment, sent, () => visit.tenant());
+  const account = await payoutAccount(environment, sent, () => request.tenant());
   if (!account || !holder.success) {
-    return visit.refuse(PAGE, {
+    return request.refuse(PAGE, {
       ...(account ? {} : { iban: words.iban }),
       ...(holder.success ? {} : { account_holder: words.account_holder }),
     });
   }
-  const { refused } = await visit.attempt(visit.own("set_partner_iban", account), ["recent_sign_in_required"]);
-  return refused ? visit.codeBefore(PAGE) : visit.told(PAGE, "saved");
+  const { refused } = await request.attempt(request.own("set_partner_iban", account), ["recent_sign_in_required"]);
+  return refused ? request.codeBefore(PAGE) : request.told(PAGE, "saved");
 });
 
 function accountPage(frame: PortalFrame, settings: Settings, { typed, errors }: Returned): Html {

@@ -7,7 +7,7 @@ import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Company, Settings } from "../model.ts";
-import { type PortalFrame, signedIn } from "../visit.ts";
+import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { settingPage } from "./frame.ts";
 
@@ -15,24 +15,24 @@ const PAGE = "/settings/company";
 const FIELDS = Object.keys(COMPANY) as (keyof Company)[];
 const Form = z.object(COMPANY);
 
-export const showCompany = signedIn(async (visit) => {
-  const news = visit.news();
-  return visit.pageOf(companyPage(visit.frame, await visit.own<Settings>("read_portal_settings"), news), news);
+export const showCompany = signedIn(async (request) => {
+  const news = request.news();
+  return request.pageOf(companyPage(request.frame, await request.own<Settings>("read_portal_settings"), news), news);
 });
 
-export const saveCompany = signedIn(async (visit) => {
-  const { form, locale } = visit;
+export const saveCompany = signedIn(async (request) => {
+  const { form, locale } = request;
   const read = Form.safeParse(Object.fromEntries(FIELDS.map((field) => [field, (form.get(field) ?? "").trim()])));
   if (!read.success) {
     const wrong = read.error.issues.map(({ path }) => path[0]);
     const messages = WORDS[locale].settings.company.errors;
-    return visit.refuse(
+    return request.refuse(
       PAGE,
       Object.fromEntries(FIELDS.filter((field) => wrong.includes(field)).map((field) => [field, messages[field]])),
     );
   }
-  await visit.own("set_partner_company", read.data);
-  return visit.told(PAGE, "saved");
+  await request.own("set_partner_company", read.data);
+  return request.told(PAGE, "saved");
 });
 
 function companyPage(frame: PortalFrame, { who, partner, invoices_need }: Settings, { typed, errors }: Returned): Html {

@@ -3,7 +3,7 @@ import { html } from "../../kit/html.ts";
 import { type AskedTwice, askTwiceBody, inNumbers, newsOf } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 
 /** One page of the settings, with the way back to all of them. */

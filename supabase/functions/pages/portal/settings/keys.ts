@@ -5,7 +5,7 @@ import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { doButton, newOnce, newsOf, shownOnce } from "../../kit/signed_in_views.ts";
 import type { Partner, Settings } from "../model.ts";
-import { type PortalFrame, type PortalVisit, signedIn } from "../visit.ts";
+import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { askTwicePage, codeFirst, settingPage } from "./frame.ts";
 
@@ -13,44 +13,48 @@ const PAGE = "/settings/keys";
 const ROTATE = `${PAGE}/rotate`;
 const REVOKE = `${PAGE}/revoke`;
 
-const read = (visit: PortalVisit) => visit.own<Settings>("read_portal_settings");
+const read = (request: PortalRequest) => request.own<Settings>("read_portal_settings");
 
-export const showKeys = signedIn(async (visit) => visit.page(keysPage(visit.frame, await read(visit), visit.news())));
+export const showKeys = signedIn(async (request) =>
+  request.page(keysPage(request.frame, await read(request), request.news())),
+);
 
 /** A new key, which `rotate` puts in the place of the one there is. */
 const mint = (rotate: boolean) =>
-  signedIn(async (visit) => {
-    const secret = visit.secretOf("api key");
-    if (!secret) return visit.foreign();
-    const { api_key, stored } = newPartnerKey(visit.environment.config, secret);
-    const minting = visit.own("mint_partner_key", { rotate, ...stored });
-    const { refused } = await visit.attempt(minting, ["api_key_exists", "recent_sign_in_required"]);
-    if (refused?.code === "recent_sign_in_required") return visit.codeBefore(rotate ? ROTATE : PAGE);
-    if (refused) return visit.told(PAGE, "exists");
-    return visit.told(PAGE, "minted", { secret: api_key });
+  signedIn(async (request) => {
+    const secret = request.secretOf("api key");
+    if (!secret) return request.foreign();
+    const { api_key, stored } = newPartnerKey(request.environment.config, secret);
+    const minting = request.own("mint_partner_key", { rotate, ...stored });
+    const { refused } = await request.attempt(minting, ["api_key_exists", "recent_sign_in_required"]);
+    if (refused?.code === "recent_sign_in_required") return request.codeBefore(rotate ? ROTATE : PAGE);
+    if (refused) return request.told(PAGE, "exists");
+    return request.told(PAGE, "minted", { secret: api_key });
   });
 
 export const mintKey = mint(false);
 export const rotateKey = mint(true);
 
-export const askRotateKey = signedIn(async (visit) => {
-  const settings = await read(visit);
-  const { frame } = visit;
+export const askRotateKey = signedIn(async (request) => {
+  const settings = await read(request);
+  const { frame } = request;
   const words = WORDS[frame.locale].settings.keys;
-  if (!settings.partner.api_key) return visit.go(PAGE);
+  if (!settings.partner.api_key) return request.go(PAGE);
   const before = codeFirst(frame, settings);
-  return visit.page(askTwicePage(frame, settings.who, words.rotate, ROTATE, { once: newOnce() }, PAGE, before));
+  return request.page(askTwicePage(frame, settings.who, words.rotate, ROTATE, { once: newOnce() }, PAGE, before));
 });
 
-export const askRevokeKey = signedIn(async (visit) => {
-  const { who, partner } = await read(visit);
-  const words = WORDS[visit.locale].settings.keys;
-  return partner.api_key ? visit.page(askTwicePage(visit.frame, who, words.revoke, REVOKE, {}, PAGE)) : visit.go(PAGE);
+export const askRevokeKey = signedIn(async (request) => {
+  const { who, partner } = await read(request);
+  const words = WORDS[request.locale].settings.keys;
+  return partner.api_key
+    ? request.page(askTwicePage(request.frame, who, words.revoke, REVOKE, {}, PAGE))
+    : request.go(PAGE);
 });
 
-export const revokeKey = signedIn(async (visit) => {
-  const { revoked } = await visit.own<{ revoked: boolean }>("revoke_partner_key");
-  return revoked ? visit.told(PAGE, "revoked") : visit.go(PAGE);
+export const revokeKey = signedIn(async (request) => {
+  const { revoked } = await request.own<{ revoked: boolean }>("revoke_partner_key");
+  return revoked ? request.told(PAGE, "revoked") : request.go(PAGE);
 });
 
 function keysPage(frame: PortalFrame, settings: Settings, { typed }: Returned): Html {

@@ -6,7 +6,7 @@ import { html } from "../../kit/html.ts";
 import { numberOf } from "../drafts/model.ts";
 import type { Change, Log } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
-import { type PortalFrame, signedIn } from "../visit.ts";
+import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { countOf, pagesOf, settingPage } from "./frame.ts";
 
@@ -15,19 +15,19 @@ const LIMIT = 50;
 /** Changes that a file is written from in one go. */
 const STRETCH = 1000;
 
-export const showLog = signedIn(async (visit) => {
-  const page = visit.pageAsked;
-  const log = await visit.own<Log>("read_portal_log", { skip: (page - 1) * LIMIT, limit: LIMIT });
-  if (page > 1 && log.changes.length === 0) return visit.go(PAGE);
-  return visit.page(logPage(visit.frame, log, page));
+export const showLog = signedIn(async (request) => {
+  const page = request.pageAsked;
+  const log = await request.own<Log>("read_portal_log", { skip: (page - 1) * LIMIT, limit: LIMIT });
+  if (page > 1 && log.changes.length === 0) return request.go(PAGE);
+  return request.page(logPage(request.frame, log, page));
 });
 
-export const downloadLog = signedIn(async (visit) => {
-  const { frame, locale } = visit;
+export const downloadLog = signedIn(async (request) => {
+  const { frame, locale } = request;
   const words = WORDS[locale].settings.log;
-  const read = (before: string | null) => visit.own<Log>("read_portal_log", { before, limit: STRETCH });
+  const read = (before: string | null) => request.own<Log>("read_portal_log", { before, limit: STRETCH });
   return csvOfParts(
-    visit,
+    request,
     words.file,
     words.columns,
     await read(null),

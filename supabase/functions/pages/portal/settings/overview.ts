@@ -2,11 +2,11 @@ import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { portalPage } from "../frame.ts";
 import type { Settings } from "../model.ts";
-import { type PortalFrame, signedIn } from "../visit.ts";
+import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 
-export const showSettings = signedIn(async (visit) =>
-  visit.page(settingsPage(visit.frame, await visit.own<Settings>("read_portal_settings"))),
+export const showSettings = signedIn(async (request) =>
+  request.page(settingsPage(request.frame, await request.own<Settings>("read_portal_settings"))),
 );
 
 /** How a page of the settings stands: in words, and whether something has to be done there. */

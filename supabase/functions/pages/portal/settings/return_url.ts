@@ -7,24 +7,24 @@ import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf } from "../../kit/signed_in_views.ts";
 import type { Settings } from "../model.ts";
-import { type PortalFrame, signedIn } from "../visit.ts";
+import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { codeFirst, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/return";
 
-export const showReturn = signedIn(async (visit) => {
-  const news = visit.news();
-  return visit.pageOf(returnPage(visit.frame, await visit.own<Settings>("read_portal_settings"), news), news);
+export const showReturn = signedIn(async (request) => {
+  const news = request.news();
+  return request.pageOf(returnPage(request.frame, await request.own<Settings>("read_portal_settings"), news), news);
 });
 
-export const saveReturn = signedIn(async (visit) => {
-  const return_url = inAsciiHost(storable((visit.form.get("return_url") ?? "").trim()));
-  const setting = visit.own<{ ok: boolean }>("set_partner_return_url", { return_url });
-  const { answer, refused } = await visit.attempt(setting, ["recent_sign_in_required"]);
-  if (refused) return visit.codeBefore(PAGE);
-  if (answer.ok) return visit.told(PAGE, return_url ? "saved" : "cleared");
-  return visit.refuse(PAGE, { return_url: WORDS[visit.locale].settings.return_url.errors.return_url });
+export const saveReturn = signedIn(async (request) => {
+  const return_url = inAsciiHost(storable((request.form.get("return_url") ?? "").trim()));
+  const setting = request.own<{ ok: boolean }>("set_partner_return_url", { return_url });
+  const { answer, refused } = await request.attempt(setting, ["recent_sign_in_required"]);
+  if (refused) return request.codeBefore(PAGE);
+  if (answer.ok) return request.told(PAGE, return_url ? "saved" : "cleared");
+  return request.refuse(PAGE, { return_url: WORDS[request.locale].settings.return_url.errors.return_url });
 });
 
 function returnPage(frame: PortalFrame, settings: Settings, { typed, errors }: Returned): Html {

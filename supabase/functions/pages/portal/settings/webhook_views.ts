@@ -9,7 +9,7 @@ import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
 import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { codeFirst, countOf, pagesOf, settingPage } from "./frame.ts";
 

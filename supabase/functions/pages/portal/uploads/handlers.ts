@@ -5,12 +5,12 @@ import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/re
 import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import { csvFile, workbook } from "../../kit/download.ts";
-import type { PageAnswer } from "../../kit/visit.ts";
+import type { PageAnswer } from "../../kit/page_request.ts";
 import { rowsAsked } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import { fileOf, openKept, sealKept } from "../import/kept.ts";
 import type { Who } from "../model.ts";
-import { type PortalVisit, signedIn } from "../visit.ts";
+import { type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Kept, Shown, Upload } from "./model.ts";
 import { formPage, gonePage, isToMend, PAGE, resultPage, said } from "./views.ts";
@@ -41,24 +41,24 @@ const EXAMPLES: Record<string, { locale: "nl" | "en"; rows: string[][] }> = {
   },
 };
 
-const showUploads = signedIn(async (visit) => {
-  const shown = await visit.own<Shown>("read_portal_uploads", { id: null });
-  const news = visit.news();
-  return visit.pageOf(formPage(visit.frame, shown, news), news);
+const showUploads = signedIn(async (request) => {
+  const shown = await request.own<Shown>("read_portal_uploads", { id: null });
+  const news = request.news();
+  return request.pageOf(formPage(request.frame, shown, news), news);
 });
 
-const bringUpload = signedIn(async (visit) => {
-  const { clients } = await visit.own<Shown>("read_portal_uploads", { id: null });
-  const { uploads: words } = WORDS[visit.locale];
-  const { form } = visit;
+const bringUpload = signedIn(async (request) => {
+  const { clients } = await request.own<Shown>("read_portal_uploads", { id: null });
+  const { uploads: words } = WORDS[request.locale];
+  const { form } = request;
   const asked = form.get("client");
   const client = clients.length === 1 ? clients[0] : clients.find(({ id }) => id === asked);
   const kind = KINDS.find((each) => each === form.get("kind")) ?? "";
   const decimal = ([",", "."] as const).find((each) => each === form.get("decimal")) ?? "";
-  const refuse = (message: string) => visit.refuse(PAGE, { file: message });
-  const file = fileOf(visit);
+  const refuse = (message: string) => request.refuse(PAGE, { file: message });
+  const file = fileOf(request);
   if (typeof file === "string") return refuse(file);
-  if (!client) return visit.refuse(PAGE, { client: words.errors.client });
+  if (!client) return request.refuse(PAGE, { client: words.errors.client });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const kept: Kept = {
     file: Buffer.from(bytes).toString("base64"),
@@ -69,12 +69,12 @@ const bringUpload = signedIn(async (visit) => {
   };
   const { read, fault } = await readAs(bytes, kept);
   if (fault) {
-    visit.logOutcome(fault.code);
-    return refuse(whyNot(visit, fault));
+    request.logOutcome(fault.code);
+    return refuse(whyNot(request, fault));
   }
   const id = randomUUID();
-  await visit.own("keep_import", { id, row_count: read.rows, ...sealKept(visit, id, kept) });
-  return visit.go(`${PAGE}/${id}`);
+  await request.own("keep_import", { id, row_count: read.rows, ...sealKept(request, id, kept) });
+  return request.go(`${PAGE}/${id}`);
 });
 
 type Read = { read: ReadUpload; fault: null } | { read: null; fault: UploadFault };
@@ -96,7 +96,7 @@ async function readAs(bytes: Uint8Array, { kind, decimal }: Kept): Promise<Read>
   }
 }
 
-function whyNot({ locale }: PortalVisit, { code, wrong, fields, columns }: UploadFault): string {
+function whyNot({ locale }: PortalRequest, { code, wrong, fields, columns }: UploadFault): string {
   const { uploads, bring } = WORDS[locale];
   const { errors } = uploads;
   const about = fields as { column?: string; sheet_row?: number; value?: string };
@@ -115,19 +115,19 @@ function whyNot({ locale }: PortalVisit, { code, wrong, fields, columns }: Uploa
 
 type Found = { shown: Shown; kept: Kept | null; id: string };
 
-async function find(visit: PortalVisit): Promise<Found> {
-  const id = visit.c.req.param("id") ?? "";
-  const shown = await visit.own<Shown>("read_portal_uploads", { id });
-  const kept = shown.sealed && openKept<Kept>(visit, id, "file", shown.sealed);
+async function find(request: PortalRequest): Promise<Found> {
+  const id = request.c.req.param("id") ?? "";
+  const shown = await request.own<Shown>("read_portal_uploads", { id });
+  const kept = shown.sealed && openKept<Kept>(request, id, "file", shown.sealed);
   // its client may have been disabled since
   const may = shown.clients.some((client) => client.id === kept?.client);
   return { shown, kept: may ? kept : null, id };
 }
 
 /** Judges a file that is kept, or stores it. As slow as what programs may send. */
-function deliver(visit: PortalVisit, id: string, kept: Kept, read: ReadUpload, dry_run: boolean): Promise<Upload> {
+function deliver(request: PortalRequest, id: string, kept: Kept, read: ReadUpload, dry_run: boolean): Promise<Upload> {
   const { table: _, ...told } = read;
-  return visit.own<Upload>("portal_upload", {
+  return request.own<Upload>("portal_upload", {
     ...told,
     upload_id: id,
     client: kept.client,
@@ -141,8 +141,8 @@ function deliver(visit: PortalVisit, id: string, kept: Kept, read: ReadUpload, d
 type Looked = Found & { upload: Upload; read: ReadUpload | null };
 
 /** What was stored of a file, or else what would be, as of the first look. Null where it is somebody else's, or no longer kept. */
-async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | null; stored_as?: string }> {
-  const found = await find(visit);
+async function look(request: PortalRequest): Promise<{ who: Who; looked: Looked | null; stored_as?: string }> {
+  const found = await find(request);
   const { shown, kept, id } = found;
   const { who } = shown;
   const { read } = kept ? await readKept(kept) : { read: null };
@@ -150,7 +150,7 @@ async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | nu
   if (!kept || !read) return { who, looked: null };
   let results = shown.judged;
   if (!results) {
-    const answer = await deliver(visit, id, kept, read, true);
+    const answer = await deliver(request, id, kept, read, true);
     if (answer.upload_id) return { who, looked: null, stored_as: answer.upload_id };
     results = answer.results;
   }
@@ -158,58 +158,58 @@ async function look(visit: PortalVisit): Promise<{ who: Who; looked: Looked | nu
   return { who, looked: { ...found, upload: { upload_id: null, kind, rows, columns, results }, read } };
 }
 
-const showUpload = signedIn(async (visit) => {
-  const { who, looked, stored_as } = await look(visit);
-  if (stored_as) return visit.told(`${PAGE}/${stored_as}`, "known");
-  if (!looked) return gone(visit, who);
+const showUpload = signedIn(async (request) => {
+  const { who, looked, stored_as } = await look(request);
+  if (stored_as) return request.told(`${PAGE}/${stored_as}`, "known");
+  if (!looked) return gone(request, who);
   const { upload, read, id } = looked;
-  const news = visit.news();
-  return visit.pageOf(resultPage(visit.frame, who, { id, upload, read }, rowsAsked(visit), news), news);
+  const news = request.news();
+  return request.pageOf(resultPage(request.frame, who, { id, upload, read }, rowsAsked(request), news), news);
 });
 
-const confirmUpload = signedIn(async (visit) => {
-  const { shown, kept, id } = await find(visit);
-  if (shown.upload) return visit.go(`${PAGE}/${id}`);
+const confirmUpload = signedIn(async (request) => {
+  const { shown, kept, id } = await find(request);
+  if (shown.upload) return request.go(`${PAGE}/${id}`);
   const { read } = kept ? await readKept(kept) : { read: null };
-  if (!kept || !read) return gone(visit, shown.who);
-  const storing = deliver(visit, id, kept, read, false);
-  const { answer, refused } = await visit.attempt(storing, ["service_unavailable"]);
-  if (refused) return visit.told(`${PAGE}/${id}`, "busy");
+  if (!kept || !read) return gone(request, shown.who);
+  const storing = deliver(request, id, kept, read, false);
+  const { answer, refused } = await request.attempt(storing, ["service_unavailable"]);
+  if (refused) return request.told(`${PAGE}/${id}`, "busy");
   // the same file was stored meanwhile, under the id of then
-  return visit.go(`${PAGE}/${answer.upload_id}`);
+  return request.go(`${PAGE}/${answer.upload_id}`);
 });
 
 /** The rows that are not stored, or cannot be true, as they stand in the file, and why: to mend and to upload again. */
-const downloadBadRows = signedIn(async (visit) => {
-  const { who, looked } = await look(visit);
-  if (!looked?.read) return gone(visit, who);
+const downloadBadRows = signedIn(async (request) => {
+  const { who, looked } = await look(request);
+  if (!looked?.read) return gone(request, who);
   const { upload, read, kept } = looked;
-  const words = WORDS[visit.locale].uploads;
+  const words = WORDS[request.locale].uploads;
   const headers = read.columns.map(({ header }) => header);
   const { rowsAsText } = await import("#shared/domain/charging_in/file/mend.ts");
-  const textsOf = rowsAsText(read, kept?.decimal || null, visit.locale === "nl" ? "," : ".");
+  const textsOf = rowsAsText(read, kept?.decimal || null, request.locale === "nl" ? "," : ".");
   const rows = upload.results
     .filter(isToMend)
     .map((result): Cell[] => [...textsOf(result.row), said(words, result).join(" ")]);
   return csvFile(
-    visit,
-    visit.locale === "nl" ? "verbeteren" : "to-mend",
-    toCsv(visit.locale, [[...headers, words.mend_why], ...rows]),
+    request,
+    request.locale === "nl" ? "verbeteren" : "to-mend",
+    toCsv(request.locale, [[...headers, words.mend_why], ...rows]),
   );
 });
 
-const downloadExample = signedIn(async (visit) => {
+const downloadExample = signedIn(async (request) => {
   // only who is signed in, as on all these pages
-  await visit.admit();
-  const [name = "", type] = (visit.c.req.param("file") ?? "").split(".");
+  await request.admit();
+  const [name = "", type] = (request.c.req.param("file") ?? "").split(".");
   const { locale, rows } = EXAMPLES[name] as (typeof EXAMPLES)[string];
-  if (type === "csv") return csvFile(visit, name, toCsv(locale, rows));
-  return workbook(visit, name, rows);
+  if (type === "csv") return csvFile(request, name, toCsv(locale, rows));
+  return workbook(request, name, rows);
 });
 
-function gone(visit: PortalVisit, who: Who): PageAnswer {
-  visit.logOutcome("gone");
-  return visit.page(portalPage(visit.frame, PAGE, who, gonePage(visit.frame)), 404);
+function gone(request: PortalRequest, who: Who): PageAnswer {
+  request.logOutcome("gone");
+  return request.page(portalPage(request.frame, PAGE, who, gonePage(request.frame)), 404);
 }
 
 /** The pages on which a partner delivers months and sessions by file. */

@@ -9,7 +9,7 @@ import { inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
 import { type Kind, kindLinks, type RowsQuery, rowTable } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import type { PortalFrame } from "../visit.ts";
+import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { RowResult, Shown, Upload } from "./model.ts";
 import type { UploadWords } from "./nl.ts";

@@ -1,9 +1,9 @@
 import { compareIbans } from "#shared/values/iban.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { type Area, entrances, type OwnFrame, SignedInVisit, whyOut } from "../kit/signed_in.ts";
+import type { PageAnswer, PageRequest } from "../kit/page_request.ts";
+import { type Area, entrances, type OwnFrame, SignedInRequest, whyOut } from "../kit/signed_in.ts";
 import { kindPage, onward } from "../kit/views.ts";
-import type { PageAnswer, Visit } from "../kit/visit.ts";
 import type { Who } from "./model.ts";
 import { notTheirsPage } from "./not_theirs.ts";
 import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
@@ -34,8 +34,8 @@ const AREA: Area<Name> = {
 export type PortalFrame = OwnFrame;
 
 /** A request for the pages of a partner, or for the page where people sign in to them. */
-export class PortalVisit extends SignedInVisit<Name> {
-  constructor(request: Visit<Name>) {
+export class PortalRequest extends SignedInRequest<Name> {
+  constructor(request: PageRequest<Name>) {
     super(request, AREA);
   }
 
@@ -67,4 +67,4 @@ export class PortalVisit extends SignedInVisit<Name> {
   }
 }
 
-export const { onSignIn, signedIn } = entrances<Name, PortalVisit>((request) => new PortalVisit(request));
+export const { onSignIn, signedIn } = entrances<Name, PortalRequest>((request) => new PortalRequest(request));

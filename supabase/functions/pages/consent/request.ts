@@ -6,9 +6,9 @@ import { ApiError } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { isLocale } from "#shared/values/locale.ts";
 import type { Html } from "../kit/frame.ts";
-import { type SignedIn, SignInVisit } from "../kit/sign_in.ts";
+import { type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
+import { type SignedIn, SignInRequest } from "../kit/sign_in.ts";
 import type { SignInShown } from "../kit/sign_in_views.ts";
-import { type Handler, type PageAnswer, Visit } from "../kit/visit.ts";
 import { PATH, type SQL } from "./sql.ts";
 import { type Asking, askPage, badRequestPage, type ConsentFrame, consentSignInPage } from "./views.ts";
 
@@ -20,19 +20,23 @@ export const SESSION_SECONDS = 600;
 const MAX_COOKIE = 4000;
 
 /** A request for the page of one authorization request, whose client and redirect URI were found good. */
-export class ConsentVisit extends SignInVisit<Name> {
+export class ConsentRequest extends SignInRequest<Name> {
   readonly home = PATH;
   protected override readonly strangers = true;
   declare readonly frame: ConsentFrame;
-  readonly request: AuthorizationRequest;
+  readonly authorization: AuthorizationRequest;
   readonly asking: Asking;
 
-  private constructor({ c, environment, declared, frame }: Visit<Name>, request: AuthorizationRequest, asking: Asking) {
+  private constructor(
+    { c, environment, declared, frame }: PageRequest<Name>,
+    authorization: AuthorizationRequest,
+    asking: Asking,
+  ) {
     super(c, environment, declared);
-    this.request = request;
+    this.authorization = authorization;
     this.asking = asking;
-    const query = new URLSearchParams({ ...request, lang: frame.locale });
-    const { redirect_uri, state } = request;
+    const query = new URLSearchParams({ ...authorization, lang: frame.locale });
+    const { redirect_uri, state } = authorization;
     this.frame = {
       ...frame,
       to: (page) => `${frame.root}${PATH}${page}?${query}`,
@@ -40,10 +44,10 @@ export class ConsentVisit extends SignInVisit<Name> {
     };
   }
 
-  /** The visit, or the answer to a request that cannot be one. Every one counts against the address it comes from. */
-  static async open({ c, environment, declared }: Visit<Name>): Promise<ConsentVisit | Response> {
+  /** The request, or the answer to a request that cannot be one. Every one counts against the address it comes from. */
+  static async open({ c, environment, declared }: PageRequest<Name>): Promise<ConsentRequest | Response> {
     const sent = new URL(c.req.url).searchParams;
-    const visit = new Visit(c, environment, declared, {
+    const request = new PageRequest(c, environment, declared, {
       locale: (sent.get("ui_locales") ?? "").split(" ").find(isLocale),
       inLanguage: (other) => {
         const same = new URLSearchParams(sent);
@@ -58,11 +62,11 @@ export class ConsentVisit extends SignInVisit<Name> {
     const read = (name: keyof typeof shape) => shape[name].safeParse(given[name]).data as string | undefined;
 
     const [client_id, redirect_uri] = [read("client_id"), read("redirect_uri")];
-    if (client_id === undefined || redirect_uri === undefined) return bad(visit);
+    if (client_id === undefined || redirect_uri === undefined) return bad(request);
     // RFC 6749 section 4.1.2.1: once both are good, the application is told what is wrong. A form cannot lead there, see allow()
     const tell = (error: string) => {
-      if (c.req.method === "POST") return bad(visit);
-      visit.logOutcome(error);
+      if (c.req.method === "POST") return bad(request);
+      request.logOutcome(error);
       const state = read("state");
       return c.redirect(
         redirectUrl(redirect_uri, environment.config.AUTH_URL, { error, ...(state && { state }) }),
@@ -71,20 +75,20 @@ export class ConsentVisit extends SignInVisit<Name> {
     };
     try {
       const scope = read("scope") ?? "";
-      const { address_hash } = visit;
-      const asking = await visit.call<Asking>("describe_authorization", {
+      const { address_hash } = request;
+      const asking = await request.call<Asking>("describe_authorization", {
         client_id,
         redirect_uri,
         scope,
         address_hash,
       });
-      const request = AuthorizationRequest.safeParse(given);
-      if (!request.success) return tell("invalid_request");
-      if (request.data.response_type !== "code") return tell("unsupported_response_type");
-      return new ConsentVisit(visit, request.data, asking);
+      const authorization = AuthorizationRequest.safeParse(given);
+      if (!authorization.success) return tell("invalid_request");
+      if (authorization.data.response_type !== "code") return tell("unsupported_response_type");
+      return new ConsentRequest(request, authorization.data, asking);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.code === "invalid_client" || error.code === "invalid_redirect_uri") return bad(visit);
+      if (error.code === "invalid_client" || error.code === "invalid_redirect_uri") return bad(request);
       if (error.code === "unauthorized_client" || error.code === "invalid_scope") return tell(error.code);
       throw error;
     }
@@ -105,14 +109,14 @@ export class ConsentVisit extends SignInVisit<Name> {
   }
 
   ask(session: { jwt: string; email: string }, again = false): PageAnswer {
-    const { redirect_uri } = this.request;
+    const { redirect_uri } = this.authorization;
     const shown = { email: session.email, host: new URL(redirect_uri).host, proof: this.proof(session.jwt), again };
     return this.page(askPage(this.frame, this.asking, shown), again ? 409 : 200);
   }
 
   /** Only who has the session can make it, and it fits no other request. */
   proof(jwt: string): string {
-    return hashSecret(JSON.stringify([jwt, this.request, this.asking]));
+    return hashSecret(JSON.stringify([jwt, this.authorization, this.asking]));
   }
 
   protected keepSession({ jwt }: SignedIn): void {
@@ -140,14 +144,14 @@ export class ConsentVisit extends SignInVisit<Name> {
 }
 
 /** A page of an authorization request that can be one. */
-export function onRequest(run: (visit: ConsentVisit) => PageAnswer): Handler<Name> {
-  return async (request) => {
-    const visit = await ConsentVisit.open(request);
-    return visit instanceof Response ? visit : run(visit);
+export function onRequest(run: (request: ConsentRequest) => PageAnswer): Handler<Name> {
+  return async (bare) => {
+    const request = await ConsentRequest.open(bare);
+    return request instanceof Response ? request : run(request);
   };
 }
 
-function bad(visit: Visit): PageAnswer {
-  visit.logOutcome("bad_request");
-  return visit.page(badRequestPage(visit.frame), 400);
+function bad(request: PageRequest): PageAnswer {
+  request.logOutcome("bad_request");
+  return request.page(badRequestPage(request.frame), 400);
 }

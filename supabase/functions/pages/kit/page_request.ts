@@ -28,7 +28,7 @@ export type PagesEnv = {
 };
 
 export type PageAnswer = Response | Promise<Response>;
-export type Handler<Name extends string = string> = (visit: Visit<Name>) => PageAnswer;
+export type Handler<Name extends string = string> = (request: PageRequest<Name>) => PageAnswer;
 
 type Route = {
   method: "GET" | "POST";
@@ -57,15 +57,20 @@ export const DEAD = 404;
 /** A token of newSecret(): 256 bits in base62. Anything else is not looked up. */
 const TOKEN = /^[0-9A-Za-z]{43}$/;
 
-/** A request for a page. A flow's own visit adds what was opened, and frames the page by it. */
-export class Visit<Name extends string = string> {
+/** A request for a page. A flow's own request adds what was opened, and frames the page by it. */
+export class PageRequest<Name extends string = string> {
   readonly c: Context<PagesEnv>;
   readonly environment: Environment;
   /** Of a flow, with its routes. */
   readonly declared: Declared & Partial<Pick<Flow, "routes">>;
   readonly frame: Frame;
 
-  constructor(c: Context<PagesEnv>, environment: Environment, declared: Visit["declared"], about: FrameOptions = {}) {
+  constructor(
+    c: Context<PagesEnv>,
+    environment: Environment,
+    declared: PageRequest["declared"],
+    about: FrameOptions = {},
+  ) {
     this.c = c;
     this.environment = environment;
     this.declared = declared;
@@ -122,10 +127,10 @@ export class Visit<Name extends string = string> {
   }
 
   /** Runs a declared api function for the holder of the link: the kind of caller is anyone. */
-  async call<Result>(name: Name, request: object): Promise<Result> {
+  async call<Result>(name: Name, input: object): Promise<Result> {
     const { declared, environment, c } = this;
     const caller = { kind: "anyone", host: environment.config.API_HOST, request_id: c.var.request_id };
-    return JSON.parse(await callFor(declared, environment, caller)(name, request));
+    return JSON.parse(await callFor(declared, environment, caller)(name, input));
   }
 
   /** Waits for an act of the visitor that may be refused with one of `codes`: the log names the refusal as the outcome. */

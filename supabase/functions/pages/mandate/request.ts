@@ -1,8 +1,8 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { composeDocument, type Facts, type OpenFacts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { DEAD, type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { choicesOf, type SigningFrame, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
-import { DEAD, type Handler, type PageAnswer, Visit } from "../kit/visit.ts";
 import type { Opened } from "./model.ts";
 import type { Name } from "./sql.ts";
 import { declinedPage, signedPage } from "./views.ts";
@@ -11,11 +11,11 @@ import { WORDS } from "./words.ts";
 const UNKNOWN: Opened = { state: "unknown", locale: null };
 
 /** A request for a page of one link, the link having been opened. */
-export class MandateVisit extends Visit<Name> {
+export class MandateRequest extends PageRequest<Name> {
   declare readonly frame: SigningFrame;
   readonly opened: Opened;
 
-  private constructor({ c, environment, declared, token }: Visit<Name>, opened: Opened) {
+  private constructor({ c, environment, declared, token }: PageRequest<Name>, opened: Opened) {
     const seen = c.req.query("seen") ?? c.var.form.get("seen");
     const { years, kwh } = c.req.query();
     const wishes = { ...(years ? { years } : {}), ...(kwh ? { kwh } : {}) };
@@ -34,17 +34,17 @@ export class MandateVisit extends Visit<Name> {
     };
   }
 
-  /** Every visit counts against the address it comes from; a refused one throws. */
-  static async open(visit: Visit<Name>): Promise<MandateVisit> {
-    const { token, address_hash } = visit;
-    if (!token) return new MandateVisit(visit, UNKNOWN);
-    const request = { token_hash: hashSecret(token), address_hash };
-    return new MandateVisit(visit, await visit.call<Opened>("open_mandate_link", request));
+  /** Every request counts against the address it comes from; a refused one throws. */
+  static async open(request: PageRequest<Name>): Promise<MandateRequest> {
+    const { token, address_hash } = request;
+    if (!token) return new MandateRequest(request, UNKNOWN);
+    const asked = { token_hash: hashSecret(token), address_hash };
+    return new MandateRequest(request, await request.call<Opened>("open_mandate_link", asked));
   }
 
   /** Does something with the link. */
-  act<Result>(name: Exclude<Name, "open_mandate_link">, request: object): Promise<Result> {
-    return this.call(name, { token_hash: hashSecret(this.token ?? ""), ...request });
+  act<Result>(name: Exclude<Name, "open_mandate_link">, input: object): Promise<Result> {
+    return this.call(name, { token_hash: hashSecret(this.token ?? ""), ...input });
   }
 
   /** What may be signed: for each of the periods, the shortest first. */
@@ -83,11 +83,11 @@ export class MandateVisit extends Visit<Name> {
 }
 
 /** A step that only an open link has. A link that was signed or declined elsewhere meanwhile leads to what became of it. */
-export function onOpenLink(run: (visit: MandateVisit, facts: OpenFacts) => PageAnswer): Handler<Name> {
-  return async (request) => {
-    const visit = await MandateVisit.open(request);
-    const { state, facts } = visit.opened;
-    if (state === "signed" || state === "declined") return visit.go("");
-    return visit.closed() ?? run(visit, facts as OpenFacts);
+export function onOpenLink(run: (request: MandateRequest, facts: OpenFacts) => PageAnswer): Handler<Name> {
+  return async (bare) => {
+    const request = await MandateRequest.open(bare);
+    const { state, facts } = request.opened;
+    if (state === "signed" || state === "declined") return request.go("");
+    return request.closed() ?? run(request, facts as OpenFacts);
   };
 }

@@ -13,10 +13,10 @@ import {
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { wishesOf } from "../kit/offer.ts";
+import { DEAD, type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { fieldsToKeep, putFlash } from "../kit/returned.ts";
 import { choicesOf, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
-import { DEAD, type Handler, type PageAnswer, Visit } from "../kit/visit.ts";
 import type { ClaimFrame } from "./frame.ts";
 import type { Claim } from "./model.ts";
 import { donePage } from "./signed_views.ts";
@@ -36,13 +36,13 @@ const CODE_PAGES: Readonly<Record<string, string>> = {
 };
 
 /** A request for a page of one claim, the draft having been opened. */
-export class ClaimVisit extends Visit<Name> {
+export class ClaimRequest extends PageRequest<Name> {
   declare readonly frame: ClaimFrame;
   readonly flow: ClaimFlow;
   readonly session: ClaimSession | null;
   readonly claim: Claim;
 
-  constructor({ c, environment, declared }: Visit<Name>, flow: ClaimFlow, claim: Claim) {
+  constructor({ c, environment, declared }: PageRequest<Name>, flow: ClaimFlow, claim: Claim) {
     super(c, environment, declared, {
       path: `/claim/${flow.token}`,
       locale: claim.locale,
@@ -70,13 +70,13 @@ export class ClaimVisit extends Visit<Name> {
     };
   }
 
-  /** Every visit counts against the address it comes from; a refused one throws. Forged tokens go no further than here. */
-  static async open(visit: Visit<Name>, about: object = {}): Promise<ClaimVisit | Response> {
-    const flow = flowOf(visit);
-    if (!flow) return visit.unknown();
-    const { c, environment, address_hash } = visit;
+  /** Every request counts against the address it comes from; a refused one throws. Forged tokens go no further than here. */
+  static async open(request: PageRequest<Name>, about: object = {}): Promise<ClaimRequest | Response> {
+    const flow = flowOf(request);
+    if (!flow) return request.unknown();
+    const { c, environment, address_hash } = request;
     const session = readClaimSession(c, environment, flow.draft_id);
-    return new ClaimVisit(visit, flow, await flow.open<Claim>({ address_hash, session, ...about }));
+    return new ClaimRequest(request, flow, await flow.open<Claim>({ address_hash, session, ...about }));
   }
 
   /** Whether a button of the person's own pages led here: what they do then ends there. */
@@ -166,17 +166,17 @@ export class ClaimVisit extends Visit<Name> {
 }
 
 /** The flow of the claim for the path's token, or null if we did not make the token. */
-export function flowOf({ c, environment }: Visit): ClaimFlow | null {
+export function flowOf({ c, environment }: PageRequest): ClaimFlow | null {
   const token = c.req.param("token") ?? "";
   const draft_id = readClaimToken(environment, token);
   return draft_id ? new ClaimFlow(environment, c.var.request_id, draft_id, { token }) : null;
 }
 
 /** A page of a claim, for any visitor. */
-export function onDraft(run: (visit: ClaimVisit) => PageAnswer): Handler<Name> {
-  return async (request) => {
-    const visit = await ClaimVisit.open(request);
-    return visit instanceof Response ? visit : run(visit);
+export function onDraft(run: (request: ClaimRequest) => PageAnswer): Handler<Name> {
+  return async (bare) => {
+    const request = await ClaimRequest.open(bare);
+    return request instanceof Response ? request : run(request);
   };
 }
 
@@ -186,18 +186,18 @@ export function onDraft(run: (visit: ClaimVisit) => PageAnswer): Handler<Name> {
  */
 export function onClaim(
   fits: (claim: Claim, step: string | undefined) => boolean,
-  run: (visit: ClaimVisit) => PageAnswer,
-  about: (visit: Visit) => object = () => ({}),
+  run: (request: ClaimRequest) => PageAnswer,
+  about: (request: PageRequest) => object = () => ({}),
 ): Handler<Name> {
-  return async (request) => {
-    const visit = await ClaimVisit.open(request, about(request));
-    if (visit instanceof Response) return visit;
-    const { c, claim, session, frame, form } = visit;
-    if (c.req.method === "POST" && (!session || claim.answers === undefined)) return visit.lost();
-    if (!session || !fits(claim, c.req.param("step"))) return visit.go("");
+  return async (bare) => {
+    const request = await ClaimRequest.open(bare, about(bare));
+    if (request instanceof Response) return request;
+    const { c, claim, session, frame, form } = request;
+    if (c.req.method === "POST" && (!session || claim.answers === undefined)) return request.lost();
+    if (!session || !fits(claim, c.req.param("step"))) return request.go("");
     if (c.req.method === "POST" && !isFormOf(session, form.get("form_token")))
-      return visit.page(kindPage(frame, frame.words.refused), 403);
-    return run(visit);
+      return request.page(kindPage(frame, frame.words.refused), 403);
+    return run(request);
   };
 }
 
@@ -216,7 +216,7 @@ export function isLater(claim: Claim, step: string | undefined): step is LaterSt
 
 /** Begins the session of a draft whose address was proven, and leads to its pages. */
 export function welcome(
-  { c, environment }: Visit,
+  { c, environment }: PageRequest,
   claim: Parameters<typeof beginClaimSession>[2],
   how: ClaimProof,
   query = "",

@@ -1,7 +1,7 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { type Area, COOKIE_SECONDS, entrances, type OwnFrame, SignedInVisit, whyOut } from "../kit/signed_in.ts";
-import type { Handler, PageAnswer, Visit } from "../kit/visit.ts";
+import type { Handler, PageAnswer, PageRequest } from "../kit/page_request.ts";
+import { type Area, COOKIE_SECONDS, entrances, type OwnFrame, SignedInRequest, whyOut } from "../kit/signed_in.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 import { WORDS } from "./words.ts";
 
@@ -26,12 +26,12 @@ const SIGNATORY_SECTIONS: readonly Section[] = ["", "/charging", "/earnings", "/
 export type MijnFrame = OwnFrame & { sections: readonly Section[]; is_signatory: boolean };
 
 /** A request for a person's own pages, or for the page where they sign in to them. */
-export class MijnVisit extends SignedInVisit<Name> {
+export class MijnRequest extends SignedInRequest<Name> {
   declare readonly frame: MijnFrame;
   protected override readonly signatorySeconds = COOKIE_SECONDS;
   protected override readonly strangers = true;
 
-  constructor(request: Visit<Name>) {
+  constructor(request: PageRequest<Name>) {
     super(request, AREA);
     const { isSignatory } = this;
     const sections = isSignatory ? SIGNATORY_SECTIONS : SECTIONS;
@@ -49,9 +49,9 @@ export class MijnVisit extends SignedInVisit<Name> {
   }
 }
 
-export const { onSignIn, signedIn } = entrances<Name, MijnVisit>((request) => new MijnVisit(request));
+export const { onSignIn, signedIn } = entrances<Name, MijnRequest>((request) => new MijnRequest(request));
 
 /** A page that only a person with a login has; a signatory is led to the pages that they have. */
-export function withLogin(run: (visit: MijnVisit) => PageAnswer): Handler<Name> {
-  return signedIn((visit) => (visit.isSignatory ? visit.go("") : run(visit)));
+export function withLogin(run: (request: MijnRequest) => PageAnswer): Handler<Name> {
+  return signedIn((request) => (request.isSignatory ? request.go("") : run(request)));
 }
