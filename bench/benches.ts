@@ -10,7 +10,7 @@ import { figures } from "./figures.ts";
 import { imports } from "./import.ts";
 import type { Bench } from "./kit/bench.ts";
 import { list } from "./list.ts";
-import { neighbour } from "./neighbour.ts";
+import { neighbor } from "./neighbor.ts";
 import { ocpi } from "./ocpi.ts";
 import { pooler } from "./pooler.ts";
 import { read } from "./read.ts";
@@ -31,7 +31,7 @@ export const BENCHES = {
   scale,
   round_trips,
   cold,
-  neighbour,
+  neighbor,
   pooler,
   energy,
   ere,

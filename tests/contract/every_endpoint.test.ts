@@ -545,7 +545,7 @@ function failing(url: string, down: () => boolean): Environment {
   const { db, slowDb } = world.environment;
   const instead = (open: Db): Db => ({
     ...open,
-    since: (begun) => instead(open.since(begun)),
+    withDeadlineFrom: (begun) => instead(open.withDeadlineFrom(begun)),
     call: (...args) => (down() ? closed : open).call(...args),
     open: (...args) => (down() ? closed : open).open(...args),
   });

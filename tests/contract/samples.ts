@@ -88,7 +88,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
   const chargerOf = async (account: string, external_ref: string): Promise<string> =>
     (await world.post("/v1/chargers", { account_id: account, ...MID_CHARGER, external_ref }, clientToken)).body
       .charger_id;
-  const standing = await chargerOf(signed.account_id, "PAAL-17");
+  const known = await chargerOf(signed.account_id, "PAAL-17");
   const removed = await chargerOf(spare.account_id, "PAAL-18");
   const charged = { external_ref: "PAAL-17", started_at: "2026-03-10T17:00:00Z", ended_at: "2026-03-10T18:30:00Z" };
   const delivered = await world.post(
@@ -257,7 +257,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     issueMandateLink: { account_id },
     registerCharger: { account_id, ...MID_CHARGER },
     updateCharger: {
-      charger_id: standing,
+      charger_id: known,
       power_kw: 11,
       evses: [{ evse_uid: "3256", evse_id: "NL*TNM*E77*1", meter_id: "M-4711" }],
     },

@@ -116,10 +116,10 @@ describe("§4.1 POST /v1/accounts creates a concept account", () => {
     });
     const first = await createAccount(world, world.partnerA, at("1017 ab", "4-a"));
     const same = await createAccount(world, world.partnerA, at("1017AB", 4, "A"));
-    const neighbour = await createAccount(world, world.partnerA, at("1017AB", 4, "B"));
+    const neighbor = await createAccount(world, world.partnerA, at("1017AB", 4, "B"));
     const elsewhere = await createAccount(world, world.partnerB, at("1017AB", "4A"));
     expect(same.location_id).toBe(first.location_id);
-    expect(new Set([first, neighbour, elsewhere].map(({ location_id }) => location_id)).size).toBe(3);
+    expect(new Set([first, neighbor, elsewhere].map(({ location_id }) => location_id)).size).toBe(3);
   });
 });
 

@@ -79,7 +79,7 @@ describe("§4.1 POST /v1/connections:update corrects EAN or address", () => {
     ).toBeUndefined();
   });
 
-  test("§2 a neighbour at the old address keeps it", async () => {
+  test("§2 a neighbor at the old address keeps it", async () => {
     const at = { connection: { ...(accountBody().connection as object), house_number: 302 } };
     const moving = await createAccount(world, world.partnerA, at);
     const staying = await createAccount(world, world.partnerA, {

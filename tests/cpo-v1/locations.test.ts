@@ -55,7 +55,7 @@ describe("contract §2 nobody rewrites another's address", () => {
     });
   });
 
-  test("contract §2 a correction moves one connection to another location, and leaves its neighbour where it is", async () => {
+  test("contract §2 a correction moves one connection to another location, and leaves its neighbor where it is", async () => {
     const at = { house_number: newNumber(), street: "Kerkstraat", city: "Ede" };
     const moving = await create(at);
     const staying = await create(at, await second.token());

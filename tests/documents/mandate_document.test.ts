@@ -136,7 +136,7 @@ describe("contract §1 POST /documents/run", () => {
   test("what a run claimed and did not finish is due again after five minutes; what is stored first stays", async () => {
     const { connection_id } = await signed();
     const caller = { kind: "worker", host: world.environment.config.API_HOST, request_id: "test" };
-    const claim = async () => JSON.parse(await world.environment.slowDb.call("claim_documents", caller, { size: 10 }));
+    const claim = async () => JSON.parse(await world.environment.slowDb.call("lease_documents", caller, { size: 10 }));
     const [claimed] = await claim();
     expect(claimed).toMatchObject({ kind: "mandate", content: { connection_id } });
     expect(await claim()).toEqual([]);

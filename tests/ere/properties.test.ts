@@ -86,7 +86,7 @@ async function ops(name: string, input: object, login: keyof typeof people = "op
     return rows[0].answer;
   } catch (error) {
     const { code, message } = error as pg.DatabaseError;
-    expect([name, code, message]).toEqual([name, "RULE1", expect.any(String)]);
+    expect([name, code, message]).toEqual([name, "RULES", expect.any(String)]);
     return { refused: message };
   }
 }

@@ -65,7 +65,7 @@ async function happen(
 }
 const call = (name: string, ...input: (object | null)[]) => world.environment.slowDb.call(name, worker, ...input);
 const deliver = () => deliverWebhooks(world.environment, call, Date.now() + 30_000, "test");
-const claim = async (size: number) => JSON.parse(await call("claim_webhooks", { size, key: "00" }));
+const claim = async (size: number) => JSON.parse(await call("lease_webhooks", { size, key: "00" }));
 
 /** Rows that a statement reads of the log and of what waits to be sent again. */
 async function reads(statement: string): Promise<number> {

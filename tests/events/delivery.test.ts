@@ -363,7 +363,7 @@ describe("§6 a receiver that fails", () => {
     await happen(1);
     // looks for a quarter of a second; a call may take its ten seconds after that
     const first = startDelivering(world.environment, call, Date.now() + 11_250, "test");
-    await first.claimed;
+    await first.leased;
     await endpoint();
     await happen(1);
     expect(await deliver()).toEqual({ delivered: 2, failed: 0 });
@@ -605,7 +605,7 @@ describe("§6 the worker", () => {
     await endpoint();
     await happen(10);
     const caller = { kind: "worker", host: "sandbox", request_id: "test" };
-    const claimed = JSON.parse(await world.environment.slowDb.call("claim_webhooks", caller, { size: 5, key: "00" }));
+    const claimed = JSON.parse(await world.environment.slowDb.call("lease_webhooks", caller, { size: 5, key: "00" }));
     expect(claimed[0].posts).toHaveLength(10);
     expect(await deliver()).toEqual({ delivered: 0, failed: 0 });
     await world.freeze(later(61));
@@ -631,7 +631,7 @@ describe("§6 the worker", () => {
     const answered = async (status: number, ...meanwhile: [verb: string, body?: object][]) => {
       const made = await endpoint();
       await happen(1);
-      const claimed = JSON.parse(await call("claim_webhooks", { size: 5, key: "00" })) as Claimed[];
+      const claimed = JSON.parse(await call("lease_webhooks", { size: 5, key: "00" })) as Claimed[];
       const { partner_id, webhook_id, lease_id, posts } = claimed.find(
         (each) => each.webhook_id === made.id,
       ) as Claimed;

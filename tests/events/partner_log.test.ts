@@ -231,7 +231,7 @@ describe("§6 the log of a partner", () => {
     const sent = async () => {
       const worker = { kind: "worker", host: "sandbox", request_id: "test" };
       const claimed = JSON.parse(
-        await world.environment.slowDb.call("claim_webhooks", worker, { size: 5, key: claimKey(world.environment) }),
+        await world.environment.slowDb.call("lease_webhooks", worker, { size: 5, key: claimKey(world.environment) }),
       );
       // biome-ignore lint/suspicious/noExplicitAny: what the worker is given
       const posts = claimed.find(({ webhook_id }: any) => webhook_id === made.body.id)?.posts;

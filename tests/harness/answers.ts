@@ -87,7 +87,7 @@ function errorBody(code: ErrorCode, style: Surface["errors"]): z.ZodType {
 }
 
 /** Keys that meant something before there was one envelope, and the envelope's own, which db.ts lets nobody else see. */
-const DIALECT = /^(?:outcome|wrong_kind|look_up|ask_\w+|refused|next)$/;
+const DIALECT = /^(?:outcome|wrong_kind|look_up|ask_\w+|refused|need)$/;
 
 /** A database that adds to `heard` each answer that speaks of refusals or needs otherwise than by the envelope of db.ts. */
 export function listening(db: Db, heard: string[]): Db {
@@ -98,7 +98,7 @@ export function listening(db: Db, heard: string[]): Db {
   };
   return {
     ...db,
-    since: (begun) => listening(db.since(begun), heard),
+    withDeadlineFrom: (begun) => listening(db.withDeadlineFrom(begun), heard),
     async call(name, ...args) {
       const answer = await db.call(name, ...args);
       hear(name, answer);
@@ -107,7 +107,7 @@ export function listening(db: Db, heard: string[]): Db {
     async open(name, ...args) {
       const opened = await db.open(name, ...args);
       // an envelope comes whole: db.ts has yet to read it
-      if (!/^\s*\{\s*"(?:refused|next)"/.test(opened.answer)) hear(name, opened.answer);
+      if (!/^\s*\{\s*"(?:refused|need)"/.test(opened.answer)) hear(name, opened.answer);
       return opened;
     },
   };

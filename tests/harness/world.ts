@@ -214,7 +214,7 @@ export async function statementsOf(world: World, run: () => Promise<unknown>): P
   const names: string[] = [];
   const noting = (one: Db): Db => ({
     ...one,
-    since: (begun) => noting(one.since(begun)),
+    withDeadlineFrom: (begun) => noting(one.withDeadlineFrom(begun)),
     call(name, ...args) {
       names.push(name);
       return one.call(name, ...args);

@@ -140,7 +140,7 @@ const parked = async ({ client }: { client: Client }) =>
       client.id,
     )
   ).reasons;
-const standing = ({ client }: { client: Client }) =>
+const linkOf = ({ client }: { client: Client }) =>
   world.row("select * from core.ocpi_connections where owner_id = $1", client.id);
 /** What the worker does, as it does it. */
 async function pull(outgoing?: { patienceMs: number }, heard?: (name: string, input: unknown) => unknown) {
@@ -189,7 +189,7 @@ describe("§1 a platform registers", () => {
     ]);
     expect((await cred(first, { body: platform.credentials() })).status, "once").toBe(401);
     expect((await cred(data.token, { body: platform.credentials() })).status, "registered already").toBe(405);
-    const link = await standing(made);
+    const link = await linkOf(made);
     expect(link).toMatchObject({
       status: "registered",
       parties: ["NL-TNM"],
@@ -255,7 +255,7 @@ describe("§1 a platform registers", () => {
     expect((await push(made.token, cdr("kept", made))).code).toBe(1000);
     expect((await cred(made.token, { method: "DELETE" })).code).toBe(1000);
     expect((await cred(made.token)).status).toBe(401);
-    expect(await standing(made)).toMatchObject({
+    expect(await linkOf(made)).toMatchObject({
       status: "unregistered",
       their_token_ciphertext: null,
       token_hash: null,
@@ -290,7 +290,7 @@ describe("§1 a platform registers", () => {
       code,
       message: `Your versions and endpoints cannot be used: ${reason}.`,
     });
-    expect(await standing(tried)).toMatchObject({ status: "invited" });
+    expect(await linkOf(tried)).toMatchObject({ status: "invited" });
     // the token goes nowhere else
     expect(new Set(platform.asked.map(({ path }) => path.split("/")[1]))).toEqual(new Set(["ocpi"]));
     platform.state.faults.clear();
@@ -348,7 +348,7 @@ describe("§1 a platform registers", () => {
       await operator(`ocpi pull --client ${made.client.client_id}`);
       other.asked.length = 0;
       expect(await pull()).toMatchObject({ failed: 1 });
-      expect(await standing(made)).toMatchObject({ last_error: "another_origin" });
+      expect(await linkOf(made)).toMatchObject({ last_error: "another_origin" });
       expect(other.asked).toEqual([]);
       // a page's query still has its place
       for (const [length, code] of [
@@ -448,7 +448,7 @@ describe("§1 a platform sends CDRs", () => {
       message: "id: CDR exists; send a credit CDR",
     });
     expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
-    expect(await standing(made)).toMatchObject({
+    expect(await linkOf(made)).toMatchObject({
       taken: "1",
       refused: "1",
       last_refusal: "NL-TNM:TEN id: CDR exists; send a credit CDR",
@@ -685,7 +685,7 @@ describe("§1 CDRs are read from a platform", () => {
   /** In the middle of a whole year: a first pull reads months. */
   const readAll = async () => {
     let last = await pull();
-    for (let n = 0; n < 9 && (await standing(made)).pull_due_at <= new Date(NOW); n++) last = await pull();
+    for (let n = 0; n < 9 && (await linkOf(made)).pull_due_at <= new Date(NOW); n++) last = await pull();
     return last;
   };
   beforeEach(async () => {
@@ -697,7 +697,7 @@ describe("§1 CDRs are read from a platform", () => {
     platform.state.cdrs = many(5);
     await readAll();
     expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
-    const link = await standing(made);
+    const link = await linkOf(made);
     expect([link.pulled_to, link.pull_offset, link.failing_since]).toEqual([new Date(NOW), 0, null]);
     const hours = (link.pull_due_at - Date.parse(NOW)) / 3_600_000;
     expect(hours).toBeGreaterThanOrEqual(6);
@@ -756,7 +756,7 @@ describe("§1 CDRs are read from a platform", () => {
       // while a page is on its way
       platform.state.beforePage = (offset) => (offset === 2 ? kill() : undefined);
       expect(await run()).toBeNull();
-      expect(await standing(made)).toMatchObject({ pull_offset: 2, pulled_to: null });
+      expect(await linkOf(made)).toMatchObject({ pull_offset: 2, pulled_to: null });
 
       // while PostgreSQL stores one
       await world.freeze("2026-04-01T12:01:01Z");
@@ -777,7 +777,7 @@ describe("§1 CDRs are read from a platform", () => {
       expect(await run()).toBe(200);
       expect(pages()[0]).toMatch(/^[46]$/);
       expect(await month(made)).toEqual({ kwh: 8, sessions: 8 });
-      expect(await standing(made)).toMatchObject({ taken: "8", refused: "0", pull_offset: 0, failing_since: null });
+      expect(await linkOf(made)).toMatchObject({ taken: "8", refused: "0", pull_offset: 0, failing_since: null });
     } finally {
       holder.release(true);
       rmSync(folder, { recursive: true });
@@ -799,7 +799,7 @@ describe("§1 CDRs are read from a platform", () => {
     ];
     await readAll();
     expect(await month(made)).toEqual({ kwh: 2, sessions: 2 });
-    expect(await standing(made)).toMatchObject({ failing_since: null, last_refusal: expect.any(String) });
+    expect(await linkOf(made)).toMatchObject({ failing_since: null, last_refusal: expect.any(String) });
   });
 
   test("platforms that page wrongly are read whole all the same", async () => {
@@ -819,7 +819,7 @@ describe("§1 CDRs are read from a platform", () => {
       await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
       await readAll();
       expect(await month(made), fault).toEqual({ kwh: 5, sessions: 5 });
-      expect(await standing(made)).toMatchObject({ failing_since: null, pulled_to: new Date(NOW) });
+      expect(await linkOf(made)).toMatchObject({ failing_since: null, pulled_to: new Date(NOW) });
       expect(pages().length).toBeLessThan(9);
       if (fault !== "same_page") expect(pages(), fault).toContain("4");
     }
@@ -830,7 +830,7 @@ describe("§1 CDRs are read from a platform", () => {
     platform.state.cdrs = many(5);
     await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
     expect(await pull()).toMatchObject({ failed: 1 });
-    expect(await standing(made)).toMatchObject({ last_error: "same_page", pulled_to: null, taken: "2" });
+    expect(await linkOf(made)).toMatchObject({ last_error: "same_page", pulled_to: null, taken: "2" });
   });
 
   test("a thousand pages in a row with nothing new end a run; the next goes on where it ended", async () => {
@@ -843,10 +843,10 @@ describe("§1 CDRs are read from a platform", () => {
     await ask();
     await told(998);
     expect(await pull()).toMatchObject({ failed: 1, pages: 2 });
-    expect(await standing(made)).toMatchObject({ last_error: "too_many_pages", pull_offset: 4, pull_pages: 0 });
+    expect(await linkOf(made)).toMatchObject({ last_error: "too_many_pages", pull_offset: 4, pull_pages: 0 });
     await operator(`ocpi pull --client ${made.client.client_id}`);
     await pull();
-    expect(await standing(made)).toMatchObject({ last_error: null, pull_offset: 0, pulled_to: new Date(NOW) });
+    expect(await linkOf(made)).toMatchObject({ last_error: null, pull_offset: 0, pulled_to: new Date(NOW) });
     expect((await operator(`ocpi pull --client ${made.client.client_id} --from 2026-02-30`)).code).not.toBe(0);
   });
 
@@ -868,14 +868,14 @@ describe("§1 CDRs are read from a platform", () => {
       platform.state.faults = new Set([fault]);
       expect(await pull(reason === "timeout" ? { patienceMs: 50 } : undefined), fault).toMatchObject({ failed: 1 });
       const due = new Date("2026-04-01T12:15:00Z");
-      expect(await standing(made)).toMatchObject({ last_error: reason, pulled_to: null, pull_due_at: due });
+      expect(await linkOf(made)).toMatchObject({ last_error: reason, pulled_to: null, pull_due_at: due });
       expect(await pull(), fault).toMatchObject({ failed: 0, pages: 0 });
       await operator(`ocpi pull --client ${made.client.client_id}`);
     }
     platform.state.faults.clear();
     await readAll();
     expect(await month(made)).toEqual({ kwh: 3, sessions: 3 });
-    expect(await standing(made)).toMatchObject({ last_error: null, failing_since: null });
+    expect(await linkOf(made)).toMatchObject({ last_error: null, failing_since: null });
   });
 
   test("one that sends all that it has is taken a hundred at a time", async () => {
@@ -887,7 +887,7 @@ describe("§1 CDRs are read from a platform", () => {
       if (name === "take_pulled_cdrs") sizes.push((input as { cdrs: unknown[] }).cdrs.length);
     });
     expect(sizes).toEqual([100, 100, 50]);
-    expect(await standing(made)).toMatchObject({ taken: "250", pulled_to: new Date(NOW) });
+    expect(await linkOf(made)).toMatchObject({ taken: "250", pulled_to: new Date(NOW) });
   });
 
   test("nothing is left out by a turn of the year, a later --from, or a platform that registers anew", async () => {
@@ -939,7 +939,7 @@ describe("§1 CDRs are read from a platform", () => {
       "support@example.com",
       "Laadsessies van partner-a kunnen niet worden opgehaald",
     ]);
-    expect((await standing(made)).status).toBe("registered");
+    expect((await linkOf(made)).status).toBe("registered");
     const listed = (await operator("ocpi list")).json.connections;
     expect(listed.find(({ client_id }: { client_id: string }) => client_id === made.client.client_id)).toMatchObject({
       last_error: "http_500",
@@ -953,7 +953,7 @@ describe("§1 CDRs are read from a platform", () => {
     platform.state.faults.clear();
     await world.freeze("2026-04-02T13:00:00Z");
     await pull();
-    expect(await standing(made)).toMatchObject({ failing_since: null, warned: false });
+    expect(await linkOf(made)).toMatchObject({ failing_since: null, warned: false });
   });
 });
 
@@ -991,6 +991,6 @@ test("§1 a reset of the sandbox takes the connections of its partner", async ()
   const made = await registered();
   await push(made.token, cdr("reset", made));
   expect((await world.post("/sandbox/v1/reset", {}, await giveKey(world, world.partnerA.id))).status).toBe(200);
-  expect(await standing(made)).toBeUndefined();
+  expect(await linkOf(made)).toBeUndefined();
   expect((await cred(made.token)).status).toBe(401);
 });

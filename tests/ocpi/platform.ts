@@ -33,7 +33,7 @@ export type Fault =
 /** Stands in a CDR for JSON that the fake platform itself could not write. */
 export const DEEP = "nested 50,000 levels deep";
 
-export type Asked = { method: string; path: string; query: URLSearchParams; token: string; body: unknown };
+export type Received = { method: string; path: string; query: URLSearchParams; token: string; body: unknown };
 // biome-ignore lint/suspicious/noExplicitAny: a CDR is whatever a test sends
 type Cdr = any;
 
@@ -41,7 +41,7 @@ export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
 export async function startPlatform() {
   /** What it was asked, in order. */
-  const asked: Asked[] = [];
+  const asked: Received[] = [];
   const state = {
     /** The token that it takes. */
     token: "platform-token-A",

@@ -13,11 +13,11 @@ import { newAddress, type SignedCustomer, signedCustomer } from "./signatory_cus
 
 let world: SandboxWorld;
 let one: SignedCustomer;
-let neighbour: SignedCustomer;
+let neighbor: SignedCustomer;
 beforeAll(async () => {
   world = await createCustomerWorld();
   one = await signedCustomer(world, { months: { "2026-04": 250, "2026-05": 2500 } });
-  neighbour = await signedCustomer(world, {
+  neighbor = await signedCustomer(world, {
     months: { "2026-05": 777 },
     fields: { person: { full_name: "Nora Buurman", email: newAddress(), phone: null } },
   });
@@ -103,7 +103,7 @@ describe("contract §7 a signatory of a CPO's customer signs in", () => {
     const token = async (browser: Browser) => formToken((await browser(mijn(world, "/sign-in"))).text);
     const asked = { form_token: await token(ask), email: one.email };
     await ask(mijn(world, "/mail-code"), { form: asked });
-    await thief(mijn(world, "/mail-code"), { form: { form_token: await token(thief), email: neighbour.email } });
+    await thief(mijn(world, "/mail-code"), { form: { form_token: await token(thief), email: neighbor.email } });
     const code = await signInCode(world, one.email);
     const stolen = await thief(mijn(world, "/code"), { form: { form_token: await token(thief), code } });
     expect(stolen.text).toContain("Fout: ");
@@ -283,29 +283,29 @@ describe("contract §7 what a signatory has there", () => {
     expect(await counts()).toEqual(before);
   });
 
-  test("nothing of a neighbour of the same CPO is reached, whatever the path or the form says", async () => {
+  test("nothing of a neighbor of the same CPO is reached, whatever the path or the form says", async () => {
     await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
     const ask = await browserAt(one.email);
     const theirs = await world.row(
       "select m.id from core.mandates m where m.connection_id = $1",
-      neighbour.connection_id,
+      neighbor.connection_id,
     );
     const form_token = formToken((await ask(mijn(world))).text);
-    for (const id of [theirs.id, neighbour.account_id, randomUUID()])
+    for (const id of [theirs.id, neighbor.account_id, randomUUID()])
       for (const path of [`/mandate/${id}`, `/statement/${id}`, `/settlement/${id}`, `/account/${id}`])
         expect((await ask(mijn(world, path))).status, path).toBe(404);
-    for (const path of [`/account/${neighbour.account_id}`, `/account/${neighbour.account_id}/code`]) {
+    for (const path of [`/account/${neighbor.account_id}`, `/account/${neighbor.account_id}/code`]) {
       const form = { form_token, iban: "NL91ABNA0417164300", code: "123456" };
       expect((await ask(mijn(world, path), { form })).status, path).toBe(404);
     }
-    for (const connection of [neighbour.connection_id, one.connection_id]) {
-      const form = { form_token, account: neighbour.account_id, connection };
+    for (const connection of [neighbor.connection_id, one.connection_id]) {
+      const form = { form_token, account: neighbor.account_id, connection };
       expect((await ask(mijn(world, "/renew"), { form })).status).toBe(404);
     }
-    const renew = { form_token, account: one.account_id, connection: neighbour.connection_id };
+    const renew = { form_token, account: one.account_id, connection: neighbor.connection_id };
     expect((await ask(mijn(world, "/renew"), { form: renew })).location).toContain("/mijn/mandate");
     for (const path of PAGES)
-      for (const mark of [neighbour.email, neighbour.account_id, neighbour.connection_id, "Buurman", /\b777\b/])
+      for (const mark of [neighbor.email, neighbor.account_id, neighbor.connection_id, "Buurman", /\b777\b/])
         expect((await ask(mijn(world, path))).text, path).not.toMatch(mark);
   });
 
@@ -539,17 +539,17 @@ describe("contract §2 a signatory withdraws the mandate they gave", () => {
     expect(ended).toBe(1);
   });
 
-  test("nobody else's: a neighbour's, a person's own claim, what is no connection, and none without signing in", async () => {
+  test("nobody else's: a neighbor's, a person's own claim, what is no connection, and none without signing in", async () => {
     const customer = await signedCustomer(world);
     const ask = await browserAt(customer.email);
     const form_token = formToken((await ask(mijn(world, "/mandate"))).text);
-    for (const id of [neighbour.connection_id, customer.account_id, randomUUID()]) {
+    for (const id of [neighbor.connection_id, customer.account_id, randomUUID()]) {
       const path = mijn(world, `/withdraw/${id}`);
       expect((await ask(path)).status).toBe(404);
       expect((await ask(`${path}/code`, { form: { form_token } })).status).toBe(404);
       expect((await ask(path, { form: { form_token, code: "123456" } })).status).toBe(404);
     }
-    expect(await mandateOf(neighbour)).toBe("signed");
+    expect(await mandateOf(neighbor)).toBe("signed");
     const path = mijn(world, `/withdraw/${customer.connection_id}`);
     expect((await newBrowser(world)(path)).location).toContain("/mijn/sign-in");
     // five guesses, ten codes a day

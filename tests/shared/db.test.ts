@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { connect, InputNeeded } from "#shared/foundation/db.ts";
+import { connect, UnmetNeed } from "#shared/foundation/db.ts";
 import { ApiError, Refusal } from "#shared/foundation/errors.ts";
 import { openPool } from "#shared/foundation/pool.ts";
 import { fitsIn, type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
@@ -131,12 +131,12 @@ describe("architecture §3 a call", () => {
   );
 
   test.each([
-    '[{"refused": "ean_in_use"}, {"next": "login"}]',
-    '{"row": {"refused": "ean_in_use", "next": "login"}, "rows": [{"refused": "ean_in_use"}]}',
+    '[{"refused": "ean_in_use"}, {"need": "login"}]',
+    '{"row": {"refused": "ean_in_use", "need": "login"}, "rows": [{"refused": "ean_in_use"}]}',
     '{"name": "\\"refused\\" \\"next\\"", "refused_at": null, "next_step": "ean"}',
-    '{"words": ["refused", "next"]}',
+    '{"words": ["refused", "need"]}',
     '"refused"',
-    '"next"',
+    '"need"',
     '"{\\"refused\\": \\"ean_in_use\\"}"',
     "null",
     "true",
@@ -147,13 +147,13 @@ describe("architecture §3 a call", () => {
   });
 
   test("that asks for something first ends in what it asks for, for callFor() to fetch", async () => {
-    await world.database.admin.query("grant execute on function private.ask(text, json) to edge");
-    await define("asking", `begin return private.ask('ean_register', '{"ean_code": "x"}'); end`);
+    await world.database.admin.query("grant execute on function private.need(text, json) to edge");
+    await define("asking", `begin return private.need('ean_register', '{"ean_code": "x"}'); end`);
     const error = await failure("asking", { kind: "anyone" }, {});
-    expect(error).toBeInstanceOf(InputNeeded);
+    expect(error).toBeInstanceOf(UnmetNeed);
     expect(error).toMatchObject({
-      message: "api.asking asks for ean_register",
-      next: "ean_register",
+      message: "api.asking needs ean_register",
+      need: "ean_register",
       about: { ean_code: "x" },
     });
   });
@@ -162,7 +162,7 @@ describe("architecture §3 a call", () => {
     await define("backend", "begin return to_json(pg_backend_pid()); end");
     await define(
       "refuses",
-      `begin raise exception using errcode = 'RULE1', message = 'ean_in_use', detail = '{}'; end`,
+      `begin raise exception using errcode = 'RULES', message = 'ean_in_use', detail = '{}'; end`,
     );
     await define("breaks", "begin return 1 / 0; end");
     const db = connect(world.database.url("edge"), ONE);

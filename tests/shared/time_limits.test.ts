@@ -92,7 +92,7 @@ test("contract §9 attack: what is answered 503 because it waited is not stored,
       expect(db.call("write_late", {})).rejects.toMatchObject(late),
     ]);
     const begun = performance.now();
-    await expect(db.since(begun - limits.patience_ms).call("write_late", {})).rejects.toMatchObject(late);
+    await expect(db.withDeadlineFrom(begun - limits.patience_ms).call("write_late", {})).rejects.toMatchObject(late);
     expect(performance.now() - begun, "its patience began before").toBeLessThan(limits.patience_ms);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
     await holder.query("rollback");

@@ -33,7 +33,7 @@ export function record({ environment }: World, values: readonly string[]): Recor
   };
   const noting = (one: Db): Db => ({
     ...one,
-    since: (begun) => noting(one.since(begun)),
+    withDeadlineFrom: (begun) => noting(one.withDeadlineFrom(begun)),
     call(name, ...args) {
       note(name, args.slice(1));
       return one.call(name, ...args);

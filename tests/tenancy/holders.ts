@@ -9,11 +9,11 @@ import { accountBody, newEan } from "../harness/people.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";
 import { newManager } from "../pages/manager.ts";
 import { signedCustomer } from "../pages/signatory_customer.ts";
+import { type Asked, crawl, type Visitor, visitorOf } from "./crawl.ts";
 import { type Admitted, ownAnswers } from "./functions.ts";
 import { type Kind, kindsOf } from "./identifiers.ts";
 import { type Links, linksOf } from "./links.ts";
 import { type Allowed, allowed } from "./oauth.ts";
-import { type Asked, crawl, type Visitor, visitorOf } from "./pages.ts";
 import { type Rows, rowsOf, tracesOf, without } from "./rows.ts";
 
 export type Holders = {

@@ -1,7 +1,7 @@
 // Links and mailed codes: what opens one customer's claim or mandate, tried at the link of another.
 
 import { claimToken } from "#shared/domain/claim/links.ts";
-import { pages as PAGES } from "../../supabase/functions/pages/pages.ts";
+import { pages as PAGES } from "../../supabase/functions/pages/flows.ts";
 import type { Holder } from "../contract/samples.ts";
 import { createAccount } from "../harness/people.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";

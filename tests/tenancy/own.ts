@@ -5,8 +5,8 @@ import { ENDPOINTS } from "../contract/samples.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";
 import { answer, changeForm, freshAddress, newBrowser, prove, readyToSign } from "../pages/claimant.ts";
 import { pageClient, readyToSign as readyForMandate } from "../pages/signatory.ts";
+import { crawl, type Visitor } from "./crawl.ts";
 import type { Links } from "./links.ts";
-import { crawl, type Visitor } from "./pages.ts";
 import { admits, type Bearer, sendSample } from "./requests.ts";
 
 /** What ends most goes last. */

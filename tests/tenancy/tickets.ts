@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import type { Ticket } from "#shared/foundation/caller.ts";
-import { pages as PAGES } from "../../supabase/functions/pages/pages.ts";
+import { pages as PAGES } from "../../supabase/functions/pages/flows.ts";
 import { ENDPOINTS, type Holder } from "../contract/samples.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";
 
@@ -61,7 +61,7 @@ async function present(session: pg.PoolClient, role: string, name: string, takes
     await session.query(`select api.${name}(${given.map((_, at) => `$${at + 1}`)})`, given);
     return "answered";
   } catch (error) {
-    return ["42501", "RULE0"].includes((error as { code: string }).code) ? "turned away" : "refused";
+    return ["42501", "ADMIT"].includes((error as { code: string }).code) ? "turned away" : "refused";
   } finally {
     await session.query("rollback");
   }

@@ -48,7 +48,7 @@ describe("§7 the client of the tests takes no error that its row of the error t
 test.each([
   ['{"outcome": "saved"}', ["api.open_claim answers outcome"]],
   ['{"ask_login": true, "look_up": []}', ["api.open_claim answers ask_login", "api.open_claim answers look_up"]],
-  ['{"refused": null, "next": {}}', ["api.open_claim answers refused", "api.open_claim answers next"]],
+  ['{"refused": null, "need": {}}', ["api.open_claim answers refused", "api.open_claim answers need"]],
   ['{"state": "open", "draft": {"outcome": "saved"}}', []],
   ['[{"outcome": "saved"}]', []],
   ['"outcome"', []],
@@ -56,7 +56,7 @@ test.each([
 ])("a test hears SQL answer in a dialect, and passes the answer on: %s", async (answer, expected) => {
   const heard: string[] = [];
   const open = async () => ({ answer, admission: "{}" });
-  const spoken: Db = { call: async () => answer, open, since: () => spoken, end: async () => {} };
+  const spoken: Db = { call: async () => answer, open, withDeadlineFrom: () => spoken, end: async () => {} };
   const db = listening(spoken, heard);
   expect([await db.call("open_claim"), heard]).toEqual([answer, expected]);
 });

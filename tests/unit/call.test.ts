@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callFor } from "#shared/foundation/call.ts";
-import { type Db, InputNeeded } from "#shared/foundation/db.ts";
+import { type Db, UnmetNeed } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
 test("whoever declared its SQL runs that in its caller's name, and nothing else", async () => {
@@ -32,23 +32,23 @@ test("a text that the database cannot store is refused by the path of its field,
   expect(await call("open_claim", { name: "👩\u200d👧", none: null, count: 1 })).toBe("1");
 });
 
-describe("a function that asks for something first", () => {
+describe("a function that needs something first", () => {
   const caller = { kind: "anyone", host: "sandbox", request_id: "1" } as const;
   type About = { of: string };
-  /** Answers its input once it has every kind, and asks for the first that is missing until then. */
-  const asking = (...kinds: string[]) => {
+  /** Answers its input once it has every kind, and needs the first that is missing until then. */
+  const needing = (...kinds: string[]) => {
     const inputs: unknown[] = [];
     const call: Db["call"] = async (name, _caller, sent) => {
       const input = sent as Record<string, unknown>;
       inputs.push(input);
-      const next = kinds.find((kind) => input[kind] == null);
-      if (next) throw new InputNeeded(name, { next, about: { of: input.of } });
+      const need = kinds.find((kind) => input[kind] == null);
+      if (need) throw new UnmetNeed(name, { need, about: { of: input.of } });
       return JSON.stringify(input);
     };
     const begun: number[] = [];
     const db: Db = {
       ...({ call } as Db),
-      since(moment) {
+      withDeadlineFrom(moment) {
         begun.push(moment);
         return db;
       },
@@ -58,8 +58,8 @@ describe("a function that asks for something first", () => {
   const shout = async (_environment: Environment, { of }: About) => `${of}!`;
 
   test("is called again with what was fetched beside its input, once for each kind", async () => {
-    const { inputs, environment } = asking("ean_register", "login");
-    const declared = { id: "a page", sql: ["open_claim"], next: { ean_register: shout, login: shout } };
+    const { inputs, environment } = needing("ean_register", "login");
+    const declared = { id: "a page", sql: ["open_claim"], needs: { ean_register: shout, login: shout } };
     const call = callFor(declared, environment, caller);
     expect(JSON.parse(await call("open_claim", { of: "EAN" }))).toEqual({
       of: "EAN",
@@ -72,11 +72,11 @@ describe("a function that asks for something first", () => {
   });
 
   test("waits for the database as long as is left of the time for both", async () => {
-    const { begun, environment } = asking("ean_register");
+    const { begun, environment } = needing("ean_register");
     const before = performance.now();
     const waits = () => new Promise<string>((resolve) => setTimeout(() => resolve("known"), 50));
     await callFor(
-      { id: "a page", sql: ["open_claim"], next: { ean_register: waits } },
+      { id: "a page", sql: ["open_claim"], needs: { ean_register: waits } },
       environment,
       caller,
     )("open_claim", { of: "EAN" });
@@ -86,24 +86,24 @@ describe("a function that asks for something first", () => {
   });
 
   test("asks nobody where it was given: the usual request stays one statement", async () => {
-    const { inputs, environment } = asking("ean_register");
-    const call = callFor({ id: "a page", sql: ["open_claim"], next: { ean_register: shout } }, environment, caller);
+    const { inputs, environment } = needing("ean_register");
+    const call = callFor({ id: "a page", sql: ["open_claim"], needs: { ean_register: shout } }, environment, caller);
     await call("open_claim", { of: "EAN", ean_register: "known" });
     expect(inputs).toEqual([{ of: "EAN", ean_register: "known" }]);
   });
 
   test.each([
-    ["nobody is declared to fetch it", {}, "api.open_claim asks for ean_register, which a page does not declare"],
-    ["another kind is", { login: shout }, "api.open_claim asks for ean_register, which a page does not declare"],
+    ["nobody is declared to fetch it", {}, "api.open_claim needs ean_register, which a page does not declare"],
+    ["another kind is", { login: shout }, "api.open_claim needs ean_register, which a page does not declare"],
     [
       "what was fetched does not content it",
       { ean_register: async () => null },
-      "api.open_claim asks for ean_register again",
+      "api.open_claim needs ean_register again",
     ],
     ["it cannot be fetched", { ean_register: () => Promise.reject(new Error("Auth is down")) }, "Auth is down"],
-  ])("fails loudly where %s", async (_case, next, message) => {
-    const { environment } = asking("ean_register");
-    const call = callFor({ id: "a page", sql: ["open_claim"], next }, environment, caller);
+  ])("fails loudly where %s", async (_case, needs, message) => {
+    const { environment } = needing("ean_register");
+    const call = callFor({ id: "a page", sql: ["open_claim"], needs }, environment, caller);
     await expect(call("open_claim", { of: "EAN" })).rejects.toThrow(message);
   });
 });

@@ -105,7 +105,7 @@ describe("§2 EAN register: the codeboek over HTTP", () => {
     expect(eansOf(await it.register.lookup({ ...home, house_number_addition: addition }))).toEqual([ean(nth)]);
   });
 
-  test("§2 EAN register: an addition that the register lacks is an unknown address, not the neighbour's points", async () => {
+  test("§2 EAN register: an addition that the register lacks is an unknown address, not the neighbor's points", async () => {
     await using it = await stand([point(ean(1)), point(ean(2), "A")]);
     expect(await it.register.lookup({ ...home, house_number_addition: "B" })).toEqual(unknownAddress);
   });

@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WebSocket } from "ws";
-import { type Answer, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
+import { type CallAnswer, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
 import { type EdgeFunction, type Message, Superseded } from "./function.ts";
 import type { Protocol } from "./handshake.ts";
 import type { Log } from "./log.ts";
@@ -273,7 +273,7 @@ export class Connection {
       this.#send(before.text);
       return;
     }
-    const answer = (given: Answer, outcome?: string) => this.#answer(frame, sent_sha256, given, outcome);
+    const answer = (given: CallAnswer, outcome?: string) => this.#answer(frame, sent_sha256, given, outcome);
     if (action === "Heartbeat") {
       answer({ payload: { currentTime: received_at } });
       return;
@@ -307,7 +307,7 @@ export class Connection {
   }
 
   /** Passes on what was held back, and then a message. @returns the answer to the message. */
-  async #pass(message?: Message): Promise<Answer | undefined> {
+  async #pass(message?: Message): Promise<CallAnswer | undefined> {
     const held = [...this.#held];
     const messages = [...held.map(([, each]) => each), ...(message ? [message] : [])];
     if (messages.length === 0) return undefined;
@@ -320,7 +320,7 @@ export class Connection {
   #answer(
     { id, action }: { id: string; action: string },
     sent_sha256: string,
-    answer: Answer,
+    answer: CallAnswer,
     outcome = "payload" in answer ? "answered" : "refused",
   ): void {
     const text = writeAnswer(id, answer);

@@ -36,9 +36,9 @@ export function readFrame(text: string): Frame {
 
 export const writeCall = (id: string, action: string, payload: object) => JSON.stringify([2, id, action, payload]);
 
-export type Answer = { payload: object } | { error: { code: string; description: string } };
+export type CallAnswer = { payload: object } | { error: { code: string; description: string } };
 
-export const writeAnswer = (id: string, answer: Answer) =>
+export const writeAnswer = (id: string, answer: CallAnswer) =>
   JSON.stringify(
     "payload" in answer
       ? [3, id, answer.payload]

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Answer } from "./frames.ts";
+import type { CallAnswer } from "./frames.ts";
 import type { Protocol } from "./handshake.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -54,8 +54,8 @@ export class EdgeFunction {
     return this.#ask("chargers:admit", credentials);
   }
 
-  async tell(told: Told): Promise<Answer[]> {
-    return (await this.#ask<{ answers: Answer[] }>("messages", told)).answers;
+  async tell(told: Told): Promise<CallAnswer[]> {
+    return (await this.#ask<{ answers: CallAnswer[] }>("messages", told)).answers;
   }
 
   /** Those of them that may stay no longer: removed, given a new password, or connected elsewhere since. */

@@ -10,7 +10,7 @@ export class OperatorError extends Error {}
 export type OpsAnswer = Record<string, unknown>;
 
 /** A refusal raised by private.refuse. */
-const RULE = "RULE1";
+const RULES = "RULES";
 
 /** A client for one call: not connected yet, and closed after it. */
 export type Open = (
@@ -85,7 +85,7 @@ function failed(
   user: string | undefined,
   schema: string,
 ): string {
-  if (code === RULE) return sentence(message, detail ? JSON.parse(detail) : {});
+  if (code === RULES) return sentence(message, detail ? JSON.parse(detail) : {});
   if (code === "42501" && schema !== "ops") {
     return (
       `${user} may not do this at ${place}: connect as the owner of the database, such as postgres, with ` +

@@ -24,7 +24,7 @@ import {
 } from "#shared/values/models.ts";
 import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import { ConnectionInput } from "./connection_input.ts";
-import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
+import { knownAnswer, NEEDS_EAN_REGISTER } from "./ean_register.ts";
 
 /** The account fields that both responses share. */
 const accountFields = {
@@ -162,7 +162,7 @@ export const createAccount = endpoint(
     idempotent: "cpo_external_ref",
     limit: "cpo_write",
     sql: ["create_account", "repeat_account"],
-    next: { ...ASKING_EAN_REGISTER, same_iban: compareIbans },
+    needs: { ...NEEDS_EAN_REGISTER, same_iban: compareIbans },
     body: CreateAccount,
     prepare: loadNumberingPlans,
     response: z

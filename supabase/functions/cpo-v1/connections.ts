@@ -3,7 +3,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { EanValidationStatus, MandateStatus, RegistrationStatus } from "#shared/values/models.ts";
 import { ConnectionChange } from "./connection_input.ts";
-import { ASKING_EAN_REGISTER, knownAnswer } from "./ean_register.ts";
+import { knownAnswer, NEEDS_EAN_REGISTER } from "./ean_register.ts";
 
 export const updateConnection = endpoint(
   {
@@ -19,7 +19,7 @@ export const updateConnection = endpoint(
     idempotent: true,
     limit: "cpo_write",
     sql: ["update_connection"],
-    next: ASKING_EAN_REGISTER,
+    needs: NEEDS_EAN_REGISTER,
     body: z
       .object({
         connection_id: orNull(uuid()).meta({ description: "The connection: one metering point (EAN) of an account" }),

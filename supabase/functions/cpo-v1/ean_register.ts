@@ -7,9 +7,9 @@ type Question = Pick<ConnectionInput, "ean_code" | "postal_code" | "house_number
 
 /**
  * For operations that may need the EAN register. SQL decides whether they do: a repeat, a no-op and a taken EAN do
- * not. We call the EAN register only if SQL asks for it, and never inside a transaction.
+ * not. We call the EAN register only if SQL needs it, and never inside a transaction.
  */
-export const ASKING_EAN_REGISTER = {
+export const NEEDS_EAN_REGISTER = {
   ean_register: (environment: Environment, question: Question): Promise<EanRegisterAnswer> =>
     eanRegisterOf(environment).lookup(question, question.ean_code),
 };

@@ -5,7 +5,7 @@ import { type Content, writePdf } from "./pdf.ts";
 import type { Service } from "./sender.ts";
 import { composeStatement, type Statement } from "./statement.ts";
 
-/** A document as api.claim_documents gives it. */
+/** A document as api.lease_documents gives it. */
 export type Due = { partner_id: string; id: string; created_at: string } & (
   | { kind: "mandate"; content: SignedMandate }
   | { kind: "statement"; content: Statement }

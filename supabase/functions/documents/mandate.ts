@@ -4,7 +4,7 @@ import { maskEmail } from "#shared/values/mask.ts";
 import type { Block, Content, Detail } from "./pdf.ts";
 import { longMoment, WORDS } from "./words.ts";
 
-/** What api.claim_documents tells of a signed mandate. Days as 2026-12-31, the moment in ISO 8601. */
+/** What api.lease_documents tells of a signed mandate. Days as 2026-12-31, the moment in ISO 8601. */
 export type SignedMandate = {
   document: string;
   document_sha256: string;

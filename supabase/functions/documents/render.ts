@@ -8,7 +8,7 @@ import type { Due } from "./compose.ts";
 const BUDGET_MS = 1_000;
 const BATCH = 4;
 
-type Call = (name: "claim_documents" | "store_document", ...input: (object | null)[]) => Promise<string>;
+type Call = (name: "lease_documents" | "store_document", ...input: (object | null)[]) => Promise<string>;
 
 /**
  * Renders due documents, for about a second. A run leases a document for five minutes first, so two runs at once share
@@ -22,7 +22,7 @@ export async function renderDue(
   const result = { rendered: 0, failed: 0 };
   let spent = 0;
   while (spent < BUDGET_MS) {
-    const due = JSON.parse(await call("claim_documents", { size: BATCH })) as Due[];
+    const due = JSON.parse(await call("lease_documents", { size: BATCH })) as Due[];
     if (due.length === 0) break;
     // a megabyte, which most runs do not need
     const { render } = await import("./compose.ts");

@@ -11,7 +11,7 @@ export const run = endpoint(
       "once. It renders for about a second; the next run does the rest.",
     caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
-    sql: ["claim_documents", "store_document", "record_job_run"] as const,
+    sql: ["lease_documents", "store_document", "record_job_run"] as const,
     slow: true,
     response: z
       .object({

@@ -8,7 +8,7 @@ export const seeChargers = endpoint(
     description: "`gone` lists those that were removed, got a new password, or have a newer connection: close theirs.",
     caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
-    sql: ["see_chargers"],
+    sql: ["note_seen_chargers"],
     body: z.object({
       chargers: z.array(z.object({ charger_id: z.guid(), generation: z.int().min(1) })).max(1_000),
     }),
@@ -16,5 +16,5 @@ export const seeChargers = endpoint(
     errors: [],
     failure: "internal_error",
   },
-  ({ body, call }) => call("see_chargers", body),
+  ({ body, call }) => call("note_seen_chargers", body),
 );

@@ -4,8 +4,8 @@ import { cdrAsKept } from "#shared/domain/charging_in/ocpi/shown.ts";
 import { parseJson } from "#shared/http/body.ts";
 import { MAX_LEVELS } from "#shared/values/json.ts";
 import { storable } from "#shared/values/text.ts";
-import type { Asked } from "./asked.ts";
 import { done, wrong } from "./envelope.ts";
+import type { PlatformRequest } from "./platform_request.ts";
 
 /** A party that a header names, such as NL-TNM; empty if it names none. */
 function partyIn({ headers }: Request, side: "from" | "to"): string {
@@ -15,10 +15,10 @@ function partyIn({ headers }: Request, side: "from" | "to"): string {
 }
 
 /** What a sender reads back: the same for the same CDR, whatever the case of its ids. */
-const locationOf = ({ environment }: Asked, party: string, id: string) =>
+const locationOf = ({ environment }: PlatformRequest, party: string, id: string) =>
   `${environment.config.BASE_URL}/ocpi/2.2.1/receiver/cdrs/${party}/${encodeURIComponent(id)}`;
 
-export async function receiveCdr(asked: Asked) {
+export async function receiveCdr(asked: PlatformRequest) {
   const { request, self, text, call } = asked;
   const read = readSent(parseJson(text, MAX_LEVELS));
   const sent_sha256 = createHash("sha256").update(text).digest("hex");
@@ -32,7 +32,7 @@ export async function receiveCdr(asked: Asked) {
   return answer;
 }
 
-export async function showCdr({ call, param }: Asked) {
+export async function showCdr({ call, param }: PlatformRequest) {
   const of = { party: storable(param("party")).toUpperCase(), cdr_id: storable(param("cdr_id")).toUpperCase() };
   return done(cdrAsKept(JSON.parse(await call("get_cdr", of))));
 }

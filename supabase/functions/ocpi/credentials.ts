@@ -8,14 +8,14 @@ import {
 import { parseJson } from "#shared/http/body.ts";
 import { ruleText } from "#shared/http/rules.ts";
 import { MAX_LEVELS } from "#shared/values/json.ts";
-import type { Asked } from "./asked.ts";
 import { done, OcpiAnswer, wrong } from "./envelope.ts";
+import type { PlatformRequest } from "./platform_request.ts";
 
-const ours = ({ environment: { config }, self }: Asked, token: string) =>
+const ours = ({ environment: { config }, self }: PlatformRequest, token: string) =>
   credentialsOf({ ...config, OCPI_PARTY: self }, token);
 
 /** Our credentials, with the token that the platform called with. */
-export async function showCredentials(asked: Asked) {
+export async function showCredentials(asked: PlatformRequest) {
   await asked.owner();
   // of what the header may mean, ours is base64url of 32 bytes
   const token = asked.tokens.find((each) => /^[\w-]{43}$/.test(each)) ?? "";
@@ -26,7 +26,7 @@ export async function showCredentials(asked: Asked) {
  * POST and PUT: we read the platform's endpoints with its token, and answer with a token of ours. What it says is stored
  * only when all of that succeeded.
  */
-export const register = (method: "POST" | "PUT") => async (asked: Asked) => {
+export const register = (method: "POST" | "PUT") => async (asked: PlatformRequest) => {
   const { environment, call, tokens, note } = asked;
   const sent = TheirCredentials.safeParse(parseJson(asked.text, MAX_LEVELS), { error: ruleText });
   if (!sent.success) {
@@ -58,7 +58,7 @@ export const register = (method: "POST" | "PUT") => async (asked: Asked) => {
   return done(ours(asked, token));
 };
 
-export async function unregister({ call }: Asked) {
+export async function unregister({ call }: PlatformRequest) {
   await call("unregister_ocpi", {});
   return done();
 }

@@ -9,15 +9,15 @@ import { describeCause } from "#shared/foundation/log.ts";
 import { Visitor } from "#shared/http/admit.ts";
 import { readText } from "#shared/http/body.ts";
 import type { Pages } from "#shared/http/surface.ts";
-import { type Asked, SQL } from "./asked.ts";
 import { receiveCdr, showCdr } from "./cdrs.ts";
 import { register, showCredentials, unregister } from "./credentials.ts";
 import { OcpiAnswer } from "./envelope.ts";
+import { type PlatformRequest, SQL } from "./platform_request.ts";
 import { showDetails, showVersions } from "./versions.ts";
 
 const MAX_BODY = 256 * 1024;
 
-type Handler = (asked: Asked) => Promise<OcpiAnswer>;
+type Handler = (asked: PlatformRequest) => Promise<OcpiAnswer>;
 type Route = { run: Handler; scope: "cdrs" | null };
 
 /** By path and method. A registration token opens those without a scope. */

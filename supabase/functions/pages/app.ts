@@ -5,5 +5,5 @@ export const surface: Surface = {
   slug: "pages",
   prefix: "/pages",
   endpoints: {},
-  pages: { under: "/pages", load: async () => (await import("./pages.ts")).pages },
+  pages: { under: "/pages", load: async () => (await import("./flows.ts")).pages },
 };

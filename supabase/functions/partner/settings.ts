@@ -64,7 +64,7 @@ export const setPayoutIban = endpoint(
     idempotent: true,
     limit: "partner_write",
     sql: ["set_partner_iban"],
-    next: { same_iban: compareIbans },
+    needs: { same_iban: compareIbans },
     body: z
       .object({
         iban: z

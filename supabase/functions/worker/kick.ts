@@ -15,7 +15,7 @@ const SQL = [
   "count_waiting_mail",
   "due_notices",
   "mail_notices",
-  "claim_webhooks",
+  "lease_webhooks",
   "settle_webhook",
   "recount_dashboard",
 ] as const;
@@ -29,10 +29,10 @@ const workOf = oncePerEnvironment((environment: Environment) => ({
     await deliverMail(environment, call, deadline, request_id);
   }),
   webhooks: singleflight(async (call: Call, request_id: string) => {
-    const { claimed, sent } = startDelivering(environment, call, Date.now() + BUDGET_MS, request_id);
-    // webhooks that it is sending continue beside the next run; `claimed` reports a failure
+    const { leased, sent } = startDelivering(environment, call, Date.now() + BUDGET_MS, request_id);
+    // webhooks that it is sending continue beside the next run; `leased` reports a failure
     environment.waitUntil(sent.catch(() => {}));
-    await claimed;
+    await leased;
   }),
   dashboards: singleflight((call: Call, request_id: string) =>
     recountDashboards(environment, call, Date.now() + BUDGET_MS, request_id),

@@ -39,7 +39,7 @@ export const run = endpoint(
       "due_notices",
       "mail_notices",
       "chain_audit",
-      "claim_webhooks",
+      "lease_webhooks",
       "settle_webhook",
       "begin_ledger_check",
       "finish_ledger_check",

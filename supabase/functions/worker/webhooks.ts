@@ -27,7 +27,7 @@ type Claimed = {
 };
 type Result = Omit<Post, "body"> & Sent & { at: string };
 type WebhookResult = { delivered: number; failed: number };
-type Call = (name: "claim_webhooks" | "settle_webhook", ...input: (object | null)[]) => Promise<string>;
+type Call = (name: "lease_webhooks" | "settle_webhook", ...input: (object | null)[]) => Promise<string>;
 
 /**
  * Sends waiting events to their endpoints, in the order of each log, until none waits. A run leases an endpoint before
@@ -45,7 +45,7 @@ export function startDelivering(
   deadline: number,
   request_id: string,
   lookUp?: LookUp,
-): { claimed: Promise<void>; sent: Promise<WebhookResult> } {
+): { leased: Promise<void>; sent: Promise<WebhookResult> } {
   const { config, log } = environment;
   const result: WebhookResult = { delivered: 0, failed: 0 };
   const deliver = async (endpoint: Claimed) => {
@@ -60,13 +60,13 @@ export function startDelivering(
     }
   };
   const running = new Set<Promise<void>>();
-  const claim = async () => {
+  const lease = async () => {
     while (Date.now() < deadline - RESERVE_MS) {
       const free = AT_ONCE - running.size;
       // one that ends while it is asked may have more to be sent
       const idle = running.size === 0;
       const due: Claimed[] =
-        free > 0 ? JSON.parse(await call("claim_webhooks", { size: free, key: claimKey(environment) })) : [];
+        free > 0 ? JSON.parse(await call("lease_webhooks", { size: free, key: claimKey(environment) })) : [];
       for (const endpoint of due) {
         const sending = deliver(endpoint).finally(() => running.delete(sending));
         running.add(sending);
@@ -75,9 +75,9 @@ export function startDelivering(
       if (due.length === 0) await Promise.race([...running, pause(LOOK_MS)]);
     }
   };
-  const claimed = claim();
-  const sent = claimed.finally(() => Promise.all(running)).then(() => result);
-  return { claimed, sent };
+  const leased = lease();
+  const sent = leased.finally(() => Promise.all(running)).then(() => result);
+  return { leased, sent };
 }
 
 const isSuccess = (status: number | null) => status !== null && status >= 200 && status < 300;

@@ -1,11 +1,11 @@
--- What an api function answers in place of its JSON: a refusal, or a question. packages/shared/src/foundation/db.ts reads both.
+-- What an api function answers in place of its JSON: a refusal, or a need. packages/shared/src/foundation/db.ts reads both.
 
 -- The usual refusal: it undoes what was written. code is a key of the error table; detail holds the extra fields of the error.
 create function private.refuse(code text, detail json default '{}') returns void
 language plpgsql
 as $$
 begin
-  raise exception using errcode = 'RULE1', message = code, detail = detail::text;
+  raise exception using errcode = 'RULES', message = code, detail = detail::text;
 end $$;
 
 -- private.refuse where the condition holds. detail is read only then, because the planner writes the body into the statement. But the
@@ -20,7 +20,7 @@ create function private.refusal(code text, detail json default '{}') returns jso
 language sql immutable
 as $$ select json_build_object('refused', code, 'with', detail) $$;
 
--- Asks for something from outside the database. The function is called again with the result under the name of its kind.
-create function private.ask(next text, about json) returns json
+-- Says that something is needed from outside the database. The function is called again with the result under the name of its kind.
+create function private.need(need text, about json) returns json
 language sql immutable
-as $$ select json_build_object('next', next, 'about', about) $$;
+as $$ select json_build_object('need', need, 'about', about) $$;

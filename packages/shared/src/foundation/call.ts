@@ -1,16 +1,16 @@
 import type { Caller } from "./caller.ts";
-import { type Db, InputNeeded } from "./db.ts";
+import { type Db, UnmetNeed } from "./db.ts";
 import type { Environment } from "./environment.ts";
 import { ApiError } from "./errors.ts";
 import type { Replica } from "./replica.ts";
 
 /**
- * Fetches what an api function asks for, by kind; each fetcher gets the question. What it brings joins the fields of
+ * Fetches what an api function needs, by kind; each fetcher gets what it is about. What it brings joins the fields of
  * the function's last argument under the name of the kind, and the function is called again.
  *
- * next: { login: makeLogin }
+ * needs: { login: makeLogin }
  */
-export type Fetchers = Readonly<Record<string, (environment: Environment, about: never) => Promise<unknown>>>;
+export type Needs = Readonly<Record<string, (environment: Environment, about: never) => Promise<unknown>>>;
 
 /** Whatever runs SQL, with every api function that it may run: what `edge` is granted is the union of these. */
 export type Declared<Name extends string = string> = {
@@ -18,8 +18,8 @@ export type Declared<Name extends string = string> = {
   sql: readonly Name[];
   /** Whether those functions take long by their nature: they run as edge_slow, which has longer limits and may run nothing else. */
   slow?: true;
-  /** For what those functions may ask for first. */
-  next?: Fetchers;
+  /** Fetches what those functions may need first. */
+  needs?: Needs;
 };
 
 /** Somebody who is admitted by the first statement they have run: see Visitor of http/admit.ts. */
@@ -30,12 +30,12 @@ export type Entering = {
 /**
  * Runs declared api functions for one caller, or for a ticket that the first of them admits, and gives their JSON text. With a replica,
  * they run there if they can.
- * @throws {Error} if a function is not declared, because the grants would miss it. Also if a function asks for
+ * @throws {Error} if a function is not declared, because the grants would miss it. Also if a function needs
  * something that nobody fetches, or asks twice.
  * @throws {ApiError} invalid_request for a text that PostgreSQL cannot store, whichever field it came in.
  */
 export function callFor<Name extends string>(
-  { id, sql, slow, next = {} }: Declared<Name>,
+  { id, sql, slow, needs = {} }: Declared<Name>,
   environment: Environment,
   who: Caller | Entering,
   replica?: Replica,
@@ -48,15 +48,15 @@ export function callFor<Name extends string>(
       try {
         return await ("enter" in who ? who.enter(db, name, input, replica) : db.call(name, who, ...input));
       } catch (error) {
-        if (!(error instanceof InputNeeded)) throw error;
-        const { next: kind, about, message } = error;
-        const fetch = Object.hasOwn(next, kind) ? next[kind] : undefined;
+        if (!(error instanceof UnmetNeed)) throw error;
+        const { need, about, message } = error;
+        const fetch = Object.hasOwn(needs, need) ? needs[need] : undefined;
         if (!fetch) throw new Error(`${message}, which ${id} does not declare`);
-        if (Object.hasOwn(fetched, kind)) throw new Error(`${message} again`);
+        if (Object.hasOwn(fetched, need)) throw new Error(`${message} again`);
         // the statement that asked has ended, so no lock is held meanwhile
-        fetched[kind] = await fetch(environment, about as never);
+        fetched[need] = await fetch(environment, about as never);
         input.push({ ...input.pop(), ...fetched });
-        db = db.since(begun);
+        db = db.withDeadlineFrom(begun);
       }
     }
   };

@@ -13,19 +13,19 @@ export type Db = {
    * Runs `api.<name>(…)`. Arguments travel as JSON, bound, never spliced; the answer is JSON text.
    * @throws {Refusal} of the rules: an ApiError where the code is one of the error table.
    * @throws {ApiError} `service_unavailable` when the database cannot be reached.
-   * @throws {InputNeeded} when the function needs something first; callFor() fetches it.
+   * @throws {UnmetNeed} when the function needs something first; callFor() fetches it.
    */
   call(name: string, ...args: (object | null)[]): Promise<string>;
   /**
    * Runs `api.<name>(…)` for who holds a ticket: the same statement admits them, does the work, and debits their limit.
    * `admission` is the JSON of what the database says of the ticket. `answer` is for read(), which throws what an envelope in its
    * place says; the admission and all that was written stand nevertheless.
-   * @throws {TurnedAway} when they are not admitted.
+   * @throws {NotAdmitted} when they are not admitted.
    * @throws as call() does for what is raised: then nothing was written, the debit included.
    */
   open(name: string, ticket: Ticket, ...args: (object | null)[]): Promise<{ answer: string; admission: string }>;
   /** The same, but its patience began at that moment of performance.now(): for a request that waited for somebody else meanwhile. */
-  since(begun: number): Db;
+  withDeadlineFrom(begun: number): Db;
   end(): Promise<void>;
 };
 
@@ -36,25 +36,25 @@ export type Db = {
  * - `{"refused": code, "with": {…}}`, made by `private.refusal`: what `private.refuse` raises, but what the statement wrote stays.
  *   Read as an ApiError, or a Refusal where the error table has no such code. `with` holds its fields, and
  *   `rate` where a limit was debited.
- * - `{"next": kind, "about": …}`, made by `private.ask`: something from outside the database is needed first. Whoever runs
+ * - `{"need": kind, "about": …}`, made by `private.need`: something from outside the database is needed first. Whoever runs
  *   the function declares who fetches that: see callFor().
  */
-type Envelope = { refused: string; with?: Record<string, unknown> } | { next: string; about: unknown };
+type Envelope = { refused: string; with?: Record<string, unknown> } | { need: string; about: unknown };
 
-/** An api function asked for something that only the outside can give. A failure of ours where nobody declared who fetches it. */
-export class InputNeeded extends Error {
-  readonly next: string;
+/** An api function needs something that only the outside can give. A failure of ours where nobody declared who fetches it. */
+export class UnmetNeed extends Error {
+  readonly need: string;
   readonly about: unknown;
 
-  constructor(name: string, { next, about }: { next: string; about: unknown }) {
-    super(`api.${name} asks for ${next}`);
-    this.next = next;
+  constructor(name: string, { need, about }: { need: string; about: unknown }) {
+    super(`api.${name} needs ${need}`);
+    this.need = need;
     this.about = about;
   }
 }
 
 /** The database admits nobody on this ticket. Nothing was done, and nothing debited. */
-export class TurnedAway extends Error {
+export class NotAdmitted extends Error {
   readonly refusal: Refusal;
 
   constructor(refusal: Refusal) {
@@ -64,9 +64,9 @@ export class TurnedAway extends Error {
 }
 
 /** Raised by the rules in SQL: message is an error code, detail its extra fields as JSON. */
-const RULE = "RULE1";
+const RULES = "RULES";
 /** Raised by admission, in the same way. */
-const ADMISSION = "RULE0";
+const ADMIT = "ADMIT";
 /**
  * Safe to repeat at once: Postgres rolled the transaction back. 23503: a row that the statement had read was deleted before it could
  * refer to it. 42883, 42P01, 42703 and 0A000: a migration replaced something while the statement ran.
@@ -201,7 +201,7 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     }
   };
 
-  const since = (begun?: number): Db => ({
+  const withDeadlineFrom = (begun?: number): Db => ({
     async call(name, ...args) {
       const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args, begun);
       return read(name, answer ?? "null");
@@ -216,13 +216,13 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
       );
       return { answer: answer ?? "null", admission };
     },
-    since,
+    withDeadlineFrom,
     async end() {
       await (await pool)?.end();
       pool = undefined;
     },
   });
-  return since();
+  return withDeadlineFrom();
 }
 
 /** Postgres ends the transaction before we give up, so that nothing is stored that we answer 503: when a lock is freed just then, for example. */
@@ -232,12 +232,12 @@ const statement = (name: string, args: unknown[]) =>
 
 /**
  * What an api function answered.
- * @throws {Refusal} and {InputNeeded}, where it is one of the envelopes.
+ * @throws {Refusal} and {UnmetNeed}, where it is one of the envelopes.
  */
 export function read(name: string, answer: string): string {
   const envelope = readEnvelope(answer);
   if (!envelope) return answer;
-  throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new InputNeeded(name, envelope);
+  throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new UnmetNeed(name, envelope);
 }
 
 /**
@@ -245,9 +245,9 @@ export function read(name: string, answer: string): string {
  * parsed, which spares a list of ten megabytes some 50 ms of CPU.
  */
 function readEnvelope(answer: string): Envelope | null {
-  if (!answer.includes('"refused"') && !answer.includes('"next"')) return null;
+  if (!answer.includes('"refused"') && !answer.includes('"need"')) return null;
   const parsed = JSON.parse(answer);
-  const isEnvelope = typeof parsed?.refused === "string" || typeof parsed?.next === "string";
+  const isEnvelope = typeof parsed?.refused === "string" || typeof parsed?.need === "string";
   return isEnvelope ? parsed : null;
 }
 
@@ -262,9 +262,9 @@ function refusal(
 function translate(error: unknown): Error {
   if (!(error instanceof Error)) return new Error("the driver threw no error");
   const { code, detail } = error as pg.DatabaseError;
-  if (code === RULE || code === ADMISSION) {
+  if (code === RULES || code === ADMIT) {
     const refused = refusal(error.message, detail ? JSON.parse(detail) : undefined);
-    return code === RULE ? refused : new TurnedAway(refused);
+    return code === RULES ? refused : new NotAdmitted(refused);
   }
   return isUnavailable(error) ? new ApiError("service_unavailable", {}, error) : error;
 }

@@ -2,7 +2,7 @@ import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
 import type { Entering } from "#shared/foundation/call.ts";
 import type { Admission, Caller, Ticket } from "#shared/foundation/caller.ts";
-import { type Db, ranOutOfTime, read, TurnedAway } from "#shared/foundation/db.ts";
+import { type Db, NotAdmitted, ranOutOfTime, read } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import type { Replica } from "#shared/foundation/replica.ts";
@@ -227,7 +227,7 @@ export class Visitor implements Entering {
     try {
       return await run(this.#ticket as Ticket);
     } catch (error) {
-      if (error instanceof TurnedAway) {
+      if (error instanceof NotAdmitted) {
         this.#closed = true;
         throw this.#refused(error);
       }
@@ -240,7 +240,7 @@ export class Visitor implements Entering {
     }
   }
 
-  #refused({ refusal }: TurnedAway): Error {
+  #refused({ refusal }: NotAdmitted): Error {
     const credential = (this.#ticket as Ticket).credential as Credential;
     if (refusal.code === "tenant_changed") {
       TENANTS.delete(clientOf(this.#ticket as Ticket));

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Fetchers } from "#shared/foundation/call.ts";
+import type { Needs } from "#shared/foundation/call.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
@@ -49,8 +49,8 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
   /** The path parameter `{name}`. */
   param: (name: string) => string;
   /**
-   * Runs one declared SQL function for the admitted caller and returns its JSON text. If it asks for something first,
-   * `next` fetches it.
+   * Runs one declared SQL function for the admitted caller and returns its JSON text. If it needs something first,
+   * `needs` fetches it.
    */
   call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
   /** As `call`, for a long list that `api.read_replica` knows: read on the replica, if there is one and it has all that the caller wrote. */
@@ -62,7 +62,7 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
 };
 
 /** JSON text from SQL, passed on unchanged; or a value to write as JSON; or the endpoint's own Response. */
-export type Answer = string | Record<string, unknown> | Response;
+export type Result = string | Record<string, unknown> | Response;
 
 export type EndpointSpec<
   Body extends z.ZodType = z.ZodType,
@@ -83,8 +83,8 @@ export type EndpointSpec<
   sql: readonly Functions[];
   /** Whether those functions are slow by nature, and run as `edge_slow`. */
   slow?: true;
-  /** Fetches what those functions may ask for, by kind. */
-  next?: Fetchers;
+  /** Fetches what those functions may need, by kind. */
+  needs?: Needs;
   /** Description of each path parameter, by name. */
   params?: Readonly<Record<string, string>>;
   query?: Query;
@@ -114,11 +114,11 @@ export type EndpointSpec<
    * A second chance for a body that breaks a field rule: it gets the unchecked JSON and may still answer. For `POST
    * /v1/accounts`, which recognizes a known reference before judging the rest of the body.
    */
-  salvage?: (raw: unknown, context: Context<never, never, Errors, Functions>) => Promise<Answer | null>;
+  salvage?: (raw: unknown, context: Context<never, never, Errors, Functions>) => Promise<Result | null>;
 };
 
 export type Endpoint = EndpointSpec & {
-  run: (context: Context<unknown, unknown, ErrorCode, string>) => Promise<Answer>;
+  run: (context: Context<unknown, unknown, ErrorCode, string>) => Promise<Result>;
 };
 
 /** Declares an endpoint once. Routes, guard, limits, OpenAPI, grants and contract tests are derived from it. */
@@ -129,7 +129,7 @@ export function endpoint<
   Query extends z.ZodType = z.ZodNever,
 >(
   spec: EndpointSpec<Body, Query, Errors, Functions>,
-  run: (context: Context<z.output<Body>, z.output<Query>, Errors, Functions>) => Promise<Answer>,
+  run: (context: Context<z.output<Body>, z.output<Query>, Errors, Functions>) => Promise<Result>,
 ): Endpoint {
   return { ...spec, run } as unknown as Endpoint;
 }

@@ -11,7 +11,7 @@ import { storable } from "#shared/values/text.ts";
 import { readVisitor, type Visitor } from "./admit.ts";
 import { dropBody, MAX_BODY, parseJson, readBytes, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
-import { type Answer, type Context, type Endpoint, errorsOf, isFile } from "./endpoint.ts";
+import { type Context, type Endpoint, errorsOf, isFile, type Result } from "./endpoint.ts";
 import { ruleText } from "./rules.ts";
 
 type Method = "GET" | "POST" | "DELETE";
@@ -307,7 +307,7 @@ function contextOf(
   };
 }
 
-async function answer(endpoint: Endpoint, context: AnyContext): Promise<Answer> {
+async function answer(endpoint: Endpoint, context: AnyContext): Promise<Result> {
   if (endpoint.query) {
     const { url } = context.request;
     const query = url.includes("?") ? url.slice(url.indexOf("?")) : "";
@@ -376,7 +376,7 @@ function declared(endpoint: Endpoint, error: unknown): ApiError {
  */
 const SHORT = 1024;
 
-function toResponse(answer: Answer, status = 200): Response {
+function toResponse(answer: Result, status = 200): Response {
   if (answer instanceof Response) return answer;
   const text =
     typeof answer !== "string"

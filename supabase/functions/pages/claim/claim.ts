@@ -13,7 +13,7 @@ const STEP = `${PATH}/:step{${STEP_NAMES.join("|")}}`;
 export const claim: Flow = {
   id: "the pages of a claim",
   sql: SQL,
-  next: MAKING_LOGINS,
+  needs: MAKING_LOGINS,
   routes: [
     // mail programs post here in one click, and the token is all the credential there is
     { method: "POST", path: "/unsubscribe/:token", run: does("optOut"), from_anywhere: true },

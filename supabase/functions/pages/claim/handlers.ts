@@ -17,7 +17,7 @@ import { saveStep, sendPayoutCode, showStep } from "./steps.ts";
 import { askOptOut, optOut } from "./unsubscribe.ts";
 
 /** What each page of claim.ts does, and each form. */
-export const pages = {
+export const handlers = {
   optOut,
   askOptOut,
   showEnter,

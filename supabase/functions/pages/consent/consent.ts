@@ -14,7 +14,7 @@ export const consent: Flow = {
   id: "the pages of consent",
   sql: [...SQL, ...AUTHORIZE.sql],
   // a person who types the code of an address without a login gets a login
-  next: MAKING_LOGINS,
+  needs: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("show") },
     { method: "POST", path: PATH, run: does("allow") },

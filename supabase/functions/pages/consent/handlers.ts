@@ -60,4 +60,4 @@ async function allowed({ environment, c, authorization }: ConsentRequest, jwt: s
 }
 
 /** What each page of consent.ts does, and each form. */
-export const pages = { ...signInHandlers(onRequest), show, allow, signOut };
+export const handlers = { ...signInHandlers(onRequest), show, allow, signOut };

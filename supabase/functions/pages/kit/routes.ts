@@ -23,10 +23,10 @@ export const ENTER = "/enter";
 
 /** The handlers of a flow by their names, loaded with the first of its pages that somebody asks for: most requests are for others. */
 export const loadedLate =
-  <Name extends string>(load: () => Promise<{ pages: Readonly<Record<Name, Handler>> }>) =>
+  <Name extends string>(load: () => Promise<{ handlers: Readonly<Record<Name, Handler>> }>) =>
   (name: Name): Handler =>
   async (request) =>
-    (await load()).pages[name](request);
+    (await load()).handlers[name](request);
 
 /** Where the forms of signing in go, and that of signing out. What they do is signInHandlers() of sign_in.ts. */
 export const signInRoutes = (

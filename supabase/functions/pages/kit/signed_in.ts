@@ -1,5 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { callFor, type Fetchers } from "#shared/foundation/call.ts";
+import { callFor, type Needs } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import type { Replica } from "#shared/foundation/replica.ts";
 import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
@@ -32,7 +32,7 @@ export type Area<Name extends string> = {
   sql: readonly Name[];
   /** Functions with a longer time limit. Another function admits the request first. */
   slow_sql?: readonly Name[];
-  next?: Fetchers;
+  needs?: Needs;
 };
 
 /** To begin the session of a browser, and to end it: always as the person, whatever they act for in between. */

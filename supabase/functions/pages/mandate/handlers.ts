@@ -142,7 +142,7 @@ async function renew(bare: PageRequest): Promise<Response> {
 }
 
 /** What each page of mandate.ts does, and each form. */
-export const pages = {
+export const handlers = {
   read,
   download,
   downloadPdf,

@@ -325,7 +325,7 @@ const inEnglish: Handler = ({ c, frame }) => {
 };
 
 /** What each page of mijn.ts does, and each form. */
-export const pages = {
+export const handlers = {
   ...signInHandlers(onSignIn),
   showSignIn,
   signOut,

@@ -14,7 +14,7 @@ export const mijn: Flow = {
   id: "the pages of a person",
   sql: areaSql(OWN_SQL),
   // a person who types the code of an address without a login gets a login
-  next: MAKING_LOGINS,
+  needs: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("showOverview") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },

@@ -1,5 +1,5 @@
 import type { Farewell } from "#shared/domain/mail/notices.ts";
-/** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbours in SQL say. */
+/** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbors in SQL say. */
 import type { UserScope } from "#shared/values/scopes.ts";
 import type { Offer } from "../kit/offer.ts";
 import type { Signed } from "../kit/signature.ts";

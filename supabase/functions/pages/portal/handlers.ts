@@ -19,7 +19,7 @@ const signOut = signedIn(async (request) => {
 });
 
 /** What each page of portal.ts does, and each form. */
-export const pages = {
+export const handlers = {
   ...signInHandlers(onSignIn),
   showSignIn,
   signOut,

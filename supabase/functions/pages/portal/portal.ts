@@ -19,7 +19,7 @@ export const portal: Flow = {
   sql: areaSql(PORTAL_SQL),
   slow_sql: SLOW_SQL,
   // an invitation makes a login for a person without one
-  next: MAKING_LOGINS,
+  needs: MAKING_LOGINS,
   routes: [
     { method: "GET", path: PATH, run: does("showStart") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },

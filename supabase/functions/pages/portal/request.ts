@@ -27,7 +27,7 @@ const AREA: Area<Name> = {
   caller: { kind: "partner", scope: "partners:write", key: false },
   sql: PORTAL_SQL,
   slow_sql: SLOW_SQL,
-  next: { same_iban: compareIbans },
+  needs: { same_iban: compareIbans },
 };
 
 /** A page of a partner. */

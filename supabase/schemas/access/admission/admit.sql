@@ -7,7 +7,7 @@ create function private.refuse_admission(code text, detail json default '{}') re
 language plpgsql
 as $$
 begin
-  raise exception using errcode = 'RULE0', message = code, detail = detail::text;
+  raise exception using errcode = 'ADMIT', message = code, detail = detail::text;
 end $$;
 
 -- Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it.

@@ -137,8 +137,8 @@ begin
      -- a signatory of a CPO's customer needs no login
      and (private.login_at(redeemed.email) is not null or not (request ->> 'signatory_hash' is not null and private.signs(redeemed.email))) then
     select * into proof from private.prove_login(redeemed.email, private.reader_of_codes(redeemed.email), request);
-    if proof.next is not null then
-      return proof.next;
+    if proof.need is not null then
+      return proof.need;
     end if;
   end if;
   if redeemed.refused is null then

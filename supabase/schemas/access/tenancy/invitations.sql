@@ -116,27 +116,27 @@ declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
   refused    constant text := (private.judge_guess('invitation:' || invitation.id, 'invitation', request)).refused;
   login      record;
-  claimed    record;
+  reserved   record;
 begin
   if refused is not null then
     return private.refusal(refused);
   end if;
   -- on the sandbox the partner can read later sign-in codes of this login, as for a login that a claim made
   select * into login from private.prove_login(invitation.email, case when private.is_sandbox() then invitation.partner_id end, request);
-  if login.next is not null then
-    return login.next;
+  if login.need is not null then
+    return login.need;
   elsif not private.login_stands(login.user_id) then
     perform private.refuse('link_not_open');
   end if;
-  select * into claimed from private.reserve_manager(login.user_id, invitation.partner_id);
+  select * into reserved from private.reserve_manager(login.user_id, invitation.partner_id);
   perform private.use_code('invitation:' || invitation.id);
   update core.manager_invitations i set used_at = private.now()
-   where i.partner_id = invitation.partner_id and i.id = invitation.id and claimed.manages = invitation.partner_id;
-  if claimed.added then
+   where i.partner_id = invitation.partner_id and i.id = invitation.id and reserved.manages = invitation.partner_id;
+  if reserved.added then
     perform private.audit('partner.manager_added', login.user_id);
     perform private.tell_managers('joined', invitation.email, null, array[invitation.email]);
   end if;
-  return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
+  return json_build_object('email', invitation.email, 'accepted', reserved.manages = invitation.partner_id);
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
   'Makes the person who proves the invited address by its code a manager, and tells the others: {token_hash, code_hash, key} to {email, accepted}. Not accepted if they manage another partner, which they may leave first. Asks for a login if the address has none.';

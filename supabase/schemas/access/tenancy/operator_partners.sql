@@ -156,20 +156,20 @@ language plpgsql security definer
 as $$
 declare
   person  uuid;
-  claimed record;
+  reserved record;
   partner constant core.partners := private.business_named(input);
 begin
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
   perform private.refuse_if('user_not_found', not found, json_build_object('user', input ->> 'user'));
   perform private.refuse_if('login_not_proved', not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)),
     json_build_object('user', input ->> 'user'));
-  select * into claimed from private.reserve_manager(person, partner.id);
-  perform private.refuse_if('manages_another_partner', claimed.manages <> partner.id, json_build_object('user', input ->> 'user'));
-  if claimed.added then
+  select * into reserved from private.reserve_manager(person, partner.id);
+  perform private.refuse_if('manages_another_partner', reserved.manages <> partner.id, json_build_object('user', input ->> 'user'));
+  if reserved.added then
     perform private.audit('partner.manager_added', person);
     perform private.tell_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
-  return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+  return json_build_object('changed', reserved.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_add_manager(jsonb) is
   'Lets a person with a login manage a partner, and tells the others: {partner, user} to {changed, manager}. A person manages one. Refused if no code of ours proved the address: a stranger may have made that login.';

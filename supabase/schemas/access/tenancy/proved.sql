@@ -75,7 +75,7 @@ exception when insufficient_privilege then
   return sqlerrm;
 end $$;
 
-create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out next json)
+create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out need json)
 language plpgsql security definer
 as $$
 declare
@@ -108,14 +108,14 @@ begin
       perform private.end_sign_ins(address, request ->> 'token_hash');
       refused := private.delete_login(login.id);
     end if;
-    next := private.ask('login', json_build_object('email', address, 'partner_id', tenant, 'refused', refused));
+    need := private.need('login', json_build_object('email', address, 'partner_id', tenant, 'refused', refused));
     return;
   end if;
   perform private.end_sign_ins(address, request ->> 'token_hash');
   refused := private.secure_login(login.id);
   if refused is not null or request #>> '{login,secured}' is distinct from login.id::text then
     -- twice: a sign-in by the old password that was under way gets its session after the first time
-    next := private.ask('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
+    need := private.need('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
       'locale', (select p.locale from core.partners p where p.id = tenant)));
     return;
   end if;
@@ -130,4 +130,4 @@ begin
           private.act_for_partner(acting);
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
-  'The login of an address that our code has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
+  'The login of an address that our code has just proved: user_id, or first need, which the caller returns. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';

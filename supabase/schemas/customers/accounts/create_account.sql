@@ -64,7 +64,7 @@ begin
     select * into stored from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
     -- each encryption gives another ciphertext: only TypeScript, which has the keys, can compare the numbers
     if stored.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
-      return private.ask('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
+      return private.need('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
         'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
     elsif input #> '{same_iban,same}' is distinct from 'true' or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
       perform private.store_iban(account, iban), private.tell_of_iban(stored, iban ->> 'last4');
@@ -111,7 +111,7 @@ begin
   if not private.reserve_ean(ean) then
     perform private.refuse('ean_in_use');
   elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
-    return private.ask('ean_register', wanted::json);
+    return private.need('ean_register', wanted::json);
   end if;
   select * into checked
     from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);

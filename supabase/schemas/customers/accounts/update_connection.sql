@@ -37,7 +37,7 @@ begin
     if not private.reserve_ean(ean, connection.id) then
       perform private.refuse('ean_in_use');
     elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
-      return private.ask('ean_register', wanted::json);
+      return private.need('ean_register', wanted::json);
     end if;
     -- a street that was not sent belongs to the old address
     if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then

@@ -65,8 +65,8 @@ begin
   end if;
   if not by_link then
     select * into proof from private.prove_login(draft.email, draft.partner_id, request);
-    if proof.next is not null then
-      return proof.next;
+    if proof.need is not null then
+      return proof.need;
     end if;
   end if;
   select * into login from private.claimant(draft.email, draft.partner_id);

@@ -89,8 +89,8 @@ begin
   if draft.user_id is null then
     -- begun by a sign-in link; the code proves now what the link did not
     select * into proof from private.prove_login(draft.email, draft.partner_id, request);
-    if proof.next is not null then
-      return proof.next;
+    if proof.need is not null then
+      return proof.need;
     end if;
   end if;
   select * into login from private.claimant(draft.email, draft.partner_id);

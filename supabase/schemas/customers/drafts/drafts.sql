@@ -61,12 +61,12 @@ create function api.withdraw_draft(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  became text;
+  outcome text;
 begin
   perform private.act_as(caller, 'partner');
-  became := private.withdraw((input ->> 'draft_id')::uuid);
-  perform private.refuse_if('draft_not_found', became = 'draft_not_found', json_build_object('code', became));
-  perform private.refuse_if('draft_active', became = 'draft_active', json_build_object('code', became));
+  outcome := private.withdraw((input ->> 'draft_id')::uuid);
+  perform private.refuse_if('draft_not_found', outcome = 'draft_not_found', json_build_object('code', outcome));
+  perform private.refuse_if('draft_active', outcome = 'draft_active', json_build_object('code', outcome));
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_draft(jsonb, jsonb) is 'POST /partner/drafts/withdraw: {draft_id}. Refused with draft_not_found, draft_active.';

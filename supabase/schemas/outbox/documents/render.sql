@@ -3,7 +3,7 @@
 create function private.lease_documents(size int) returns json
 language sql security definer
 as $$
-  with claimed as (
+  with leased as (
     update core.documents d set due_at = private.now() + interval '5 minutes'
      where (d.partner_id, d.id) in (
        select w.partner_id, w.id from core.documents w
@@ -21,16 +21,16 @@ as $$
                                             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
                                             'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
                      from core.mandates m where m.partner_id = d.partner_id and m.id = d.mandate_id) end) order by d.created_at, d.id), '[]')
-    from claimed d
+    from leased d
 $$;
 comment on function private.lease_documents(int) is 'Definer, because it leases documents of every tenant.';
 
-create function api.claim_documents(caller jsonb, batch jsonb) returns json
+create function api.lease_documents(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_documents((batch ->> 'size')::int); $$;
-comment on function api.claim_documents(jsonb, jsonb) is
+comment on function api.lease_documents(jsonb, jsonb) is
   'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is leased for five minutes, then offered again.';
-grant execute on function api.claim_documents(jsonb, jsonb) to edge_slow;
+grant execute on function api.lease_documents(jsonb, jsonb) to edge_slow;
 
 create function api.store_document(caller jsonb, rendered jsonb) returns json
 language plpgsql security definer

@@ -63,7 +63,7 @@ declare
   head     core.event_heads;
   posts    jsonb;
   more     boolean;
-  claimed  jsonb := '[]';
+  leased   jsonb := '[]';
 begin
   for endpoint in
     with leased as (
@@ -99,24 +99,24 @@ begin
     end if;
     -- without posts too, if the next turn reads the rest of the log
     if more or jsonb_array_length(posts) > 0 then
-      claimed := claimed || jsonb_build_object(
+      leased := leased || jsonb_build_object(
         'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url', endpoint.url, 'posts', posts,
         'secrets', jsonb_build_array(jsonb_build_object('ciphertext', endpoint.secret_ciphertext, 'key_id', endpoint.secret_key_id))
                    || case when endpoint.previous_until > private.now()
                            then jsonb_build_array(jsonb_build_object('ciphertext', endpoint.previous_ciphertext, 'key_id', endpoint.previous_key_id)) else '[]' end);
     end if;
   end loop;
-  return claimed;
+  return leased;
 end $$;
 comment on function private.lease_webhooks(int, text) is
   'Leases endpoints with something to send, each for a minute, with at most fifty events. A failing endpoint gets one event. Definer: every tenant at once.';
 
-create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
+create function api.lease_webhooks(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_webhooks((batch ->> 'size')::int, batch ->> 'key')::json; $$;
-comment on function api.claim_webhooks(jsonb, jsonb) is
+comment on function api.lease_webhooks(jsonb, jsonb) is
   'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
-grant execute on function api.claim_webhooks(jsonb, jsonb) to edge_slow;
+grant execute on function api.lease_webhooks(jsonb, jsonb) to edge_slow;
 
 -- The delay before an event is sent again after this failed attempt; null after the tenth.
 create function private.webhook_delay(attempt int) returns interval

@@ -65,7 +65,7 @@ begin
   partner := private.own_partner();
   -- each encryption gives another ciphertext: only TypeScript, which has the keys, can compare the numbers
   if partner.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
-    return private.ask('same_iban', json_build_object('partner_id', partner.id, 'sent', iban,
+    return private.need('same_iban', json_build_object('partner_id', partner.id, 'sent', iban,
       'stored', json_build_object('ciphertext', partner.iban_ciphertext, 'key_id', partner.iban_key_id)));
   end if;
   same := (input #> '{same_iban,same}' = 'true' and input #>> '{same_iban,as}' = partner.iban_ciphertext) is true;

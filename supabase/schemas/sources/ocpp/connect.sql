@@ -51,7 +51,7 @@ end $$;
 comment on function private.note_seen(uuid[], bigint[]) is
   'Notes when chargers were last heard of. Returns those that were removed, got a new password, or are connected elsewhere. Definer, because the gateway names chargers of any owner.';
 
-create function api.see_chargers(caller jsonb, input jsonb) returns json
+create function api.note_seen_chargers(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 begin
@@ -60,7 +60,7 @@ begin
     array(select (c ->> 'charger_id')::uuid from jsonb_array_elements(input -> 'chargers') with ordinality c (c, place) order by place),
     array(select (c ->> 'generation')::bigint from jsonb_array_elements(input -> 'chargers') with ordinality c (c, place) order by place)));
 end $$;
-comment on function api.see_chargers(jsonb, jsonb) is
+comment on function api.note_seen_chargers(jsonb, jsonb) is
   'Chargers that were heard of in the last minute: {chargers: [{charger_id, generation}]} to {gone: [charger_id]}, whose connections are to be closed.';
 
 create function api.renew_ocpp_password(caller jsonb, input jsonb) returns json

@@ -79,7 +79,7 @@ export class ClaimFlow {
     this.draft_id = draft_id;
     this.token = token;
     const caller = { kind, host: environment.config.API_HOST, request_id };
-    this.#run = callFor({ id: "a claim", sql: CLAIM_SQL, next: { login: makeLogin } }, environment, caller);
+    this.#run = callFor({ id: "a claim", sql: CLAIM_SQL, needs: { login: makeLogin } }, environment, caller);
   }
 
   async #call<Answer>(name: (typeof CLAIM_SQL)[number], request: object): Promise<Answer> {

@@ -28,7 +28,7 @@ const Endpoint = z.object({ identifier: z.string(), role: z.string().nullish(), 
 const Details = z.object({ endpoints: z.array(Endpoint) });
 
 /** What an answer says. `total` and `more` are of pages: X-Total-Count, and whether `Link` names a next one. */
-type Answer = { data: unknown; total: number | null; more: boolean; text: string };
+type PlatformAnswer = { data: unknown; total: number | null; more: boolean; text: string };
 
 /** Where a platform takes credentials, and gives CDRs; `cdrs_url` is null if it only pushes. */
 export type Endpoints = { credentials_url: string; cdrs_url: string | null };
@@ -63,7 +63,7 @@ export class Platform {
   }
 
   /** @throws {PlatformFault} where it does not answer, or not as OCPI does. */
-  async send(method: "GET" | "POST", url: string, body?: object): Promise<Answer> {
+  async send(method: "GET" | "POST", url: string, body?: object): Promise<PlatformAnswer> {
     if (!URL.canParse(url) || !this.#origins.has(new URL(url).origin)) throw new PlatformFault("another_origin");
     const line = new Line(url, this.#host, this.#lookUp);
     try {

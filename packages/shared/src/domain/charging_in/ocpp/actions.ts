@@ -3,13 +3,13 @@
 import type { Fields } from "./lenient.ts";
 
 export type Protocol = "ocpp1.6" | "ocpp2.0.1";
-export type Answer = { payload: Fields } | { error: { code: string; description: string } };
+export type CallAnswer = { payload: Fields } | { error: { code: string; description: string } };
 
 /** Seconds between heartbeats: a charger is online if it was heard of in the last 15 minutes. */
 const HEARTBEAT_SECONDS = 600;
 
-type Asked = { payload: Fields; currentTime: string; transactionId: number };
-type Table = Readonly<Record<string, (asked: Asked) => Fields>>;
+type Call = { payload: Fields; currentTime: string; transactionId: number };
+type Table = Readonly<Record<string, (call: Call) => Fields>>;
 
 const nothing = () => ({});
 const rejected = () => ({ status: "Rejected" });
@@ -64,7 +64,7 @@ export function answerTo(
   payload: Fields,
   currentTime: string,
   transactionId = 0,
-): Answer {
+): CallAnswer {
   const table = ACTIONS[protocol];
   const make = Object.hasOwn(table, action) ? table[action] : undefined;
   if (!make) return { error: { code: "NotImplemented", description: "This action is not supported." } };

@@ -3,7 +3,7 @@
  * loses sessions: unknown fields are ignored, lengths are not judged, and only what is used must be there.
  */
 
-import { type Answer, answerTo, type Protocol } from "./actions.ts";
+import { answerTo, type CallAnswer, type Protocol } from "./actions.ts";
 import { type Readings, readingsOf } from "./energy.ts";
 import { countOf, type Fields, isObject, type Moment, momentOf, objectOf, textOf, wholeOf } from "./lenient.ts";
 
@@ -48,7 +48,7 @@ export type Happening =
 export type Reading = {
   happened: Happening | null;
   /** `transactionId` is what SQL gave to a `start`. */
-  answer: (transactionId?: number) => Answer;
+  answer: (transactionId?: number) => CallAnswer;
   /** Why a message that should tell something cannot be used. */
   unusable?: string;
 };

@@ -4,7 +4,7 @@ import type { Environment } from "#shared/foundation/environment.ts";
 export const SQL = ["read_ocpi_registration", "register_ocpi", "unregister_ocpi", "take_cdr", "get_cdr"] as const;
 
 /** A request of a platform, admitted by its first statement. */
-export type Asked = {
+export type PlatformRequest = {
   environment: Environment;
   /** OCPI_PARTY. */
   self: string;

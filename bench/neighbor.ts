@@ -12,11 +12,11 @@ import type { Served } from "./kit/serve.ts";
 import { type Stack, withStack } from "./kit/stack.ts";
 
 const READERS = 4;
-/** How many of each the neighbour sends at once. */
+/** How many of each the neighbor sends at once. */
 const BATCHES = 4;
 const IMPORTS = 2;
 
-export const neighbour: Bench = {
+export const neighbor: Bench = {
   about: "p99 of one partner's reads while another imports and batches at its limits, beside alone",
   defaults: { accounts: 20_000, rounds: 5, seconds: 8 },
   run: (options) =>
@@ -38,7 +38,7 @@ export const neighbour: Bench = {
       );
       const alone: Contender = requests(stack, cpo, { url: cpo.url, next, concurrency: READERS });
       const sent = { batches: 0, imports: 0 };
-      const other = await neighbourOf(stack, seeded, tokens, { cpo, partner }, sent);
+      const other = await neighborOf(stack, seeded, tokens, { cpo, partner }, sent);
       const beside: Contender = async (seconds) => {
         const quieten = await other();
         return alone(seconds).finally(quieten);
@@ -62,7 +62,7 @@ export const neighbour: Bench = {
  * The other partner: batches of 240 months and imports of 500 rows, as fast as its limits let it, and where they do not, again when it is
  * told to. Each time it begins with all of its limits, which is the worst that it can do. Gives how to begin, which gives how to end.
  */
-async function neighbourOf(
+async function neighborOf(
   stack: Stack,
   seeded: Seeded,
   tokens: string[],

@@ -1,8 +1,8 @@
 // The pages: what somebody's browser finds on its own pages, asked for by the browsers of others.
 
 import { randomUUID } from "node:crypto";
+import { pages as PAGES } from "../../supabase/functions/pages/flows.ts";
 import { newOnce } from "../../supabase/functions/pages/kit/signed_in_views.ts";
-import { pages as PAGES } from "../../supabase/functions/pages/pages.ts";
 import type { OAuth } from "../oauth/oauth_world.ts";
 import { type Browser, formToken, newBrowser, type PageAnswer } from "../pages/claimant.ts";
 import { signIn } from "../pages/customer.ts";
