@@ -103,7 +103,7 @@ function placesFor(most: number) {
         };
         const timer = setTimeout(() => {
           waiting.splice(waiting.indexOf(go), 1);
-          reject(new Error("other writes took too long"));
+          reject(new Error("writes took too long"));
         }, PLACE_MS);
         waiting.push(go);
       });

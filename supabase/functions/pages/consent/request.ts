@@ -24,19 +24,19 @@ export class ConsentRequest extends SignInRequest<Name> {
   readonly home = PATH;
   protected override readonly strangers = true;
   declare readonly frame: ConsentFrame;
-  readonly authorization: AuthorizationRequest;
+  readonly params: AuthorizationRequest;
   readonly asking: Asking;
 
   private constructor(
     { c, environment, declared, frame }: PageRequest<Name>,
-    authorization: AuthorizationRequest,
+    params: AuthorizationRequest,
     asking: Asking,
   ) {
     super(c, environment, declared);
-    this.authorization = authorization;
+    this.params = params;
     this.asking = asking;
-    const query = new URLSearchParams({ ...authorization, lang: frame.locale });
-    const { redirect_uri, state } = authorization;
+    const query = new URLSearchParams({ ...params, lang: frame.locale });
+    const { redirect_uri, state } = params;
     this.frame = {
       ...frame,
       to: (page) => `${frame.root}${PATH}${page}?${query}`,
@@ -82,10 +82,10 @@ export class ConsentRequest extends SignInRequest<Name> {
         scope,
         address_hash,
       });
-      const authorization = AuthorizationRequest.safeParse(given);
-      if (!authorization.success) return tell("invalid_request");
-      if (authorization.data.response_type !== "code") return tell("unsupported_response_type");
-      return new ConsentRequest(request, authorization.data, asking);
+      const params = AuthorizationRequest.safeParse(given);
+      if (!params.success) return tell("invalid_request");
+      if (params.data.response_type !== "code") return tell("unsupported_response_type");
+      return new ConsentRequest(request, params.data, asking);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.code === "invalid_client" || error.code === "invalid_redirect_uri") return bad(request);
@@ -109,14 +109,14 @@ export class ConsentRequest extends SignInRequest<Name> {
   }
 
   ask(session: { jwt: string; email: string }, again = false): PageAnswer {
-    const { redirect_uri } = this.authorization;
+    const { redirect_uri } = this.params;
     const shown = { email: session.email, host: new URL(redirect_uri).host, proof: this.proof(session.jwt), again };
     return this.page(askPage(this.frame, this.asking, shown), again ? 409 : 200);
   }
 
   /** Only who has the session can make it, and it fits no other request. */
   proof(jwt: string): string {
-    return hashSecret(JSON.stringify([jwt, this.authorization, this.asking]));
+    return hashSecret(JSON.stringify([jwt, this.params, this.asking]));
   }
 
   protected keepSession({ jwt }: SignedIn): void {
