@@ -571,14 +571,14 @@ end $$;
 
 -- supabase/schemas/foundation/refusals.sql
 
--- What an api function answers in place of its JSON: a refusal, or a question. packages/shared/src/foundation/db.ts reads both.
+-- What an api function answers in place of its JSON: a refusal, or a need. packages/shared/src/foundation/db.ts reads both.
 
 -- The usual refusal: it undoes what was written. code is a key of the error table; detail holds the extra fields of the error.
 create function private.refuse(code text, detail json default '{}') returns void
 language plpgsql
 as $$
 begin
-  raise exception using errcode = 'RULE1', message = code, detail = detail::text;
+  raise exception using errcode = 'RULES', message = code, detail = detail::text;
 end $$;
 
 -- private.refuse where the condition holds. detail is read only then, because the planner writes the body into the statement. But the
@@ -593,10 +593,10 @@ create function private.refusal(code text, detail json default '{}') returns jso
 language sql immutable
 as $$ select json_build_object('refused', code, 'with', detail) $$;
 
--- Asks for something from outside the database. The function is called again with the result under the name of its kind.
-create function private.ask(next text, about json) returns json
+-- Says that something is needed from outside the database. The function is called again with the result under the name of its kind.
+create function private.need(need text, about json) returns json
 language sql immutable
-as $$ select json_build_object('next', next, 'about', about) $$;
+as $$ select json_build_object('need', need, 'about', about) $$;
 
 -- supabase/schemas/foundation/values.sql
 
@@ -3562,7 +3562,7 @@ create function private.refuse_admission(code text, detail json default '{}') re
 language plpgsql
 as $$
 begin
-  raise exception using errcode = 'RULE0', message = code, detail = detail::text;
+  raise exception using errcode = 'ADMIT', message = code, detail = detail::text;
 end $$;
 
 -- Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it.
@@ -4580,8 +4580,8 @@ begin
      -- a signatory of a CPO's customer needs no login
      and (private.login_at(redeemed.email) is not null or not (request ->> 'signatory_hash' is not null and private.signs(redeemed.email))) then
     select * into proof from private.prove_login(redeemed.email, private.reader_of_codes(redeemed.email), request);
-    if proof.next is not null then
-      return proof.next;
+    if proof.need is not null then
+      return proof.need;
     end if;
   end if;
   if redeemed.refused is null then
@@ -4904,27 +4904,27 @@ declare
   invitation constant core.manager_invitations := private.lock_invitation(caller, request ->> 'token_hash');
   refused    constant text := (private.judge_guess('invitation:' || invitation.id, 'invitation', request)).refused;
   login      record;
-  claimed    record;
+  reserved   record;
 begin
   if refused is not null then
     return private.refusal(refused);
   end if;
   -- on the sandbox the partner can read later sign-in codes of this login, as for a login that a claim made
   select * into login from private.prove_login(invitation.email, case when private.is_sandbox() then invitation.partner_id end, request);
-  if login.next is not null then
-    return login.next;
+  if login.need is not null then
+    return login.need;
   elsif not private.login_stands(login.user_id) then
     perform private.refuse('link_not_open');
   end if;
-  select * into claimed from private.reserve_manager(login.user_id, invitation.partner_id);
+  select * into reserved from private.reserve_manager(login.user_id, invitation.partner_id);
   perform private.use_code('invitation:' || invitation.id);
   update core.manager_invitations i set used_at = private.now()
-   where i.partner_id = invitation.partner_id and i.id = invitation.id and claimed.manages = invitation.partner_id;
-  if claimed.added then
+   where i.partner_id = invitation.partner_id and i.id = invitation.id and reserved.manages = invitation.partner_id;
+  if reserved.added then
     perform private.audit('partner.manager_added', login.user_id);
     perform private.tell_managers('joined', invitation.email, null, array[invitation.email]);
   end if;
-  return json_build_object('email', invitation.email, 'accepted', claimed.manages = invitation.partner_id);
+  return json_build_object('email', invitation.email, 'accepted', reserved.manages = invitation.partner_id);
 end $$;
 comment on function api.accept_invitation(jsonb, jsonb) is
   'Makes the person who proves the invited address by its code a manager, and tells the others: {token_hash, code_hash, key} to {email, accepted}. Not accepted if they manage another partner, which they may leave first. Asks for a login if the address has none.';
@@ -5364,20 +5364,20 @@ language plpgsql security definer
 as $$
 declare
   person  uuid;
-  claimed record;
+  reserved record;
   partner constant core.partners := private.business_named(input);
 begin
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
   perform private.refuse_if('user_not_found', not found, json_build_object('user', input ->> 'user'));
   perform private.refuse_if('login_not_proved', not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)),
     json_build_object('user', input ->> 'user'));
-  select * into claimed from private.reserve_manager(person, partner.id);
-  perform private.refuse_if('manages_another_partner', claimed.manages <> partner.id, json_build_object('user', input ->> 'user'));
-  if claimed.added then
+  select * into reserved from private.reserve_manager(person, partner.id);
+  perform private.refuse_if('manages_another_partner', reserved.manages <> partner.id, json_build_object('user', input ->> 'user'));
+  if reserved.added then
     perform private.audit('partner.manager_added', person);
     perform private.tell_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
-  return json_build_object('changed', claimed.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+  return json_build_object('changed', reserved.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_add_manager(jsonb) is
   'Lets a person with a login manage a partner, and tells the others: {partner, user} to {changed, manager}. A person manages one. Refused if no code of ours proved the address: a stranger may have made that login.';
@@ -5659,7 +5659,7 @@ exception when insufficient_privilege then
   return sqlerrm;
 end $$;
 
-create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out next json)
+create function private.prove_login(address text, tenant uuid, request jsonb, out user_id uuid, out need json)
 language plpgsql security definer
 as $$
 declare
@@ -5692,14 +5692,14 @@ begin
       perform private.end_sign_ins(address, request ->> 'token_hash');
       refused := private.delete_login(login.id);
     end if;
-    next := private.ask('login', json_build_object('email', address, 'partner_id', tenant, 'refused', refused));
+    need := private.need('login', json_build_object('email', address, 'partner_id', tenant, 'refused', refused));
     return;
   end if;
   perform private.end_sign_ins(address, request ->> 'token_hash');
   refused := private.secure_login(login.id);
   if refused is not null or request #>> '{login,secured}' is distinct from login.id::text then
     -- twice: a sign-in by the old password that was under way gets its session after the first time
-    next := private.ask('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
+    need := private.need('login', json_build_object('email', address, 'secured', login.id, 'refused', refused,
       'locale', (select p.locale from core.partners p where p.id = tenant)));
     return;
   end if;
@@ -5714,7 +5714,7 @@ begin
           private.act_for_partner(acting);
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
-  'The login of an address that our code has just proved: user_id, or first next, which the caller answers. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
+  'The login of an address that our code has just proved: user_id, or first need, which the caller returns. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
 
 -- supabase/schemas/access/tokens/operator_tokens.sql
 
@@ -6476,7 +6476,7 @@ begin
     select * into stored from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
     -- each encryption gives another ciphertext: only TypeScript, which has the keys, can compare the numbers
     if stored.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
-      return private.ask('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
+      return private.need('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
         'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
     elsif input #> '{same_iban,same}' is distinct from 'true' or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
       perform private.store_iban(account, iban), private.tell_of_iban(stored, iban ->> 'last4');
@@ -6523,7 +6523,7 @@ begin
   if not private.reserve_ean(ean) then
     perform private.refuse('ean_in_use');
   elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
-    return private.ask('ean_register', wanted::json);
+    return private.need('ean_register', wanted::json);
   end if;
   select * into checked
     from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);
@@ -6888,7 +6888,7 @@ begin
     if not private.reserve_ean(ean, connection.id) then
       perform private.refuse('ean_in_use');
     elsif coalesce(jsonb_typeof(ean_register), 'null') = 'null' then
-      return private.ask('ean_register', wanted::json);
+      return private.need('ean_register', wanted::json);
     end if;
     -- a street that was not sent belongs to the old address
     if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
@@ -7461,8 +7461,8 @@ begin
   end if;
   if not by_link then
     select * into proof from private.prove_login(draft.email, draft.partner_id, request);
-    if proof.next is not null then
-      return proof.next;
+    if proof.need is not null then
+      return proof.need;
     end if;
   end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
@@ -7677,8 +7677,8 @@ begin
   if draft.user_id is null then
     -- begun by a sign-in link; the code proves now what the link did not
     select * into proof from private.prove_login(draft.email, draft.partner_id, request);
-    if proof.next is not null then
-      return proof.next;
+    if proof.need is not null then
+      return proof.need;
     end if;
   end if;
   select * into login from private.claimant(draft.email, draft.partner_id);
@@ -7844,12 +7844,12 @@ create function api.withdraw_draft(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  became text;
+  outcome text;
 begin
   perform private.act_as(caller, 'partner');
-  became := private.withdraw((input ->> 'draft_id')::uuid);
-  perform private.refuse_if('draft_not_found', became = 'draft_not_found', json_build_object('code', became));
-  perform private.refuse_if('draft_active', became = 'draft_active', json_build_object('code', became));
+  outcome := private.withdraw((input ->> 'draft_id')::uuid);
+  perform private.refuse_if('draft_not_found', outcome = 'draft_not_found', json_build_object('code', outcome));
+  perform private.refuse_if('draft_active', outcome = 'draft_active', json_build_object('code', outcome));
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_draft(jsonb, jsonb) is 'POST /partner/drafts/withdraw: {draft_id}. Refused with draft_not_found, draft_active.';
@@ -13916,7 +13916,7 @@ comment on function api.read_settlement(jsonb, jsonb) is
 create function private.lease_documents(size int) returns json
 language sql security definer
 as $$
-  with claimed as (
+  with leased as (
     update core.documents d set due_at = private.now() + interval '5 minutes'
      where (d.partner_id, d.id) in (
        select w.partner_id, w.id from core.documents w
@@ -13934,16 +13934,16 @@ as $$
                                             'signed_at', private.iso(m.signed_at), 'code_sent_to', m.code_sent_to, 'valid_from', m.valid_from,
                                             'valid_until', m.valid_until, 'mandate_id', m.id, 'connection_id', m.connection_id)
                      from core.mandates m where m.partner_id = d.partner_id and m.id = d.mandate_id) end) order by d.created_at, d.id), '[]')
-    from claimed d
+    from leased d
 $$;
 comment on function private.lease_documents(int) is 'Definer, because it leases documents of every tenant.';
 
-create function api.claim_documents(caller jsonb, batch jsonb) returns json
+create function api.lease_documents(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_documents((batch ->> 'size')::int); $$;
-comment on function api.claim_documents(jsonb, jsonb) is
+comment on function api.lease_documents(jsonb, jsonb) is
   'The next documents to render: {size} to [{partner_id, id, kind, created_at, content}]. Each is leased for five minutes, then offered again.';
-grant execute on function api.claim_documents(jsonb, jsonb) to edge_slow;
+grant execute on function api.lease_documents(jsonb, jsonb) to edge_slow;
 
 create function api.store_document(caller jsonb, rendered jsonb) returns json
 language plpgsql security definer
@@ -14249,7 +14249,7 @@ declare
   head     core.event_heads;
   posts    jsonb;
   more     boolean;
-  claimed  jsonb := '[]';
+  leased   jsonb := '[]';
 begin
   for endpoint in
     with leased as (
@@ -14285,24 +14285,24 @@ begin
     end if;
     -- without posts too, if the next turn reads the rest of the log
     if more or jsonb_array_length(posts) > 0 then
-      claimed := claimed || jsonb_build_object(
+      leased := leased || jsonb_build_object(
         'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url', endpoint.url, 'posts', posts,
         'secrets', jsonb_build_array(jsonb_build_object('ciphertext', endpoint.secret_ciphertext, 'key_id', endpoint.secret_key_id))
                    || case when endpoint.previous_until > private.now()
                            then jsonb_build_array(jsonb_build_object('ciphertext', endpoint.previous_ciphertext, 'key_id', endpoint.previous_key_id)) else '[]' end);
     end if;
   end loop;
-  return claimed;
+  return leased;
 end $$;
 comment on function private.lease_webhooks(int, text) is
   'Leases endpoints with something to send, each for a minute, with at most fifty events. A failing endpoint gets one event. Definer: every tenant at once.';
 
-create function api.claim_webhooks(caller jsonb, batch jsonb) returns json
+create function api.lease_webhooks(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_webhooks((batch ->> 'size')::int, batch ->> 'key')::json; $$;
-comment on function api.claim_webhooks(jsonb, jsonb) is
+comment on function api.lease_webhooks(jsonb, jsonb) is
   'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
-grant execute on function api.claim_webhooks(jsonb, jsonb) to edge_slow;
+grant execute on function api.lease_webhooks(jsonb, jsonb) to edge_slow;
 
 -- The delay before an event is sent again after this failed attempt; null after the tenth.
 create function private.webhook_delay(attempt int) returns interval
@@ -17281,7 +17281,7 @@ begin
   partner := private.own_partner();
   -- each encryption gives another ciphertext: only TypeScript, which has the keys, can compare the numbers
   if partner.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
-    return private.ask('same_iban', json_build_object('partner_id', partner.id, 'sent', iban,
+    return private.need('same_iban', json_build_object('partner_id', partner.id, 'sent', iban,
       'stored', json_build_object('ciphertext', partner.iban_ciphertext, 'key_id', partner.iban_key_id)));
   end if;
   same := (input #> '{same_iban,same}' = 'true' and input #>> '{same_iban,as}' = partner.iban_ciphertext) is true;
@@ -20855,7 +20855,7 @@ end $$;
 comment on function private.note_seen(uuid[], bigint[]) is
   'Notes when chargers were last heard of. Returns those that were removed, got a new password, or are connected elsewhere. Definer, because the gateway names chargers of any owner.';
 
-create function api.see_chargers(caller jsonb, input jsonb) returns json
+create function api.note_seen_chargers(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 begin
@@ -20864,7 +20864,7 @@ begin
     array(select (c ->> 'charger_id')::uuid from jsonb_array_elements(input -> 'chargers') with ordinality c (c, place) order by place),
     array(select (c ->> 'generation')::bigint from jsonb_array_elements(input -> 'chargers') with ordinality c (c, place) order by place)));
 end $$;
-comment on function api.see_chargers(jsonb, jsonb) is
+comment on function api.note_seen_chargers(jsonb, jsonb) is
   'Chargers that were heard of in the last minute: {chargers: [{charger_id, generation}]} to {gone: [charger_id]}, whose connections are to be closed.';
 
 create function api.renew_ocpp_password(caller jsonb, input jsonb) returns json
