@@ -13,7 +13,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "#local/auth.ts";
 import { ROOT } from "#local/checkout.ts";
 import { runSupabase } from "#local/migrate.ts";
-import { derive } from "#shared/auth/keys.ts";
 import { addToEnv, EnvFileError, readEnv } from "../../packages/deploy/src/env_file.ts";
 import { INSIDE, writeSupabaseEnv } from "../../packages/deploy/src/supabase_env.ts";
 import { BUNDLES, writeBundles } from "../../packages/tools/src/bundle.ts";
@@ -71,12 +70,6 @@ describe("the files", () => {
     expect(said).not.toContain("WORKER_SECRET");
     expect(readEnv(functions)).toMatchObject({ SERVICE_NAME: "Mijn dienst", WORKER_SECRET: "x".repeat(32) });
     expect(readFileSync(functions, "utf8").match(/^TOKEN_KEYS=/gm)).toHaveLength(1);
-    // of release 0.9.0: the keys that it lacks go on from its one secret
-    const before = derive("x".repeat(32), "claim links").toString("base64");
-    const { LINK_KEYS = "", OPT_OUT_KEYS = "", CUSTOMER_REF_KEYS = "" } = readEnv(functions);
-    expect(JSON.parse(LINK_KEYS)).toMatchObject({ before });
-    for (const ring of [OPT_OUT_KEYS, CUSTOMER_REF_KEYS])
-      expect(Object.values(JSON.parse(ring).keys)).toEqual([before]);
   });
 
   test.each([

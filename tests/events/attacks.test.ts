@@ -103,7 +103,7 @@ describe("§6 endpoints that keep others waiting", () => {
       const [{ partner_id, webhook_id, lease_id, posts }] = await claim(1);
       turns.push(webhook_id);
       const results = [{ ...posts[0], at: later(second), status: 204, ms: 9000 }];
-      await call("settle_webhook", { partner_id, webhook_id, lease_id, results, mails: {} });
+      await call("settle_webhook", { partner_id, webhook_id, lease_id, results, operator: null });
     }
     expect(new Set(turns)).toEqual(new Set(ids));
   });

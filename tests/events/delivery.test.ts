@@ -619,7 +619,7 @@ describe("§6 the worker", () => {
       webhook_id: claimed[0].webhook_id,
       lease_id: claimed[0].lease_id,
       results: [],
-      mails: {},
+      operator: null,
     };
     expect(JSON.parse(await world.environment.slowDb.call("settle_webhook", caller, late))).toEqual({ settled: false });
   });
@@ -638,7 +638,7 @@ describe("§6 the worker", () => {
       for (const [verb, body] of meanwhile) expect((await act(made.id, verb, body)).status).toBe(200);
       const results = posts.map((post) => ({ ...post, body: undefined, at: START, status, ms: 1 }));
       const { settled } = JSON.parse(
-        await call("settle_webhook", { partner_id, webhook_id, lease_id, results, mails: {} }),
+        await call("settle_webhook", { partner_id, webhook_id, lease_id, results, operator: null }),
       );
       const { failures, failing_since, last_error, delivered_to } = await state(made);
       return { settled, failures, failing_since, last_error, sent: Number(delivered_to) > 0 };

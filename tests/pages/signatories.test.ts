@@ -616,7 +616,7 @@ describe("contract §2 the mail about a payout", () => {
   const pay = async (account_id: string) => {
     await world.row(
       `insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
-       select partner_id, id, owner_id, 'payout_sent', 'test:' || gen_random_uuid(), '{"amount_eur": 2500, "iban_last4": "4300"}'
+       select partner_id, id, owner_id, 'payout_sent', 'test:' || gen_random_uuid(), '{"amount_eur": 2500, "iban_last4": "4300", "from": "2026-08-17", "until": "2026-08-19"}'
          from core.accounts where id = $1`,
       account_id,
     );

@@ -244,8 +244,16 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
     ["mandate-ending", { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 }, reader],
     ["mandate-ending-again", { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 2 }, cpo],
     ["mandate-ended", { kind: "mandate_ended", valid_until: "2026-12-31" }, reader],
-    ["mandate-withdrawn", { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-10-31" }, reader],
-    ["mandate-corrected", { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null }, cpo],
+    [
+      "mandate-withdrawn",
+      { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-10-31", lost_kwh: 0 },
+      reader,
+    ],
+    [
+      "mandate-corrected",
+      { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null, lost_kwh: 0 },
+      cpo,
+    ],
     [
       "payout-sent",
       { kind: "payout_sent", amount_eur: 123.45, iban_last4: "4300", from: "2026-08-17", until: "2026-08-19" },

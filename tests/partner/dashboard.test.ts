@@ -557,7 +557,7 @@ describe("contract §4 above 1,000 customers", () => {
     const hugeKey = await giveKey(world, huge.id);
     await world.row("update core.locations set postal_code = '1011AA' where postal_code = '3818LH'");
     await world.row("update auth.users set email = id || '@example.nl'");
-    // in 0.9.0 so many held each of the 256 locks of customers; 100,000 pass as well, and take longer to make
+    // 100,000 pass as well, and take longer to make
     await addCustomers(world.database.admin, huge.id, 10_000, 1);
     const account = await createAccount(world, world.partnerB);
     const token = await world.partnerB.client.token();

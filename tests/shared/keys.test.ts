@@ -1,13 +1,7 @@
-// One secret, one power: what each key opens, and what goes on while keys rotate and after the split of WORKER_SECRET.
+// One secret, one power: what each key opens, and what goes on while keys rotate.
 
-import { spawnSync } from "node:child_process";
-import { createHmac, hkdfSync } from "node:crypto";
-import { appendFileSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ROOT } from "#local/checkout.ts";
 import { newKeys } from "#local/keys.ts";
 import { hashAddress, issueClientToken, readAccessToken } from "#shared/auth/tokens.ts";
 import { claimKey, claimLinks, claimToken, readClaimToken, readUnsubscribeToken } from "#shared/domain/claim/links.ts";
@@ -15,7 +9,6 @@ import { type Configuration, type KeyRing, readConfiguration } from "#shared/fou
 import type { Environment } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/surface.ts";
 import { open, seal } from "#shared/values/sealed.ts";
-import { addToEnv, readEnv } from "../../packages/deploy/src/env_file.ts";
 import { surface as gateway } from "../../supabase/functions/gateway/app.ts";
 import { deviceHash, newDevice } from "../../supabase/functions/pages/kit/device.ts";
 import { putFlash, takeFlash } from "../../supabase/functions/pages/kit/returned.ts";
@@ -274,69 +267,5 @@ describe("contract §6 while keys rotate", () => {
     } finally {
       config.LINK_KEYS = before;
     }
-  });
-});
-
-describe("contract §6 a host of before the split", () => {
-  // as release 0.9.0 derived all of it
-  const WORKER_SECRET = "the worker's secret of a running host";
-  const old = Buffer.from(hkdfSync("sha256", WORKER_SECRET, "", "claim links", 32));
-  const mac = (message: string) => createHmac("sha256", old).update(message).digest("base64url");
-  const hash = (email: string) => createHmac("sha256", old).update(`email:${email}`).digest("hex");
-  const upgraded = () => with_(readConfiguration({ ...process_(), ...newKeys({ WORKER_SECRET }), WORKER_SECRET }));
-
-  test("its file of variables gets what it lacks by the command of the guide, and nothing that it has", () => {
-    const file = join(mkdtempSync(join(tmpdir(), "ere-keys-")), "functions.env");
-    const { TOKEN_KEYS, IBAN_KEYS } = newKeys();
-    const kept = { ...process_(), TOKEN_KEYS, IBAN_KEYS, WORKER_SECRET };
-    addToEnv(file, kept, "as release 0.9.0 read it");
-    const run = () =>
-      spawnSync(process.execPath, [`${ROOT}packages/tools/src/new_keys.ts`, file], { encoding: "utf8" }).stdout;
-    appendFileSync(file, run());
-    const variables = readEnv(file);
-    expect(variables).toMatchObject(kept);
-    const environment = with_(readConfiguration(variables));
-    expect(readClaimToken(environment, `${person.replaceAll("-", "")}-${mac(`claim:${person}`)}`)).toBe(person);
-    expect(run()).toBe("");
-    // a ring that was lost is made anew: not again from the secret that the scheduler has
-    const { OPT_OUT_KEYS: _, LINK_KEYS: __, ...rest } = variables;
-    const again = newKeys(rest);
-    expect(again.OPT_OUT_KEYS + again.LINK_KEYS).not.toContain(old.toString("base64"));
-    expect(again.LINK_KEYS).not.toContain("before");
-  });
-
-  test("its claim links open for as long as `before` stands, and nothing new is made with it", () => {
-    const environment = upgraded();
-    const token = `${person.replaceAll("-", "")}-${mac(`claim:${person}`)}`;
-    expect(readClaimToken(environment, token)).toBe(person);
-    expect(claimToken(environment, person)).not.toBe(token);
-    expect(Object.values(environment.config.LINK_KEYS.keys)).not.toContain(old.toString("base64"));
-    const { before, ...without } = environment.config.LINK_KEYS;
-    expect(before).toBe(old.toString("base64"));
-    expect(readClaimToken({ ...environment, config: { ...environment.config, LINK_KEYS: without } }, token)).toBeNull();
-  });
-
-  test("its unsubscribe links and opt-outs stay for good, also after a rotation", async () => {
-    const email = "before@example.nl";
-    await world.row("select private.suppress(decode($1, 'hex'))", hash(email));
-    const environment = upgraded();
-    const later = {
-      ...environment,
-      config: { ...environment.config, OPT_OUT_KEYS: rotated(environment.config.OPT_OUT_KEYS) },
-    };
-    for (const each of [environment, later]) {
-      expect(readUnsubscribeToken(each, `${hash(email)}-${mac(`unsubscribe:${hash(email)}`)}`)).toBe(hash(email));
-      expect(await isOptedOut(each, email)).toBe(true);
-    }
-  });
-
-  test("no customer_ref changes", async () => {
-    const { ref } = await world.row(
-      "select private.customer_ref($1, private.customer_key($2, $3)) as ref",
-      person,
-      world.partnerA.id,
-      old.toString("hex"),
-    );
-    expect(await referenceOf(upgraded())).toBe(ref);
   });
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fillMarks } from "#shared/domain/mail/release_0_9_0.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 
 let database: Database;
@@ -45,27 +44,4 @@ test("each letter has what it shares with the others and what is its own; one ca
       content: { message: "Hallo", full_name: null, brand: null },
     },
   ]);
-});
-
-test("a mail that a function of 0.9.0 composed keeps its text; its marks are filled when it is sent", async () => {
-  const mail = {
-    template: "manager_invitation",
-    locale: "nl",
-    subject: "{{partner_name}} 100%",
-    html: "<p>{{sender}}: {{invited_by}} {{partner_name}}</p>",
-    text: "{{invited_by}} {{partner_name}} {{nobody}}",
-    links: ["{{url}}"],
-    defaults: { invited_by: "ERE" },
-    sender: { logo: "<img>", name: "ERE & Co" },
-    key: "00",
-  };
-  const content = { partner_name: "A & {{url}}", invited_by: null, url: "https://a.nl/?x=1" };
-  const [row] = await enqueue(mail, [{ recipient: "a@example.nl", cause: "1", content }]);
-  expect(row.content.key).toBeUndefined();
-  expect(fillMarks(row.content)).toMatchObject({
-    subject: "A & {{url}} 100%",
-    html: "<p>ERE &amp; Co: ERE A &amp; {{url}}</p>",
-    text: "ERE A & {{url}} {{nobody}}",
-    links: ["https://a.nl/?x=1"],
-  });
 });

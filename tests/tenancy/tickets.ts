@@ -40,8 +40,6 @@ const PAGES_ADMIT = ["partner", "session", "page_session"];
 const OTHERS: readonly [RegExp, readonly string[]][] = [
   [/ocpi|_cdrs?$/, ["ocpi"]],
   [/^read_replica$/, ["cpo", "partner"]],
-  // of the release before
-  [/^read_own_overview$/, ["session"]],
 ];
 
 /** The demands that an api function is declared for. */

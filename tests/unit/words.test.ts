@@ -215,9 +215,8 @@ describe("§6 mail", () => {
     { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 },
     { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 2 },
     { kind: "mandate_ended", valid_until: "2026-12-31" },
-    { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-05-31" },
-    { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null },
-    { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300" },
+    { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-05-31", lost_kwh: 0 },
+    { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null, lost_kwh: 12 },
     { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300", from: "2026-08-17", until: "2026-08-19" },
     { kind: "payout_paid", amount_eur: 1234.5, iban_last4: "4300" },
     { kind: "payout_failed", amount_eur: 12.3, iban_last4: "4300" },
@@ -267,10 +266,9 @@ describe("§6 mail", () => {
         "\u00a0",
         " ",
       );
-    const sent: Notice = { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300" };
-    expect(text("nl", sent)).toContain("€ 1.234,50");
-    expect(text("en", sent)).toContain("€1,234.50");
-    expect(text("nl", sent)).toContain("binnen drie werkdagen");
+    const paid: Notice = { kind: "payout_paid", amount_eur: 1234.5, iban_last4: "4300" };
+    expect(text("nl", paid)).toContain("€ 1.234,50");
+    expect(text("en", paid)).toContain("€1,234.50");
     const ended: Notice = { kind: "mandate_withdrawn", by: "customer", covered_until: null, lost_kwh: 0.4 };
     expect(text("nl", ended), "never 0 kWh").toContain("U verliest 0,4 kWh");
   });

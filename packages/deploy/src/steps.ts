@@ -246,7 +246,7 @@ async function makeSettings(walk: Walk): Promise<Done> {
     PAGES_URL: `${base_url}/pages`,
     EDGE_DATABASE_URL: urlOf(walk, "edge", newSecret(), "transactions"),
     EDGE_SLOW_DATABASE_URL: urlOf(walk, "edge_slow", newSecret(), "transactions"),
-    ...newKeys(kept),
+    ...newKeys(),
     CLIENT_ADDRESS: "x-forwarded-for:1",
     KEY_PREFIX: answers.KEY_PREFIX ?? "",
     ...(key && { PUBLISHABLE_KEY: key }),

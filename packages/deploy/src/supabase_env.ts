@@ -58,7 +58,7 @@ export function writeSupabaseEnv(root = ROOT): string[] {
     SIGN_IN_ISSUER: `${API}/auth/v1`,
     EDGE_DATABASE_URL: inside("edge"),
     EDGE_SLOW_DATABASE_URL: inside("edge_slow"),
-    ...newKeys(kept),
+    ...newKeys(),
     // the gateway of the stack adds who connected to it
     CLIENT_ADDRESS: "x-forwarded-for:1",
     PUBLISHABLE_KEY: LOCAL_PUBLISHABLE_KEY,

@@ -36,7 +36,7 @@ export function loadSecrets(data_dir: string): Secrets {
     const secrets = {
       ...kept,
       passwords: { ...makePasswords(), ...kept.passwords },
-      functions: { ...newKeys(kept.functions), ...kept.functions },
+      functions: { ...newKeys(), ...kept.functions },
       demo: { ...makeDemoSecrets(), ...kept.demo },
     };
     if (JSON.stringify(secrets) !== JSON.stringify(kept)) writeJson(file, secrets);

@@ -78,8 +78,7 @@ begin
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
   values (draft.partner_id, draft.id, private.reserve_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
-  -- the functions of 0.9.0 say mails
-  wanted := coalesce((input ->> 'send_email')::boolean, input -> 'mails' <> 'null') and not private.opted_out(draft.email, input #>> '{links,key}');
+  wanted := (input ->> 'send_email')::boolean and not private.opted_out(draft.email, input #>> '{links,key}');
   if wanted then
     email_sent := 0 = private.enqueue_mails(jsonb_build_object('template', 'sign_in', 'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'),
                                                                  'content', jsonb_build_object('link', input -> 'auth_url'), 'key', input #> '{links,key}'), (

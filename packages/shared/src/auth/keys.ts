@@ -11,8 +11,7 @@ const textsOf = ({ current, keys }: KeyRing) => [...new Set([keys[current] as st
 export const keysOf = (ring: KeyRing): Buffer[] => textsOf(ring).map((key) => Buffer.from(key, "base64"));
 
 /** The key of one purpose under a secret. */
-export const derive = (secret: string, purpose: string): Buffer =>
-  Buffer.from(hkdfSync("sha256", secret, "", purpose, 32));
+const derive = (secret: string, purpose: string): Buffer => Buffer.from(hkdfSync("sha256", secret, "", purpose, 32));
 
 /** The keys of one purpose of LINK_KEYS. The first makes, all of them verify. */
 export const linkKeys = (
@@ -21,15 +20,6 @@ export const linkKeys = (
 ): [Buffer, ...Buffer[]] => textsOf(config.LINK_KEYS).map((secret) => derive(secret, purpose)) as [Buffer, ...Buffer[]];
 
 type Rings = { config: Pick<Configuration, "LINK_KEYS" | "OPT_OUT_KEYS" | "CUSTOMER_REF_KEYS"> };
-
-/** The keys of claim links. The first makes, all of them verify. */
-export function claimLinkKeys(environment: Rings): [Buffer, ...Buffer[]] {
-  const keys = linkKeys(environment, "claim links");
-  // claim links that are older than LINK_KEYS were made with this key itself
-  const { before } = environment.config.LINK_KEYS;
-  if (before) keys.push(Buffer.from(before, "base64"));
-  return keys;
-}
 
 /**
  * The keys by which SQL derives links, hashes and references, as private.keys_for reads them: for each purpose keys in
@@ -40,7 +30,7 @@ export function sqlKeys(environment: Rings): string {
   const hex = (keys: Buffer[]) => keys.map((key) => key.toString("hex")).join(",");
   const { OPT_OUT_KEYS, CUSTOMER_REF_KEYS } = environment.config;
   return JSON.stringify({
-    claim: hex([claimLinkKeys(environment)[0]]),
+    claim: hex([linkKeys(environment, "claim links")[0]]),
     mail: hex([linkKeys(environment, "mail limits")[0]]),
     opt_out: hex(keysOf(OPT_OUT_KEYS)),
     customer: hex(keysOf(CUSTOMER_REF_KEYS)),

@@ -81,15 +81,14 @@ const tokenKeys: Rule<{ keys: TokenKey[] }> = (text) => {
   return { keys: held(keys.length > 0 && keys.every(isTokenKey), "must be a JWKS of private keys for ES256", keys) };
 };
 
-/** Keys by their names: `current` makes, all of them read. `before` reads claim links that are older than LINK_KEYS. */
-export type KeyRing = { current: string; keys: Record<string, string>; before?: string };
+/** Keys by their names: `current` makes, all of them read. */
+export type KeyRing = { current: string; keys: Record<string, string> };
 
 /** A ring of keys, as JSON. @throws {ConfigurationError} what it must be. */
 export const readKeyRing: Rule<KeyRing> = (text) => {
   const ring = Object(json(text));
   const keys = Object(ring.keys);
-  const first = keys[ring.current];
-  const all = [first, ring.before ?? first, ...Object.values(keys)];
+  const all = [keys[ring.current], ...Object.values(keys)];
   return held(
     all.every((key) => typeof key === "string" && /^[\w+/]{43}=$/.test(key)),
     "must be 32-byte base64 keys, one current",

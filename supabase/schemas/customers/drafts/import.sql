@@ -227,9 +227,7 @@ begin
 
   if letters is not null then
     perform private.enqueue_mails(jsonb_build_object('template', 'claim', 'locale', coalesce((private.own_partner()).locale, 'nl'),
-                                             'content', jsonb_build_object('message', coalesce(input ->> 'message',
-                                               -- the functions of 0.9.0 say mails, with the message in them
-                                               substring(input #>> '{mails,nl,text}' from '{{partner_name}} schrijft u: “(.*)”\n\nBekijk uw aanmelding:')))), letters);
+                                             'content', jsonb_build_object('message', input ->> 'message')), letters);
   end if;
   if not dry_run and (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'rows', cardinality(emails), 'source', input -> 'source'));

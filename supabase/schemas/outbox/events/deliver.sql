@@ -255,8 +255,7 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  -- the worker of 0.9.0 says mails
-  return json_build_object('settled', private.settle_webhook(settled, coalesce(settled ->> 'operator', settled #>> '{mails,operator}')));
+  return json_build_object('settled', private.settle_webhook(settled, settled ->> 'operator'));
 end $$;
 comment on function api.settle_webhook(jsonb, jsonb) is
   'Stores the results of an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], operator} to {settled}. operator is an address to warn too.';

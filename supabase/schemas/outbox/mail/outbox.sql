@@ -5,7 +5,7 @@ create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
 as $$
 declare
-  about    constant jsonb   := coalesce(mail -> 'content', mail - '{template,locale,key}'::text[]);
+  about    constant jsonb   := coalesce(mail -> 'content', '{}');
   captured constant boolean := private.is_sandbox();
   kind     constant text    := private.counted_kind(letters #>> '{0,cause}');
   fits     bigint[];
@@ -46,13 +46,6 @@ as $$ select private.act_as(caller, 'worker'); select private.lease_mail((batch 
 comment on function api.lease_mail(jsonb, jsonb) is
   'The next mails to send: {size, key} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again. Mail that its reader opted out of since, or whose link or code is of no use any more, is dropped.';
 grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
-
-create function api.claim_mail(caller jsonb, batch jsonb) returns json
-language sql security definer
-as $$ select private.act_as(caller, 'worker'); select '[]'::json; $$;
-comment on function api.claim_mail(jsonb, jsonb) is
-  'What the worker of 0.9.0 asks for until it is replaced: no mail, because it does not know how to write one. To be deleted with the release after 1.0.0.';
-grant execute on function api.claim_mail(jsonb, jsonb) to edge_slow;
 
 create function private.lease_mail(size int, key text) returns json
 language sql security definer

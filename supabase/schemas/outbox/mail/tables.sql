@@ -36,7 +36,7 @@ comment on table core.mail_outbox is
 comment on column core.mail_outbox.status is
   'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day, or its reader opted out since. Never sent; its content is not stored.';
 comment on column core.mail_outbox.content is
-  'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale; a mail of 0.9.0 has it here. unsubscribe_url also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
+  'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale. unsubscribe_url also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null for a partner, a link or a job.';
 -- serves: what the worker sends next; it has 'nobody' too, so that both cost the same to write
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');

@@ -63,10 +63,8 @@ begin
       'drafts', (select coalesce(json_agg(private.portal_draft(f.draft) order by f.number), '[]') from found f where f.number > skip and f.number <= skip + size),
       'total', (select count(*) from found),
       'counts', (select coalesce(json_object_agg(c.status, c.drafts), '{}') from (select a.status, count(*) as drafts from alike a group by a.status) c),
-      -- the page of 0.9.0 says no skip: it goes on behind the last draft that it has
-      'more_after', coalesce((select f.id from found f where not query ? 'skip' and f.number = size and (select count(*) from found) > size),
-                             (select e.id from examined e where e.place = private.drafts_examined() and exists (
-                               select from core.drafts d where d.partner_id = private.partner_id() and (d.created_at, d.id) < ((e.draft).created_at, e.id))))));
+      'more_after', (select e.id from examined e where e.place = private.drafts_examined() and exists (
+                       select from core.drafts d where d.partner_id = private.partner_id() and (d.created_at, d.id) < ((e.draft).created_at, e.id)))));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
   'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';

@@ -297,21 +297,6 @@ end $$;
 comment on function api.read_own_start(jsonb) is
   'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
 
-create function api.read_own_overview(caller jsonb) returns json
-language plpgsql stable security definer
-as $$
-declare
-  year constant int := extract(year from private.today());
-begin
-  perform private.act_as(caller, 'session', 'signatory');
-  return json_build_object(
-    'email', private.own_email(), 'year', year, 'name', private.own_name(),
-    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-    'position', private.own_ere_position(year), 'prices', '{"price_per_ere_eur": null, "ere_per_kwh": null, "fee_pct": null}'::json, 'accounts', private.own_accounts());
-end $$;
-comment on function api.read_own_overview(jsonb) is
-  'The first page of 0.9.0, without an estimate, until its functions are replaced: {email, name, year, months, position, prices, accounts}. To be deleted with the release after 1.0.0.';
-
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -354,9 +339,7 @@ begin
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
     'payouts', private.own_payouts(year),
-    'overviews', private.own_overviews(),
-    -- the page of 0.9.0 shows the fee, or that it is unknown
-    'prices', '{"fee_pct": null}'::json);
+    'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
   'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, quarters, left_out, idle_chargers, accounts, payouts, overviews}.';

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
-import { claimLinkKeys, keysOf, sqlKeys } from "#shared/auth/keys.ts";
+import { keysOf, linkKeys, sqlKeys } from "#shared/auth/keys.ts";
 import { sameSecret } from "#shared/auth/tokens.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 
@@ -18,7 +18,7 @@ export function claimLinks(environment: Environment): { key: string; pages_url: 
 /** The tokens of a draft's claim link, the newest first: the draft's id, 32 hex digits, and its HMAC. */
 export function claimTokens(environment: Environment, draft_id: string): string[] {
   const head = `${draft_id.replaceAll("-", "")}-`;
-  return claimLinkKeys(environment).map((key) => head + macUnder(key, `claim:${draft_id}`));
+  return linkKeys(environment, "claim links").map((key) => head + macUnder(key, `claim:${draft_id}`));
 }
 
 /** The token of the claim link that is handed out now. */
@@ -48,13 +48,13 @@ export function readUnsubscribeToken(environment: Environment, token: string): s
 }
 
 /** An HMAC for something bound to a claim: a link, a session, a form. */
-export function mac(environment: Environment, message: string, key = claimLinkKeys(environment)[0]): string {
+export function mac(environment: Environment, message: string, key = linkKeys(environment, "claim links")[0]): string {
   return macUnder(key, message);
 }
 
 /** The key with which mac() made the value, current or previous; undefined if none did. */
 export function keyOfMac(environment: Environment, message: string, given: string): Buffer | undefined {
-  return claimLinkKeys(environment).find((key) => sameSecret(given, macUnder(key, message)));
+  return linkKeys(environment, "claim links").find((key) => sameSecret(given, macUnder(key, message)));
 }
 
 function macUnder(key: Buffer, message: string): string {

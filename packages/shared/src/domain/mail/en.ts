@@ -308,7 +308,6 @@ export const en: MailMessages = {
     payout_sent: {
       subject: (amount) => `Your compensation of ${amount} is on its way`,
       between: (from, until) => `between ${from} and ${until}`,
-      soon: "within three working days",
       lines: (amount, iban, days) => [
         `${amount} is on its way to the account that ends in ${iban}. We expect it to arrive ${days}.`,
       ],

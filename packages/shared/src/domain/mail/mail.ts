@@ -3,7 +3,6 @@ import { longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_t
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, layOut, MAIL_MESSAGES, type Service, sentBy, type Written } from "./layout.ts";
 import { type Farewell, farewellLines, type Notice, type NoticeReader, noticeContent } from "./notices.ts";
-import { type Composed, fillMarks } from "./release_0_9_0.ts";
 
 /** Who is written to, about which CPO: in the service's name, under the CPO's logo. */
 type Signatory = { full_name: string; partner_name: string; logo?: ShownLogo | null };
@@ -41,8 +40,8 @@ export type Contents = {
   );
   /** To everybody who manages a partner: its share goes to another account from now on. */
   iban_changed: { partner_name: string; iban_masked: string; account_holder: string };
-  /** To a customer who gave an account number after signing, the first one or another. Release 0.9.0 stored no `held_until`. */
-  customer_iban_changed: { brand: Brand; iban_masked: string; held_until?: string };
+  /** To a customer who gave an account number after signing, the first one or another. */
+  customer_iban_changed: { brand: Brand; iban_masked: string; held_until: string };
   /** To everybody who manages a partner, and to the operator. `since` is when it began to fail. */
   webhook_failing: { partner_name: string; url: string; since: string };
   webhook_disabled: { partner_name: string; url: string; since: string };
@@ -210,10 +209,7 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
     subject: message.subject,
     ...sentBy(brand),
     greeting: hello,
-    lines: [
-      ...message.lines(brand.name, iban_masked),
-      ...(held_until ? [message.held(longMoment(held_until, MANDATE_WORDS[locale]))] : []),
-    ],
+    lines: [...message.lines(brand.name, iban_masked), message.held(longMoment(held_until, MANDATE_WORDS[locale]))],
     after: message.after,
     unexpected: message.unexpected,
   }),
@@ -253,14 +249,13 @@ export const MAIL_TEMPLATES = Object.keys(COMPOSERS) as Template[];
 export type StoredMail<T extends Template = Template> = {
   template: T;
   locale: Locale;
-  content: Contents[T] | Composed;
+  content: Contents[T];
 };
 
 /** Writes the text of a stored mail. The same mail gives the same text, as long as the templates stay. */
 export function writeMail<T extends Template>(service: Service, { template, locale, content }: StoredMail<T>): Written {
-  if ("html" in content) return fillMarks(content);
   const composer = COMPOSERS[template];
-  const written = layOut(service, locale, composer(content as Contents[T], MAIL_MESSAGES[locale], service, locale));
+  const written = layOut(service, locale, composer(content, MAIL_MESSAGES[locale], service, locale));
   // stored by a release with other field names: the mail waits rather than say "Dear undefined"
   if (MISSING.test(written.subject + written.text) && !MISSING.test(JSON.stringify(content)))
     throw new TypeError("A field of the mail is missing.");

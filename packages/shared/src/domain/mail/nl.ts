@@ -315,7 +315,6 @@ export const nl = {
     payout_sent: {
       subject: (amount: string) => `Uw vergoeding van ${amount} is onderweg`,
       between: (from: string, until: string) => `tussen ${from} en ${until}`,
-      soon: "binnen drie werkdagen",
       lines: (amount: string, iban: string, days: string) => [
         `${amount} is onderweg naar de rekening die eindigt op ${iban}. Wij verwachten dat het bedrag er ${days} op staat.`,
       ],

@@ -24,16 +24,16 @@ export type Notice =
       by: "customer" | "operator" | "connection_updated" | "connection_archived";
       /** The last day that still counts; null where nothing does but what is booked. */
       covered_until: string | null;
-      /** What was charged already and no longer counts; a notice of an earlier release has none. */
-      lost_kwh?: number;
+      /** What was charged already and no longer counts. */
+      lost_kwh: number;
     }
   | {
       kind: "payout_sent";
       amount_eur: number;
       iban_last4: string;
-      /** The days on which the money is expected; a notice of release 0.9.0 has none. */
-      from?: string;
-      until?: string;
+      /** The days on which the money is expected. */
+      from: string;
+      until: string;
     }
   | { kind: "payout_paid" | "payout_failed"; amount_eur: number; iban_last4: string }
   /** By the CPO, through the API; or by the customer of one, on a page, by a code. A person with a claim is told by its own mail. */
@@ -125,9 +125,9 @@ function contentOf(
       return { subject, lines, button: notices.view, after };
     }
     case "payout_sent": {
-      const { subject, between, soon, lines, after } = notices.payout_sent;
+      const { subject, between, lines, after } = notices.payout_sent;
       const amount = inEuro(notice.amount_eur, locale);
-      const days = notice.from && notice.until ? between(day(notice.from), day(notice.until)) : soon;
+      const days = between(day(notice.from), day(notice.until));
       return {
         subject: subject(amount),
         lines: [...lines(amount, notice.iban_last4, days), notices.net],
