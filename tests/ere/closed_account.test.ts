@@ -1,6 +1,8 @@
 // Who leaves loses nothing of what was charged before: the charger counts for the months in which it stood there.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { createEreWorld, type EreWorld, rowsOf } from "./ere_world.ts";
 import { addChargingPerson, type Charging } from "./person.ts";
 
@@ -24,6 +26,11 @@ const as = ({ id }: Charging, name: string, ...input: object[]) =>
     } as never,
     ...input,
   );
+const close = (person: Charging) =>
+  as(person, "close_own_account", {
+    key: claimKey(world.environment),
+    mail: aboutMail(world.environment.config, "account_closed", "nl", {}),
+  });
 
 async function booked() {
   const { bookings } = await world.done("booking open 2026-Q2");
@@ -39,7 +46,7 @@ test("contract §3 the months before the end of an account are booked, with the 
   }
   await world.row("update core.chargers set brand = 'Alfen', serial_number = 'ACE1234' where user_id = $1", leaver.id);
   await world.freeze("2026-07-20T12:00:00Z");
-  expect(JSON.parse(await as(leaver, "close_own_account", { mails: {} }))).toEqual({
+  expect(JSON.parse(await close(leaver))).toEqual({
     closed: true,
     end: expect.objectContaining({ accounts: 1, lost_kwh: 0, month_kwh: 0 }),
   });
@@ -87,7 +94,7 @@ test("contract §3 months of somebody who left before the registration was judge
   await world.freeze("2026-07-20T12:00:00Z");
   const lost = async (person: Charging) => JSON.parse(await as(person, "read_own_end")).end.lost_kwh;
   expect([await lost(waiting), await lost(rejected)], "said before, where nothing can come of it").toEqual([0, 50]);
-  for (const person of [waiting, rejected]) await as(person, "close_own_account", { mails: {} });
+  for (const person of [waiting, rejected]) await close(person);
   const mayYield = async ({ account_id }: Charging) =>
     (await world.row("select private.may_yield(private.house(), $1, '{}') as may", account_id)).may;
   expect([await mayYield(waiting), await mayYield(rejected)], "what is left is paid without a minimum").toEqual([

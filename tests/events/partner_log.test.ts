@@ -106,7 +106,7 @@ describe("§6 the log of a partner", () => {
     await world.environment.slowDb.call(
       "run_draft_jobs",
       { kind: "worker", host: "sandbox", request_id: "test" },
-      { mails: {}, links: { key: "00", pages_url: "x" }, size: 0 },
+      { links: { key: "00", pages_url: "x" }, size: 0 },
     );
     expect(await news()).toMatchObject([
       { type: "draft.conflict", data: { draft_id: conflicting.draft_id, status: "conflict" } },

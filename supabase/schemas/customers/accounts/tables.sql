@@ -121,7 +121,7 @@ create table core.connections (
 );
 comment on table core.connections is
   'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
-comment on column core.connections.reviewed_at is 'The last verdict on its registration. Null before that, and for verdicts of before this column.';
+comment on column core.connections.reviewed_at is 'The last verdict on its registration. Null before that.';
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
 -- serves: ean_in_use; unique across tenants on purpose, taken by private.reserve_ean
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;

@@ -35,7 +35,7 @@ begin
   returning * into link;
   if send_email then
     email_sent := private.enqueue_mail(
-      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'), 'key', coalesce(input -> 'key', input #> '{mails,nl,key}')),
+      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'), 'key', input -> 'key'),
       signatory.email, 'mandate_link:' || link.id,
       jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name, 'logo', private.partner_brand(partner) -> 'logo',
                          'link', input -> 'mandate_link'), connection => connection);

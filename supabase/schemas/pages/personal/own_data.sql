@@ -122,17 +122,13 @@ begin
     from (select a.partner_id from core.attributions a where a.user_id = person
           union select a.partner_id from core.ended_attributions a where a.user_id = person
           union select d.partner_id from core.drafts d where d.user_id = person) p (id)
-   where input ->> 'key' is not null
   on conflict do nothing;
-  -- the functions of the release before send no mail
-  if jsonb_typeof(input -> 'mail') = 'object' then
-    -- it says what these would, but for money
-    delete from core.notices n using core.accounts a
-     where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null and n.kind not like 'payout\_%';
-    perform private.act_for_partner(private.house()),
-            private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
-            private.act_for_partner(tenant);
-  end if;
+  -- the mail says what these notices would, but for money
+  delete from core.notices n using core.accounts a
+   where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null and n.kind not like 'payout\_%';
+  perform private.act_for_partner(private.house()),
+          private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
+          private.act_for_partner(tenant);
 end $$;
 comment on function private.say_farewell(uuid, json, jsonb) is
   'Mails a person what closing the account meant, and keeps the partners that brought them from inviting them again: {key, mail}. Definer, because the list of opt-outs belongs to no tenant.';
@@ -167,7 +163,7 @@ begin
   brand := private.own_brand();
   perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid) where brand is not null;
   perform private.audit('user.account_closed', person);
-  perform private.leave_partner(person, coalesce(input ->> 'operator', input #>> '{mails,operator}'));
+  perform private.leave_partner(person, input ->> 'operator');
   perform private.say_farewell(person, ending, input);
   perform private.close_login(person);
   return json_build_object('closed', true, 'end', ending);
