@@ -245,7 +245,7 @@ describe("§6 the texts", () => {
         { template: "claim_code", content: { ...code, purpose: "prove" } },
         { template: "claim_code", content: { ...code, purpose: "sign" } },
         { template: "iban_changed", content: { ...iban, partner_name: hostile, account_holder: hostile } },
-        { template: "customer_iban_changed", content: iban },
+        { template: "customer_iban_changed", content: { ...iban, held_until: "2026-11-22T09:00:00Z" } },
       ];
       const write = (mail: object) => writeMail(config, { ...mail, locale } as StoredMail);
       const all = stored.map(write);
@@ -263,7 +263,7 @@ describe("§6 the texts", () => {
       const black = write({ template: "claim", content: { ...letter, brand: { ...brand, color: "#000000" } } });
       expect(black.html).toContain("border-color: #949494 !important");
       const logo = { hash: "0".repeat(64), width: 120, height: 40 };
-      const content = { ...iban, brand: { ...brand, logo } };
+      const content = { ...iban, held_until: "2026-11-22T09:00:00Z", brand: { ...brand, logo } };
       const { html } = write({ template: "customer_iban_changed", content });
       expect(html).toContain(
         `<img src="https://pages.example/logo/${logo.hash}.png" alt="&lt;img src=x onerror=alert(1)&gt;" width="120" height="40"`,

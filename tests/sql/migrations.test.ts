@@ -348,15 +348,6 @@ describe("npm run migration -- <name>", () => {
     });
   });
 
-  test("refuses a schema file that no pattern of config.toml matches, and a pattern that matches none", async () => {
-    const { root, edit } = checkout();
-    writeFileSync(join(root, "supabase/schemas/forgotten.sql"), "");
-    edit("supabase/config.toml", (text) => text.replace("schemas/sandbox/tables.sql", "schemas/post/tables.sql"));
-    await expect(buildFromSchemas(url(declared), root)).rejects.toThrow(
-      "schema_paths in supabase/config.toml: supabase/schemas/forgotten.sql is missing there, supabase/schemas/post/tables.sql matches no file.",
-    );
-  });
-
   test("takes a new file without a line in config.toml, and refuses a body that names what does not exist", async () => {
     const { root, build } = checkout();
     const file = join(root, "supabase/schemas/customers/accounts/a_first.sql");

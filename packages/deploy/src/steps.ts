@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import pg from "pg";
 import { newKeys } from "#local/keys.ts";
-import { MigrationError, runSupabase } from "#local/migrate.ts";
+import { MigrationError, missingMigrations, runSupabase } from "#local/migrate.ts";
 import { newSecret } from "#shared/auth/tokens.ts";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
 import { callOps, OperatorError } from "../../operator/src/database.ts";
@@ -286,6 +286,7 @@ function baseUrlOf({ answers, platform }: Walk): string {
 // The database's content ----------------------------------------------------------------------------------------------
 
 async function migrate(walk: Walk): Promise<Done> {
+  await asOwner(walk, (client) => missingMigrations(client));
   const applied = () =>
     asOwner(walk, async (client) => {
       const { rows } = await client.query("select to_regclass('supabase_migrations.schema_migrations') as history");

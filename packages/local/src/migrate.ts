@@ -16,6 +16,15 @@ const seedFile = (root: string) => join(root, "supabase/seed.sql");
 /** The Supabase CLI failed; `message` is what it said. */
 export class MigrationError extends Error {}
 
+/** The database was made by other migrations than ours. The CLI compares versions only, and would take an edited one for applied. */
+export class OtherMigrationsError extends MigrationError {
+  constructor(difference: string) {
+    super(
+      `The database was made by other migrations than those in supabase/migrations: ${difference}. Nothing was changed.`,
+    );
+  }
+}
+
 type Migrated = "changed" | "up to date";
 
 /** Roles and schemas of the platform. `admin_url` is the superuser in the database to prepare. */
@@ -44,8 +53,49 @@ export async function makeOperatorLogins(url: string, names: readonly string[]):
 }
 
 /**
+ * Compares what a database has applied with the files of supabase/migrations in `root`, by content.
+ * @returns how many of these it lacks
+ * @throws {OtherMigrationsError} naming the first that it has and `root` has not, or not any more
+ */
+export async function missingMigrations(client: pg.Client, root = ROOT): Promise<number> {
+  const files = readdirSync(join(root, "supabase/migrations")).filter((name) => /^\d+_.*\.sql$/.test(name));
+  const history = "supabase_migrations.schema_migrations";
+  const { rows: found } = await client.query("select to_regclass($1) as history", [history]);
+  if (!found[0].history) return files.length;
+  const { rows } = await client.query<{ version: string; statements: string[] }>(
+    `select version, coalesce(statements, '{}') as statements from ${history} order by version`,
+  );
+  for (const { version, statements } of rows) {
+    const file = files.find((name) => name.startsWith(`${version}_`));
+    if (file === undefined) throw new OtherMigrationsError(`it has the migration ${version}, which is not there`);
+    if (!consistsOf(readFileSync(join(root, "supabase/migrations", file), "utf8"), statements))
+      throw new OtherMigrationsError(`${file} has changed since`);
+  }
+  return files.length - rows.length;
+}
+
+/** Whether a text is these statements, with only space and semicolons between them, as the CLI splits it. */
+function consistsOf(text: string, statements: readonly string[]): boolean {
+  const between = /[\s;]*/y;
+  let at = 0;
+  const skip = () => {
+    between.lastIndex = at;
+    between.exec(text);
+    at = between.lastIndex;
+  };
+  for (const statement of statements) {
+    skip();
+    if (!text.startsWith(statement, at)) return false;
+    at += statement.length;
+  }
+  skip();
+  return at === text.length;
+}
+
+/**
  * Applies what is missing of supabase/ in `root`. `url` connects as `postgres`. Does not start the CLI (most of a second) when
  * nothing is missing.
+ * @throws {OtherMigrationsError} and {MigrationError}
  */
 export async function migrate(url: string, { seed, root = ROOT }: { seed: boolean; root?: string }): Promise<Migrated> {
   if (await upToDate(url, seed, root)) return "up to date";
@@ -59,21 +109,11 @@ async function setPassword(client: pg.Client, role: string, password: string) {
 }
 
 async function upToDate(url: string, seed: boolean, root: string): Promise<boolean> {
-  const files = readdirSync(join(root, "supabase/migrations"));
-  const wanted = files.flatMap((name) => name.match(/^(\d+)_.*\.sql$/)?.[1] ?? []);
   return withClient(url, async (client) => {
-    const history = "supabase_migrations.schema_migrations";
-    const seeds = "supabase_migrations.seed_files";
-    const { rows } = await client.query("select to_regclass($1) as history, to_regclass($2) as seeds", [
-      history,
-      seeds,
-    ]);
-    if (!rows[0].history) return false;
-    const { rows: applied } = await client.query<{ version: string }>(`select version from ${history}`);
-    const versions = new Set(applied.map(({ version }) => version));
-    // a version that is applied and has no file is the CLI's to explain
-    if (versions.size !== wanted.length || !wanted.every((version) => versions.has(version))) return false;
+    if ((await missingMigrations(client, root)) > 0) return false;
     if (!seed || !existsSync(seedFile(root))) return true;
+    const seeds = "supabase_migrations.seed_files";
+    const { rows } = await client.query("select to_regclass($1) as seeds", [seeds]);
     if (!rows[0].seeds) return false;
     const hash = createHash("sha256")
       .update(readFileSync(seedFile(root)))

@@ -20,7 +20,15 @@ import { writeSite } from "../../docs/src/write_site.ts";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureCustomer } from "./demo_customer.ts";
 import { ensureDemo } from "./demo_data.ts";
-import { bootstrap, MigrationError, makeOperatorLogins, migrate, setPasswords } from "./migrate.ts";
+import {
+  bootstrap,
+  MigrationError,
+  makeOperatorLogins,
+  migrate,
+  missingMigrations,
+  OtherMigrationsError,
+  setPasswords,
+} from "./migrate.ts";
 import {
   connected,
   freePort,
@@ -149,6 +157,8 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
     const adminUrl = server.url();
     const { passwords } = secrets;
     const database_url = server.url("postgres", "postgres", passwords.postgres);
+    const client = await connected(adminUrl);
+    await missingMigrations(client).finally(() => client.end());
     await bootstrap(adminUrl, passwords.postgres);
     const migrated = await migrate(database_url, { seed: true });
     await makeOperatorLogins(database_url, OPERATORS);
@@ -281,6 +291,11 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
   } catch (error) {
     await stop();
     if (error instanceof PostgresError) throw new StackError(error.message);
+    if (error instanceof OtherMigrationsError) {
+      throw new StackError(
+        `${error.message}\nGo back to the commit that made ${data_dir}, or throw its data away: npm start -- --fresh`,
+      );
+    }
     if (error instanceof MigrationError) {
       throw new StackError(
         `${error.message}\n\nRepair the migration, or begin again with an empty database: npm start -- --fresh`,

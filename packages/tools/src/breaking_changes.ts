@@ -1,9 +1,10 @@
 // What of a change to openapi.json breaks a client (specification section 9.5): `node breaking_changes.ts <commit>` prints it, and
-// fails unless CHANGELOG.md has a line since that commit that begins with ⚠️ and a date.
+// fails unless CHANGELOG.md has a line since that commit that begins with ⚠️ and a date. Before the first release nobody has to be told.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { ROOT } from "#local/checkout.ts";
+import { namesRelease } from "./released.ts";
 
 type Node = Record<string, unknown>;
 type Operations = Record<string, Record<string, Node>>;
@@ -257,8 +258,10 @@ if (import.meta.main) {
   const now = (file: string) => readFileSync(`${ROOT}${file}`, "utf8");
   const changes = breakingChanges(JSON.parse(then("openapi.json")), JSON.parse(now("openapi.json")));
   for (const change of changes) console.log(change);
-  const known = announcements(then("CHANGELOG.md"));
-  if (changes.length > 0 && announcements(now("CHANGELOG.md")).every((line) => known.includes(line))) {
+  const changelog = then("CHANGELOG.md");
+  const known = announcements(changelog);
+  const isAnnounced = announcements(now("CHANGELOG.md")).some((line) => !known.includes(line));
+  if (changes.length > 0 && namesRelease(changelog) && !isAnnounced) {
     console.error("Breaking: say so in CHANGELOG.md, in a line that begins with ⚠️ and names the date it takes effect.");
     process.exitCode = 1;
   }

@@ -1,6 +1,6 @@
 // Writes the migration that leads from supabase/migrations to supabase/schemas, and says whether one is missing.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -8,10 +8,19 @@ import { ROOT } from "#local/checkout.ts";
 import { bootstrap, MigrationError, migrate, runSupabase } from "#local/migrate.ts";
 import { PostgresError, startPostgres } from "#local/postgres.ts";
 import { driftBetween, factsOf } from "./database_facts.ts";
-import { BASELINE, baseline, buildFromSchemas, inTransaction, SchemaError } from "./schema_files.ts";
+import { isReleased } from "./released.ts";
+import {
+  BASELINE,
+  baseline,
+  baselineFault,
+  buildFromSchemas,
+  inTransaction,
+  migrationFiles,
+  SchemaError,
+} from "./schema_files.ts";
 
-const USAGE = `npm run migration -- --baseline   writes the one migration of an unreleased service: the files of supabase/schemas in order
-npm run migration -- <name>       writes supabase/migrations/<time>_<name>.sql: what changed in supabase/schemas
+const USAGE = `npm run migration -- --baseline   before the release: writes the one migration, the files of supabase/schemas in order
+npm run migration -- <name>       after the release: writes supabase/migrations/<time>_<name>.sql, what changed in supabase/schemas
 npm run migration -- --check      says whether the migrations make what the schema files say, and changes nothing
 
 A name is of small letters, digits and underscores: add_note_to_drafts.
@@ -93,11 +102,6 @@ export async function writeMigration(
   return { file, by_hand };
 }
 
-const migrationFiles = (root: string) =>
-  readdirSync(join(root, "supabase/migrations"))
-    .filter((file) => file.endsWith(".sql"))
-    .sort();
-
 function checked(name: string): string {
   if (/^[a-z][a-z0-9_]{2,59}$/.test(name)) return name;
   throw new Refusal(`${JSON.stringify(name)} is no name for a migration.\n\n${USAGE}`);
@@ -165,16 +169,34 @@ async function write(name: string, pair: Pair): Promise<void> {
   else console.log(`${written.file}: write by hand what stands at its top:\n${written.by_hand.join("\n")}`);
 }
 
-async function main([argument, ...rest]: readonly string[]): Promise<void> {
+/** @throws {Refusal} what the person has to do differently; nothing was changed. */
+export async function main([argument, ...rest]: readonly string[], root = ROOT): Promise<void> {
   if (argument === undefined || rest.length > 0) throw new Refusal(USAGE);
   if (argument === "--help") return console.log(USAGE);
-  if (argument === "--baseline") return writeFileSync(join(ROOT, BASELINE), baseline(ROOT));
+  if (!isReleased(root)) return mainBeforeRelease(argument, root);
+  if (argument === "--baseline")
+    throw new Refusal(`The service is released: deployed databases have ${BASELINE}. Run npm run migration -- <name>.`);
   if (argument === "--check") {
     if (!(await withPair(check))) process.exitCode = 1;
     return;
   }
   checked(argument);
   await withPair((pair) => write(argument, pair));
+}
+
+function mainBeforeRelease(argument: string, root: string): void {
+  if (argument === "--baseline") {
+    writeFileSync(join(root, BASELINE), baseline(root));
+  } else if (argument === "--check") {
+    const fault = baselineFault(root);
+    if (fault) throw new Refusal(fault);
+    console.log("The baseline is current.");
+  } else {
+    throw new Refusal(
+      `No migration is needed before the release, because no deployed database exists. Nothing was written.
+Change supabase/schemas, and run npm run migration -- --baseline.`,
+    );
+  }
 }
 
 if (import.meta.main) {

@@ -1,8 +1,9 @@
 // What the database is: the files of supabase/schemas, in the order of `schema_paths` in supabase/config.toml.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import pg from "pg";
+import { isReleased } from "./released.ts";
 
 /** The schema files do not make a database; `message` says which is at fault. */
 export class SchemaError extends Error {}
@@ -40,6 +41,21 @@ export const BASELINE = "supabase/migrations/20261120000000_baseline.sql";
 export function baseline(root: string): string {
   const parts = schemaFiles(root).map((file) => `-- ${file}\n\n${readFileSync(join(root, file), "utf8").trimEnd()}\n`);
   return `-- Written by npm run migration -- --baseline. Change the files that it names instead.\n\nbegin;\n\n${parts.join("\n")}\ncommit;\n`;
+}
+
+export const migrationFiles = (root: string) =>
+  readdirSync(join(root, "supabase/migrations"))
+    .filter((file) => file.endsWith(".sql"))
+    .sort();
+
+/** Before the release: what is wrong with supabase/migrations, and the command that repairs it. Null if nothing is, and after the release. */
+export function baselineFault(root: string): string | null {
+  if (isReleased(root)) return null;
+  const others = migrationFiles(root).filter((file) => file !== basename(BASELINE));
+  if (others.length > 0)
+    return `Until the release, the baseline is the only migration. Delete ${others.join(", ")} from supabase/migrations.`;
+  if (readFileSync(join(root, BASELINE), "utf8") === baseline(root)) return null;
+  return `${BASELINE} is not what the schema files say. Run npm run migration -- --baseline.`;
 }
 
 /** Runs the schema files in an empty database, as the role that migrates. */
