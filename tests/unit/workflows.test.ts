@@ -1,7 +1,7 @@
-// What .github/workflows/deploy.yml does: read as GitHub reads it, and its last step run.
+// What .github/workflows do: read as GitHub reads them. The checks, and the last step of a deployment, are run.
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -37,7 +37,6 @@ describe("a push to main", () => {
     expect(deploy.on.push).toEqual({ branches: ["main"] });
     expect(Object.keys(deploy.jobs)).toEqual(["check", "changed", "sandbox", "production"]);
     expect(deploy.jobs.check).toEqual({ uses: "./.github/workflows/ci.yml" });
-    expect(read("workflows/ci.yml").jobs.check.steps.at(-1)).toEqual({ run: "npm run check" });
     expect(needsOf("changed")).toEqual(["check"]);
     expect(needsOf("sandbox")).toEqual(["changed"]);
     expect(needsOf("production")).toEqual(["changed", "sandbox"]);
@@ -48,6 +47,67 @@ describe("a push to main", () => {
 
   test("never runs two deployments at once, and ends none halfway", () => {
     expect(deploy.concurrency).toEqual({ group: "deploy", "cancel-in-progress": false });
+  });
+});
+
+describe("the checks", () => {
+  const ci = read("workflows/ci.yml");
+
+  test("are one script, for CI, for .ci/run and for npm run check; CI runs it in four parts, each with its time limit", () => {
+    const { check } = ci.jobs;
+    expect(check.steps.at(-1).run).toMatch(/^\.ci\/run \$\{\{ matrix\.shard \}\}$/);
+    expect(check.strategy).toEqual({ "fail-fast": false, matrix: { shard: ["1/4", "2/4", "3/4", "4/4"] } });
+    for (const job of Object.values<{ "timeout-minutes": number }>(ci.jobs))
+      expect(job["timeout-minutes"]).toBeLessThanOrEqual(15);
+    expect(JSON.stringify(ci)).not.toMatch(/continue-on-error|"if":/);
+    expect(JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")).scripts.check).toBe(".ci/check");
+    expect(readFileSync(`${ROOT}.ci/run`, "utf8").trim()).toMatch(/\nexec \.ci\/check "\$@"$/);
+  });
+
+  /** Runs a script of .ci with programs that only note how they were called; `broken` of them fail. */
+  function dry(script: string, args: readonly string[], broken: RegExp = /^$/, present: readonly string[] = []) {
+    const folder = mkdtempSync(join(tmpdir(), "ere-ci-"));
+    const note = '#!/bin/bash\nline="$(basename "$0") $*"; echo "$line"\n';
+    const fail = `[[ ! $line =~ ${broken.source} ]]\n`;
+    for (const name of ["npm", "apt-get", ...present]) writeFileSync(join(folder, name), note + fail, { mode: 0o755 });
+    // root, with nothing else installed than what the scripts are written in
+    writeFileSync(join(folder, "id"), "#!/bin/bash\necho 0\n", { mode: 0o755 });
+    for (const name of ["bash", "basename", "dirname", "env", "mktemp", "rm", "tail"])
+      symlinkSync(spawnSync("which", [name], { encoding: "utf8" }).stdout.trim(), join(folder, name));
+    const { status, stdout } = spawnSync(`${ROOT}.ci/${script}`, args, { env: { PATH: folder }, encoding: "utf8" });
+    return { status, said: stdout.trim().split("\n") };
+  }
+
+  test("look at everything, also after a failure, and end with the tests", () => {
+    const everything = ["npm run lint --silent", "npm run types --silent", "npm test --silent --"];
+    expect(dry("check", [])).toEqual({ status: 0, said: everything });
+    for (const broken of [/lint/, /types/, /test/])
+      expect(dry("check", [], broken)).toEqual({ status: 1, said: everything });
+  });
+
+  test("in parts run each test once, and lint and types once", () => {
+    const [lint, types, tests] = dry("check", ["1/4"]).said;
+    expect([lint, types, tests]).toEqual([
+      "npm run lint --silent",
+      "npm run types --silent",
+      "npm test --silent -- --shard=1/4",
+    ]);
+    expect(dry("check", ["4/4"]).said).toEqual(["npm test --silent -- --shard=4/4"]);
+  });
+
+  test("on a bare machine begin with what they need; packages that cannot be had stop nothing", () => {
+    const bare = dry("run", ["2/4"], /chromium-headless-shell/);
+    expect(bare).toEqual({
+      status: 0,
+      said: ["npm ci --no-audit --no-fund", "npm test --silent -- --shard=2/4"],
+    });
+    const { said, status } = dry("run", ["2/4"], /apt-get/);
+    expect([status, said[0], said.at(-1)]).toEqual([
+      0,
+      "Chromium, qpdf and poppler-utils could not be installed:",
+      "npm test --silent -- --shard=2/4",
+    ]);
+    expect(dry("run", ["2/4"], /npm.ci/).status).not.toBe(0);
   });
 });
 
