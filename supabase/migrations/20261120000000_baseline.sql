@@ -427,8 +427,7 @@ begin
   insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
   values (draft.partner_id, draft.id, private.reserve_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
   returning id into link;
-  -- the functions of 0.9.0 say mails
-  wanted := coalesce((input ->> 'send_email')::boolean, input -> 'mails' <> 'null') and not private.opted_out(draft.email, input #>> '{links,key}');
+  wanted := (input ->> 'send_email')::boolean and not private.opted_out(draft.email, input #>> '{links,key}');
   if wanted then
     email_sent := 0 = private.enqueue_mails(jsonb_build_object('template', 'sign_in', 'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'),
                                                                  'content', jsonb_build_object('link', input -> 'auth_url'), 'key', input #> '{links,key}'), (
@@ -1276,7 +1275,7 @@ create table core.connections (
 );
 comment on table core.connections is
   'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
-comment on column core.connections.reviewed_at is 'The last verdict on its registration. Null before that, and for verdicts of before this column.';
+comment on column core.connections.reviewed_at is 'The last verdict on its registration. Null before that.';
 comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
 -- serves: ean_in_use; unique across tenants on purpose, taken by private.reserve_ean
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
@@ -3284,7 +3283,7 @@ comment on table core.mail_outbox is
 comment on column core.mail_outbox.status is
   'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the address had reached its limit of the day, or its reader opted out since. Never sent; its content is not stored.';
 comment on column core.mail_outbox.content is
-  'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale; a mail of 0.9.0 has it here. unsubscribe_url also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
+  'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale. unsubscribe_url also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
 comment on column core.mail_outbox.owner_id is 'The person or CPO client in whose name it was written; null for a partner, a link or a job.';
 -- serves: what the worker sends next; it has 'nobody' too, so that both cost the same to write
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
@@ -8085,9 +8084,7 @@ begin
 
   if letters is not null then
     perform private.enqueue_mails(jsonb_build_object('template', 'claim', 'locale', coalesce((private.own_partner()).locale, 'nl'),
-                                             'content', jsonb_build_object('message', coalesce(input ->> 'message',
-                                               -- the functions of 0.9.0 say mails, with the message in them
-                                               substring(input #>> '{mails,nl,text}' from '{{partner_name}} schrijft u: “(.*)”\n\nBekijk uw aanmelding:')))), letters);
+                                             'content', jsonb_build_object('message', input ->> 'message')), letters);
   end if;
   if not dry_run and (answer ->> 'added')::int > 0 then
     perform private.audit('drafts.imported', batch, jsonb_build_object('added', answer -> 'added', 'rows', cardinality(emails), 'source', input -> 'source'));
@@ -8689,7 +8686,7 @@ begin
   returning * into link;
   if send_email then
     email_sent := private.enqueue_mail(
-      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'), 'key', coalesce(input -> 'key', input #> '{mails,nl,key}')),
+      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'), 'key', input -> 'key'),
       signatory.email, 'mandate_link:' || link.id,
       jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name, 'logo', private.partner_brand(partner) -> 'logo',
                          'link', input -> 'mandate_link'), connection => connection);
@@ -14441,8 +14438,7 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  -- the worker of 0.9.0 says mails
-  return json_build_object('settled', private.settle_webhook(settled, coalesce(settled ->> 'operator', settled #>> '{mails,operator}')));
+  return json_build_object('settled', private.settle_webhook(settled, settled ->> 'operator'));
 end $$;
 comment on function api.settle_webhook(jsonb, jsonb) is
   'Stores the results of an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], operator} to {settled}. operator is an address to warn too.';
@@ -15802,7 +15798,7 @@ create function private.enqueue_mails(mail jsonb, letters jsonb) returns bigint
 language plpgsql
 as $$
 declare
-  about    constant jsonb   := coalesce(mail -> 'content', mail - '{template,locale,key}'::text[]);
+  about    constant jsonb   := coalesce(mail -> 'content', '{}');
   captured constant boolean := private.is_sandbox();
   kind     constant text    := private.counted_kind(letters #>> '{0,cause}');
   fits     bigint[];
@@ -15843,13 +15839,6 @@ as $$ select private.act_as(caller, 'worker'); select private.lease_mail((batch 
 comment on function api.lease_mail(jsonb, jsonb) is
   'The next mails to send: {size, key} to [{partner_id, id, recipient, template, locale, content}]. Each is leased for five minutes, then offered again. Mail that its reader opted out of since, or whose link or code is of no use any more, is dropped.';
 grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
-
-create function api.claim_mail(caller jsonb, batch jsonb) returns json
-language sql security definer
-as $$ select private.act_as(caller, 'worker'); select '[]'::json; $$;
-comment on function api.claim_mail(jsonb, jsonb) is
-  'What the worker of 0.9.0 asks for until it is replaced: no mail, because it does not know how to write one. To be deleted with the release after 1.0.0.';
-grant execute on function api.claim_mail(jsonb, jsonb) to edge_slow;
 
 create function private.lease_mail(size int, key text) returns json
 language sql security definer
@@ -16677,10 +16666,8 @@ begin
       'drafts', (select coalesce(json_agg(private.portal_draft(f.draft) order by f.number), '[]') from found f where f.number > skip and f.number <= skip + size),
       'total', (select count(*) from found),
       'counts', (select coalesce(json_object_agg(c.status, c.drafts), '{}') from (select a.status, count(*) as drafts from alike a group by a.status) c),
-      -- the page of 0.9.0 says no skip: it goes on behind the last draft that it has
-      'more_after', coalesce((select f.id from found f where not query ? 'skip' and f.number = size and (select count(*) from found) > size),
-                             (select e.id from examined e where e.place = private.drafts_examined() and exists (
-                               select from core.drafts d where d.partner_id = private.partner_id() and (d.created_at, d.id) < ((e.draft).created_at, e.id))))));
+      'more_after', (select e.id from examined e where e.place = private.drafts_examined() and exists (
+                       select from core.drafts d where d.partner_id = private.partner_id() and (d.created_at, d.id) < ((e.draft).created_at, e.id)))));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
   'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, drafts, total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
@@ -17829,17 +17816,13 @@ begin
     from (select a.partner_id from core.attributions a where a.user_id = person
           union select a.partner_id from core.ended_attributions a where a.user_id = person
           union select d.partner_id from core.drafts d where d.user_id = person) p (id)
-   where input ->> 'key' is not null
   on conflict do nothing;
-  -- the functions of the release before send no mail
-  if jsonb_typeof(input -> 'mail') = 'object' then
-    -- it says what these would, but for money
-    delete from core.notices n using core.accounts a
-     where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null and n.kind not like 'payout\_%';
-    perform private.act_for_partner(private.house()),
-            private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
-            private.act_for_partner(tenant);
-  end if;
+  -- the mail says what these notices would, but for money
+  delete from core.notices n using core.accounts a
+   where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null and n.kind not like 'payout\_%';
+  perform private.act_for_partner(private.house()),
+          private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
+          private.act_for_partner(tenant);
 end $$;
 comment on function private.say_farewell(uuid, json, jsonb) is
   'Mails a person what closing the account meant, and keeps the partners that brought them from inviting them again: {key, mail}. Definer, because the list of opt-outs belongs to no tenant.';
@@ -17874,7 +17857,7 @@ begin
   brand := private.own_brand();
   perform private.stop_sharing(person, (brand ->> 'partner_id')::uuid) where brand is not null;
   perform private.audit('user.account_closed', person);
-  perform private.leave_partner(person, coalesce(input ->> 'operator', input #>> '{mails,operator}'));
+  perform private.leave_partner(person, input ->> 'operator');
   perform private.say_farewell(person, ending, input);
   perform private.close_login(person);
   return json_build_object('closed', true, 'end', ending);
@@ -18183,21 +18166,6 @@ end $$;
 comment on function api.read_own_start(jsonb) is
   'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
 
-create function api.read_own_overview(caller jsonb) returns json
-language plpgsql stable security definer
-as $$
-declare
-  year constant int := extract(year from private.today());
-begin
-  perform private.act_as(caller, 'session', 'signatory');
-  return json_build_object(
-    'email', private.own_email(), 'year', year, 'name', private.own_name(),
-    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
-    'position', private.own_ere_position(year), 'prices', '{"price_per_ere_eur": null, "ere_per_kwh": null, "fee_pct": null}'::json, 'accounts', private.own_accounts());
-end $$;
-comment on function api.read_own_overview(jsonb) is
-  'The first page of 0.9.0, without an estimate, until its functions are replaced: {email, name, year, months, position, prices, accounts}. To be deleted with the release after 1.0.0.';
-
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -18240,9 +18208,7 @@ begin
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
     'payouts', private.own_payouts(year),
-    'overviews', private.own_overviews(),
-    -- the page of 0.9.0 shows the fee, or that it is unknown
-    'prices', '{"fee_pct": null}'::json);
+    'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
   'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, quarters, left_out, idle_chargers, accounts, payouts, overviews}.';
