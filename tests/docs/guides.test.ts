@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { signMandate } from "#local/customer.ts";
@@ -16,7 +16,7 @@ import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
-import { LOOKS, look, noBrowser, onPage, overflowOf, serveHttp, startBrowser } from "../harness/browser.ts";
+import { look, noBrowser, onPage, overflowOf, serveHttp } from "../harness/browser.ts";
 import { prepare } from "../harness/prepared.ts";
 
 const run = promisify(execFile);
@@ -347,14 +347,8 @@ test("§8 no file of the documentation can be shown in a frame", async () => {
 if (noBrowser) console.warn(`The documentation is not looked at in a browser: ${noBrowser}`);
 
 describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await startBrowser();
-  });
-  afterAll(() => browser?.close());
-
   test.each(PAGES.map(({ name }) => name))("%s: nothing sticks out, and axe finds nothing", (name) =>
-    onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+    onPage({ locale: "en", bypassCSP: true }, async (page) => {
       // axe is a script, which the policy of the page forbids
       await page.goto(`${settings.API}/docs/${name}.html`);
       await look(page, `docs-${name}`, "en");
@@ -362,7 +356,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
   );
 
   test("on a phone and by keyboard alone: to the text, and through the menu to another page", () =>
-    onPage(browser, { viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "en" }, async (page) => {
+    onPage({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "en" }, async (page) => {
       await page.goto(`${settings.API}/docs/`);
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
@@ -376,7 +370,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
     }));
 
   test("commands name the address that the page was read from, and are copied whole", () =>
-    onPage(browser, { locale: "en", permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+    onPage({ locale: "en", permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
       const readFrom = settings.API?.replace("127.0.0.1", "localhost") ?? "";
       await page.goto(`${readFrom}/docs/first_call.html`);
       const block = page.locator("pre", { hasText: "export API=" });
@@ -389,7 +383,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
     }));
 
   test("a command that is longer than a phone is wide wraps, and nothing scrolls sideways", () =>
-    onPage(browser, { viewport: { width: 390, height: 844 }, locale: "en" }, async (page) => {
+    onPage({ viewport: { width: 390, height: 844 }, locale: "en" }, async (page) => {
       for (const { name } of PAGES) {
         await page.goto(`${settings.API}/docs/${name}.html`);
         const wide = await page.evaluate(() =>
@@ -402,7 +396,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
     }));
 
   test("search finds a section and an operation by keyboard, says how many there are, and axe finds nothing in it", () =>
-    onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+    onPage({ locale: "en", bypassCSP: true }, async (page) => {
       await page.goto(`${settings.API}/docs/`);
       await page.keyboard.press("Control+k");
       await page.keyboard.type("ean_in_use");
@@ -428,7 +422,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
     }));
 
   test("search finds what was typed before its script was there, and says nothing of what was deleted before its index was", () =>
-    onPage(browser, { locale: "en" }, async (page) => {
+    onPage({ locale: "en" }, async (page) => {
       const held = new Map<string, () => void>();
       const hold = (name: string) =>
         page.route(`**/docs/${name}`, async (route) => {
@@ -453,7 +447,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
     }));
 
   test("without scripts the search is not there, and commands name the address of npm start", () =>
-    onPage(browser, { javaScriptEnabled: false, locale: "en" }, async (page) => {
+    onPage({ javaScriptEnabled: false, locale: "en" }, async (page) => {
       await page.goto(`${settings.API}/docs/first_call.html`);
       expect(await page.getByRole("search").isVisible()).toBe(false);
       expect(await page.getByRole("main").textContent()).toContain(`export API=${settings.API}\n`);
@@ -504,7 +498,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
     });
 
   test("the reference on a phone and on a desk: nothing sticks out, axe finds nothing but in what Scalar makes, and nothing is logged as wrong", () =>
-    onPage(browser, { locale: "en", bypassCSP: true }, async (page) => {
+    onPage({ locale: "en", bypassCSP: true }, async (page) => {
       const faults = faultsOf(page);
       await drawFew(page);
       await page.goto(`${settings.API}/docs/reference.html#tag/cpo-v1/GET/v1/accounts`);
@@ -514,7 +508,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         .waitFor();
       // what stands above the operation is drawn after it
       await page.locator("h1").first().waitFor({ state: "attached" });
-      await look(page, "docs-reference", "en", LOOKS, SCALARS_OWN);
+      await look(page, "docs-reference", "en", { but: SCALARS_OWN });
       expect(faults).toEqual([]);
     }));
 
@@ -536,7 +530,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         });
       };
       const home = apart ? host.url : `${API}/docs`;
-      await onPage(browser, { viewport: { width: 1280, height: 844 }, locale: "en" }, async (page, context) => {
+      await onPage({ viewport: { width: 1280, height: 844 }, locale: "en" }, async (page, context) => {
         const origins = new Set<string>();
         context.on("request", (request) => {
           if (/^https?:/.test(request.url())) origins.add(new URL(request.url()).origin);

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import type { AxeResults } from "axe-core";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 
 /** The shell without a window first: it takes half the processor time for the same pages. */
@@ -28,8 +28,11 @@ const OFF = [
   "ThirdPartyStoragePartitioning",
 ];
 
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({
+let started: Promise<Browser> | undefined;
+
+/** One for all files of a worker. It ends with the worker. */
+function sharedBrowser(): Promise<Browser> {
+  started ??= chromium.launch({
     executablePath: CHROMIUM,
     args: [
       "--headless",
@@ -43,74 +46,112 @@ export function startBrowser(): Promise<Browser> {
       `--disable-features=${OFF}`,
     ],
   });
+  return started;
 }
 
-/** Pages that are looked at, by browser and options: in a new renderer axe takes three times as long to load. */
-const kept = new WeakMap<Browser, Map<string, Page>>();
+/** Pages that are looked at, by options: in a new renderer axe takes three times as long to load. */
+const kept = new Map<string, Page>();
 
 /** Runs on one page of a context of its own, which asks for Dutch unless told; one that `look` looks at starts without cookies, and light. */
 export async function onPage(
-  browser: Browser,
-  options: Parameters<Browser["newContext"]>[0],
+  options: BrowserContextOptions,
   run: (page: Page, context: BrowserContext) => Promise<void>,
 ): Promise<void> {
-  const here = kept.get(browser) ?? new Map<string, Page>();
-  kept.set(browser, here);
-  const key = JSON.stringify(options ?? {});
-  const free = here.get(key);
-  here.delete(key);
+  const browser = await sharedBrowser();
+  const key = JSON.stringify(options);
+  const free = kept.get(key);
+  kept.delete(key);
   const page = free ?? (await (await browser.newContext({ locale: "nl", ...options })).newPage());
   const context = page.context();
   // Playwright's 30 s are those of a quiet machine
   context.setDefaultTimeout(180_000);
   try {
     await run(page, context);
-    if (!options?.bypassCSP) return;
+    if (!options.bypassCSP) return;
     await context.clearCookies();
+    await page.unrouteAll();
     await page.emulateMedia({ media: null, colorScheme: "light" });
     await page.setViewportSize(options.viewport ?? { width: 1280, height: 720 });
-    here.set(key, page.removeAllListeners());
+    kept.set(key, page.removeAllListeners());
   } finally {
-    if (here.get(key) !== page) await context.close();
+    if (kept.get(key) !== page) await context.close();
   }
 }
 
-/** Set to a folder to get a PNG of every page, to be looked at. */
+/** Set to a folder to get a PNG of every look, by `npm run trial -- accessibility --screenshots <folder>`. */
 const SCREENSHOTS = process.env.SCREENSHOTS;
+/** Both languages, each scheme at each width, and 200 % on a desk: `npm run trial -- accessibility`. */
+const EVERY_LOOK = process.env.LOOKS === "every";
+if (EVERY_LOOK && noBrowser) throw new Error(noBrowser);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 type Look = readonly ["light" | "dark", number];
-const BOTH: readonly Look[] = [
-  ["light", 390],
-  ["dark", 1280],
-];
-/** Each scheme at each width. */
-export const EVERY_LOOK: readonly Look[] = [
-  ["light", 390],
-  ["light", 1280],
-  ["dark", 1280],
+/** Axe judges the last one by every rule, the one before by contrast alone. A desk shows what a phone folds. */
+const LOOKS: readonly Look[] = [
   ["dark", 390],
+  ["light", 1280],
 ];
-/** Both schemes and both widths; every pair of them where somebody wants to look. */
-export const LOOKS = SCREENSHOTS ? EVERY_LOOK : BOTH;
+const MORE_LOOKS: readonly Look[] = [
+  ["light", 390],
+  ["light", 640],
+  ["dark", 1280],
+];
 
-/** Nothing sticks out of the page as it stands, and axe finds nothing, in each of the looks; `but` names its rules that others' markup breaks. */
-export async function look(page: Page, name: string, locale: string, looks = LOOKS, but: string[] = []): Promise<void> {
-  await examine(page, name, locale, looks, looks, but);
+/** A page that is looked at, and the way to it. */
+export type Scene = { name: string; go: (page: Page, lang: "nl" | "en") => Promise<unknown> };
+
+/** Looks at a page in Dutch and measures it in English; the trial looks at it in both. */
+export const lookAt = ({ name, go }: Scene): Promise<void> =>
+  walk(async (page, lang) => {
+    await go(page, lang);
+    expect(await page.locator("html").getAttribute("lang"), `${name} is in ${lang}`).toBe(lang);
+    await look(page, name, lang);
+    if (!EVERY_LOOK) await measureInEnglish(page, name);
+  });
+
+/** Walks over pages that are looked at on the way, in Dutch; the trial walks in both languages. */
+export async function walk(run: (page: Page, lang: "nl" | "en") => Promise<void>): Promise<void> {
+  for (const lang of EVERY_LOOK ? (["nl", "en"] as const) : (["nl"] as const))
+    await onPage({ locale: lang, bypassCSP: true }, (page) => run(page, lang));
 }
 
-/**
- * The same for a page that a test looks at in Dutch and in English: axe sees every other look in Dutch and the rest in English. No
- * style depends on the language, so its rules about colors and about texts meet all that they judge. Both languages are
- * measured at each width.
- */
-export async function lookInTurn(page: Page, name: string, locale: string, looks = LOOKS): Promise<void> {
-  const seen = SCREENSHOTS ? looks : looks.filter((_, n) => (n % 2 === 0) === (locale === "nl"));
-  const widths = seen.map(([, width]) => width);
-  await examine(page, name, locale, [...seen, ...looks.filter(([, width]) => !widths.includes(width))], seen, []);
-  // a test goes on in the last look, whichever language it is in
-  const [colorScheme, width] = looks.at(-1) ?? ["light", 1280];
-  await page.emulateMedia({ colorScheme });
+/** Nothing sticks out of the page as it stands, and axe finds nothing; `but` names its rules that others' markup breaks. */
+export async function look(
+  page: Page,
+  name: string,
+  lang = "nl",
+  { looks = LOOKS, but = [] }: { looks?: readonly Look[]; but?: string[] } = {},
+): Promise<void> {
+  // by this title the trial finds it
+  expect(expect.getState().currentTestName).toContain("axe finds nothing");
+  // a mail lies within the page of a mail program, which has the landmarks
+  const every = name.startsWith("mail") ? ["wcag2a", "wcag2aa", "wcag21aa"] : undefined;
+  await bringAxe(page);
+  for (const each of EVERY_LOOK ? [...MORE_LOOKS, ...looks] : looks) {
+    const [colorScheme, width] = each;
+    await page.emulateMedia({ colorScheme });
+    await measure(page, `${name} in ${lang}`, width);
+    const found = await runAxe(page, EVERY_LOOK || each === looks.at(-1) ? every : ["color-contrast"]);
+    const wrong = found
+      .filter(({ id }) => !but.includes(id))
+      .map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
+    expect(wrong, `${name} in ${lang}, ${colorScheme}, ${width} px wide`).toEqual([]);
+    if (!SCREENSHOTS) continue;
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${lang}-${colorScheme}-${width}.png`, fullPage: true });
+  }
+}
+
+/** English words are other words: by the link that every page has to the other language. */
+async function measureInEnglish(page: Page, name: string): Promise<void> {
+  const href = await page.evaluate(() => document.querySelector<HTMLAnchorElement>("nav a[hreflang=en]")?.href);
+  if (!href) return;
+  await page.goto(href);
+  for (const width of [1280, 390]) await measure(page, `${name} in en`, width);
+}
+
+async function measure(page: Page, name: string, width: number): Promise<void> {
   await page.setViewportSize({ width, height: 844 });
+  expect(await overflowOf(page), `${name}, ${width} px wide: so many px stick out`).toBeLessThanOrEqual(0);
 }
 
 /** How many px stick out of the page as it stands. */
@@ -129,35 +170,12 @@ async function bringAxe(page: Page): Promise<void> {
   }, AXE);
 }
 
-async function examine(
-  page: Page,
-  name: string,
-  locale: string,
-  looks: readonly Look[],
-  seenByAxe: readonly Look[],
-  but: string[],
-): Promise<void> {
-  // a mail lies within the page of a mail program, which has the landmarks
-  const rules = name.startsWith("mail") ? { runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] } : {};
+/** What axe finds by these rules, or tags of rules. */
+async function runAxe(page: Page, runOnly?: string[]): Promise<AxeResults["violations"]> {
   // what axe found in order is not described: that is most of its work; only a rule that is off by default reads the style sheets again
   const quick = { resultTypes: ["violations"], selectors: false, preload: { assets: ["media"] } };
-  const options = JSON.stringify({ ...rules, ...quick });
-  await bringAxe(page);
-  for (const each of looks) {
-    const [colorScheme, width] = each;
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 844 });
-    expect(await overflowOf(page), "nothing sticks out").toBeLessThanOrEqual(0);
-    if (!seenByAxe.includes(each)) continue;
-    const { violations } = (await page.evaluate(
-      `axe.run(${options}).then(({ violations }) => ({ violations }))`,
-    )) as Pick<AxeResults, "violations">;
-    const found = violations.filter(({ id }) => !but.includes(id));
-    expect(found.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-    if (!SCREENSHOTS) continue;
-    mkdirSync(SCREENSHOTS, { recursive: true });
-    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${locale}-${colorScheme}-${width}.png`, fullPage: true });
-  }
+  const options = JSON.stringify({ ...quick, ...(runOnly ? { runOnly } : {}) });
+  return (await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`)) as AxeResults["violations"];
 }
 
 export type Answerer = (request: Request) => Response | Promise<Response>;

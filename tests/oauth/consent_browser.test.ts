@@ -1,20 +1,11 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type Answerer,
-  EVERY_LOOK,
-  lookInTurn,
-  noBrowser,
-  onPage,
-  serveHttp,
-  startBrowser,
-} from "../harness/browser.ts";
+import { type Answerer, lookAt, noBrowser, onPage, type Scene, serveHttp } from "../harness/browser.ts";
 
 import { type App, authorizationOf, createOAuthWorld, newVerifier, type OAuth, type Person } from "./oauth_world.ts";
 
 describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
   let world: OAuth;
-  let browser: Browser;
   let theirs: Awaited<ReturnType<typeof serveHttp>>;
   let app: App;
   let person: Person;
@@ -33,10 +24,8 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     world = await createOAuthWorld({ limits: "lifted" });
     app = await world.app({ redirect_uris: [`${theirs.url}/callback`] });
     person = await world.person({ email: "sanne@example.nl" });
-    browser = await startBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
     await theirs?.close();
     await world?.close();
   });
@@ -46,13 +35,8 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     return `${world.url}/pages/consent?${new URLSearchParams(asked as Record<string, string>)}`;
   };
 
-  const on = (
-    options: Parameters<Browser["newContext"]>[0],
-    run: (page: Page, context: BrowserContext) => Promise<void>,
-  ) => onPage(browser, options, run);
-
   test("sign in, allow, and be back in the app: on a phone, without script, from a link of another site", () =>
-    on({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "nl" }, async (page) => {
+    onPage({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "nl" }, async (page) => {
       arrived.length = 0;
       await page.goto(`${theirs.url}/start`);
       await page.getByRole("link", { name: "Koppel" }).click();
@@ -82,7 +66,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     ).subject.slice(0, 6);
 
   test("sign in by a mailed code, one wrong and one sent again: on a phone, without script, in either language", () =>
-    on({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "nl" }, async (page) => {
+    onPage({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false, locale: "nl" }, async (page) => {
       arrived.length = 0;
       const heading = () => page.getByRole("heading", { level: 1 }).textContent();
       await page.goto(`${theirs.url}/start`);
@@ -116,7 +100,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     }));
 
   test("refuse, by keyboard alone, in English", () =>
-    on({ viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
+    onPage({ viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
       const tabTo = async (name: string) => {
         for (let presses = 0; presses < 40; presses++) {
           await page.keyboard.press("Tab");
@@ -146,7 +130,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     }));
 
   test("scripts do not see the session, and the content security policy refuses nothing of ours", () =>
-    on({ locale: "en" }, async (page) => {
+    onPage({ locale: "en" }, async (page) => {
       const broken: string[] = [];
       page.on("console", (message) => broken.push(message.text()));
       await signIn(page, "en");
@@ -172,7 +156,7 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     await page.locator("#code").waitFor();
   }
 
-  const scenes: { name: string; go: (page: Page, lang: string) => Promise<unknown> }[] = [
+  const scenes: Scene[] = [
     { name: "consent-sign-in", go: (page, lang) => page.goto(link({ lang })) },
     {
       name: "consent-sign-in-errors",
@@ -234,15 +218,5 @@ describe.skipIf(noBrowser)(`§4.5 the consent page in a browser${noBrowser ? ` (
     { name: "consent-bad-request", go: (page, lang) => page.goto(link({ lang, client_id: "app_unknown" })) },
   ];
 
-  test.each(scenes)(
-    "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
-    async ({ name, go }) => {
-      for (const lang of ["nl", "en"]) {
-        await on({ bypassCSP: true }, async (page) => {
-          await go(page, lang);
-          await lookInTurn(page, name, lang, EVERY_LOOK);
-        });
-      }
-    },
-  );
+  test.each(scenes)("axe finds nothing on $name", (scene) => lookAt(scene));
 });

@@ -1,8 +1,8 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve } from "#shared/http/surface.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
-import { type Answerer, lookInTurn, noBrowser, onPage, serveHttp, startBrowser } from "../harness/browser.ts";
+import { type Answerer, lookAt, noBrowser, onPage, type Scene, serveHttp } from "../harness/browser.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { issueLink, type Link, linkFor, mailedCode } from "./signatory.ts";
 
@@ -11,7 +11,6 @@ if (noBrowser) console.warn(`The signing page is not tested in a browser: ${noBr
 
 describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
   let world: World;
-  let browser: Browser;
   let http: Awaited<ReturnType<typeof serveHttp>>;
 
   beforeAll(async () => {
@@ -22,20 +21,13 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     });
     await world.database.admin.query("update core.partners set name = 'Zonneveld Laadpalen' where slug = 'partner-a'");
     http.answer = serve(surface, world.environment).fetch as Answerer;
-    browser = await startBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
     await http?.close();
     await world?.close();
   });
 
   const phone = { viewport: { width: 390, height: 844 }, javaScriptEnabled: false };
-
-  const on = (
-    options: Parameters<Browser["newContext"]>[0],
-    run: (page: Page, context: BrowserContext) => Promise<void>,
-  ) => onPage(browser, options, run);
 
   async function mandateStatus(connection_id: string): Promise<string> {
     return (
@@ -44,7 +36,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
   }
 
   test("read, ask for the code, type it wrong, sign: on a phone, without script", () =>
-    on(phone, async (page) => {
+    onPage(phone, async (page) => {
       const { link, connection_id } = await issueLink(world);
       await page.goto(link);
       expect(await page.locator("html").getAttribute("lang")).toBe("nl");
@@ -77,7 +69,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("by keyboard alone, in English", () =>
-    on({ viewport: { width: 1280, height: 800 } }, async (page) => {
+    onPage({ viewport: { width: 1280, height: 800 } }, async (page) => {
       const { link, connection_id } = await issueLink(world, {}, { locale: "en" });
       const tabTo = async (name: string) => {
         for (let presses = 0; presses < 40; presses++) {
@@ -110,7 +102,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("declining asks once more, and is final", () =>
-    on(phone, async (page) => {
+    onPage(phone, async (page) => {
       const { link, connection_id } = await issueLink(world);
       await page.goto(link);
       await page.getByRole("link", { name: "Ik wil niet ondertekenen" }).click();
@@ -123,7 +115,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("an invalid field is red, in both colour schemes", () =>
-    on(phone, async (page) => {
+    onPage(phone, async (page) => {
       const { link } = await issueLink(world);
       await page.goto(link);
       await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
@@ -147,7 +139,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("Back after a refused form shows the page before it, and a reload sends nothing again", () =>
-    on(phone, async (page) => {
+    onPage(phone, async (page) => {
       const { link } = await issueLink(world);
       await page.goto(link);
       await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
@@ -166,7 +158,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("a browser without cookies is told at once, and what was typed stays", () =>
-    on(phone, async (page, context) => {
+    onPage(phone, async (page, context) => {
       const { link } = await issueLink(world);
       await page.goto(link);
       await page.getByRole("link", { name: "Verder naar ondertekenen" }).click();
@@ -183,7 +175,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("the language switch works on every step and loses nothing", () =>
-    on(phone, async (page) => {
+    onPage(phone, async (page) => {
       const { link } = await issueLink(world);
       const switchTo = (language: string) => page.getByRole("navigation").getByRole("link", { name: language }).click();
       const heading = () => page.getByRole("heading", { level: 1 }).textContent();
@@ -204,7 +196,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("a page that does not exist leads to the start page, and that to the pages that do", () =>
-    on(phone, async (page) => {
+    onPage(phone, async (page) => {
       await page.goto(`${http.url}/pages/machtigingen`);
       await page.getByRole("link", { name: "Naar het begin" }).click();
       await page.getByRole("link", { name: "Mijn pagina's" }).click();
@@ -212,7 +204,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("what is read is the text that is signed, word for word", () =>
-    on(phone, async (page) => {
+    onPage(phone, async (page) => {
       const { link, token } = await issueLink(world, {
         type: "zakelijk",
         company: { name: "<b>Bakkerij</b> & Zn.", kvk: "12345678", vat: null },
@@ -234,7 +226,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     }));
 
   test("nothing is asked of another origin, and no address leaves with the link in it", () =>
-    on({ viewport: { width: 1280, height: 800 } }, async (page) => {
+    onPage({ viewport: { width: 1280, height: 800 } }, async (page) => {
       const { link } = await issueLink(world);
       const asked: string[] = [];
       const broken: string[] = [];
@@ -248,9 +240,8 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       expect(await page.evaluate(() => document.referrer)).toBe("");
     }));
 
-  // Every page, in both languages, light and dark, on a phone and on a desk ------------------------------------------
+  // Every page -------------------------------------------------------------------------------------------------------
 
-  type Scene = { name: string; go: (page: Page, locale: string) => Promise<void> };
   const business = { type: "zakelijk", company: { name: "Bakkerij De Korenaar B.V.", kvk: "12345678", vat: null } };
   const open = async (page: Page, locale: string, account = {}): Promise<Link> => {
     const issued = await issueLink(world, account, { locale, validity_years: 3 });
@@ -269,8 +260,8 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     await page.locator("#agree").check();
   };
   const scenes: Scene[] = [
-    { name: "read", go: async (page, locale) => void (await open(page, locale)) },
-    { name: "read-business", go: async (page, locale) => void (await open(page, locale, business)) },
+    { name: "read", go: open },
+    { name: "read-business", go: (page, locale) => open(page, locale, business) },
     {
       name: "ask-code",
       go: async (page, locale) => {
@@ -278,7 +269,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
         await page.locator("main a.button").click();
       },
     },
-    { name: "sign", go: async (page, locale) => void (await toForm(page, locale)) },
+    { name: "sign", go: toForm },
     {
       name: "sign-errors",
       go: async (page, locale) => {
@@ -321,9 +312,8 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       name: "changed",
       go: async (page, locale) => {
         await open(page, locale);
-        await page.goto(
-          (await page.locator("main a.button").getAttribute("href"))?.replace(/seen=\w+/, "seen=0") ?? "",
-        );
+        const href = await page.locator("main a.button").evaluate((link: HTMLAnchorElement) => link.href);
+        await page.goto(href.replace(/seen=\w+/, "seen=0"));
       },
     },
     {
@@ -347,10 +337,10 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     },
     {
       name: "unknown",
-      go: async (page, locale) => void (await page.goto(`${http.url}/pages/mandate/x?lang=${locale}`)),
+      go: (page, locale) => page.goto(`${http.url}/pages/mandate/x?lang=${locale}`),
     },
-    { name: "not-found", go: async (page, locale) => void (await page.goto(`${http.url}/pages/x?lang=${locale}`)) },
-    { name: "home", go: async (page, locale) => void (await page.goto(`${http.url}/pages?lang=${locale}`)) },
+    { name: "not-found", go: (page, locale) => page.goto(`${http.url}/pages/x?lang=${locale}`) },
+    { name: "home", go: (page, locale) => page.goto(`${http.url}/pages?lang=${locale}`) },
     {
       name: "mail",
       go: async (page, locale) => {
@@ -375,15 +365,5 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
     },
   ];
 
-  test.each(scenes)(
-    "axe finds nothing on $name, in both languages, light and dark, at 390 and 1280",
-    async ({ name, go }) => {
-      for (const locale of ["nl", "en"]) {
-        await on({ locale, bypassCSP: true, baseURL: http.url }, async (page) => {
-          await go(page, locale);
-          await lookInTurn(page, name, locale);
-        });
-      }
-    },
-  );
+  test.each(scenes)("axe finds nothing on $name", (scene) => lookAt(scene));
 });

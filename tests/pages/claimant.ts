@@ -1,6 +1,7 @@
 // What the tests of the claim pages need: a world with Supabase Auth beside it, drafts, and a browser's cookie jar without the browser.
 
 import { randomBytes } from "node:crypto";
+import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { auth } from "#local/auth.ts";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
@@ -183,9 +184,18 @@ export function newBrowser(world: World) {
   const cookie = () => [...jar.values()].findLast((kept) => /^(__Secure-)?claim=/.test(kept.cookie))?.cookie ?? "";
   /** What it has by a name, as it would send it. */
   const jarred = (name: string) => [...jar.values()].find((kept) => kept.cookie.startsWith(`${name}=`))?.cookie ?? "";
-  return Object.assign(ask, { cookie, jar: jarred });
+  const cookies = () =>
+    [...jar.values()].map(({ path, cookie }) => {
+      const [, name = "", value = ""] = /^([^=]*)=(.*)$/.exec(cookie) ?? [];
+      return { name, value, path, domain: new URL(world.environment.config.PAGES_URL).hostname };
+    });
+  return Object.assign(ask, { cookie, jar: jarred, cookies });
 }
 export type Browser = ReturnType<typeof newBrowser>;
+
+/** Gives a real browser the cookies of one without script: it goes on where that one was. */
+export const lend = (page: Page, { cookies }: Browser): Promise<void> => page.context().addCookies(cookies());
+
 /** As much of it as a step needs. */
 export type Ask = (address: string, sent?: { form?: Record<string, string> }) => Promise<PageAnswer>;
 

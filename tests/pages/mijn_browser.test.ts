@@ -1,8 +1,10 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EVERY_LOOK, look, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { look, lookAt, noBrowser, onPage, type Scene, walk } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { lend } from "./claimant.ts";
 import {
+  browserOf,
   type Customer,
   createCustomerWorld,
   mijn,
@@ -17,7 +19,6 @@ describe.skipIf(noBrowser)(
   `contract §6 a person's own pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
   () => {
     let world: SandboxWorld;
-    let browser: Browser;
     let paid: Customer;
     let fresh: Customer;
     let withdrawn: Customer;
@@ -31,10 +32,8 @@ describe.skipIf(noBrowser)(
            from core.connections c where c.id = m.connection_id and c.account_id = $1 returning 1`,
         withdrawn.account_id,
       );
-      browser = await startBrowser();
     });
     afterAll(async () => {
-      await browser?.close();
       await world?.close();
     });
 
@@ -42,7 +41,7 @@ describe.skipIf(noBrowser)(
       signInOn(page, world, `${mijn(world, path)}?lang=${lang}`, email);
 
     test("sign in by a mailed code, look around, download and sign out: on a phone of 320, without script", () =>
-      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+      onPage({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         const heading = () => page.getByRole("heading", { level: 1 }).textContent();
         await signIn(page, paid, "nl", "/charging");
         expect(await heading(), "where they wanted to go").toBe("Wat u laadde in 2026");
@@ -75,7 +74,7 @@ describe.skipIf(noBrowser)(
       ["nl", 390],
       ["en", 390],
     ])("the menu is one row on a phone, and so is each button of the timeline: %s, %i", (lang, width) =>
-      onPage(browser, { viewport: { width, height: 640 } }, async (page) => {
+      onPage({ viewport: { width, height: 640 } }, async (page) => {
         await signIn(page, fresh, lang);
         const buttons = await page
           .locator(".timeline .button")
@@ -89,7 +88,7 @@ describe.skipIf(noBrowser)(
     );
 
     test("a year without charging has no plot, and leads to the chargers", () =>
-      onPage(browser, {}, async (page) => {
+      onPage({}, async (page) => {
         await signIn(page, fresh, "nl", "/charging");
         expect(await page.locator("svg.bars").count()).toBe(0);
         await page.getByRole("main").getByRole("link", { name: "Uw laadpalen" }).click();
@@ -97,7 +96,7 @@ describe.skipIf(noBrowser)(
       }));
 
     test("by keyboard alone to the account number's change, which asks for a code of its own", () =>
-      onPage(browser, { viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
+      onPage({ viewport: { width: 1280, height: 800 }, locale: "en" }, async (page) => {
         await signIn(page, paid, "en", "/earnings");
         for (let presses = 0; presses < 40; presses += 1) {
           await page.keyboard.press("Tab");
@@ -109,7 +108,7 @@ describe.skipIf(noBrowser)(
       }));
 
     test("scripts do not see the session, and the content security policy refuses nothing of ours", () =>
-      onPage(browser, {}, async (page) => {
+      onPage({}, async (page) => {
         const broken: string[] = [];
         page.on("console", (message) => broken.push(message.text()));
         await signIn(page, paid);
@@ -117,57 +116,52 @@ describe.skipIf(noBrowser)(
         expect(broken).toEqual([]);
       }));
 
-    const scenes: { name: string; who: () => Customer; path: string }[] = [
-      { name: "mijn", who: () => paid, path: "" },
-      { name: "mijn-charging", who: () => paid, path: "/charging?month=2026-05" },
-      { name: "mijn-earnings", who: () => paid, path: "/earnings" },
-      { name: "mijn-mandate", who: () => paid, path: "/mandate" },
-      { name: "mijn-chargers", who: () => paid, path: "/chargers" },
-      { name: "mijn-sharing", who: () => paid, path: "/sharing" },
-      { name: "mijn-sharing-stop", who: () => paid, path: "/sharing/stop" },
-      { name: "mijn-tokens", who: () => paid, path: "/tokens" },
-      { name: "mijn-data", who: () => paid, path: "/data" },
-      { name: "mijn-data-end", who: () => paid, path: "/data/end" },
-      { name: "mijn-new", who: () => fresh, path: "" },
-      { name: "mijn-withdrawn", who: () => withdrawn, path: "" },
-      { name: "mijn-new-charging", who: () => fresh, path: "/charging" },
-      { name: "mijn-new-earnings", who: () => fresh, path: "/earnings" },
+    const at =
+      (who: () => Customer, path = ""): Scene["go"] =>
+      async (page, lang) => {
+        await lend(page, await browserOf(world, who()));
+        await page.goto(`${mijn(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
+      };
+    const scenes: Scene[] = [
+      { name: "mijn-sign-in", go: (page, lang) => page.goto(`${mijn(world)}?lang=${lang}`) },
+      {
+        name: "mijn-sign-in-password",
+        go: async (page, lang) => {
+          await page.goto(`${mijn(world)}?lang=${lang}`);
+          await page.locator("summary").click();
+        },
+      },
+      { name: "mijn", go: at(() => paid) },
+      { name: "mijn-charging", go: at(() => paid, "/charging?month=2026-05") },
+      { name: "mijn-earnings", go: at(() => paid, "/earnings") },
+      { name: "mijn-mandate", go: at(() => paid, "/mandate") },
+      { name: "mijn-chargers", go: at(() => paid, "/chargers") },
+      { name: "mijn-sharing", go: at(() => paid, "/sharing") },
+      { name: "mijn-sharing-stop", go: at(() => paid, "/sharing/stop") },
+      { name: "mijn-tokens", go: at(() => paid, "/tokens") },
+      { name: "mijn-data", go: at(() => paid, "/data") },
+      { name: "mijn-data-end", go: at(() => paid, "/data/end") },
+      { name: "mijn-new", go: at(() => fresh) },
+      { name: "mijn-withdrawn", go: at(() => withdrawn) },
+      { name: "mijn-new-charging", go: at(() => fresh, "/charging") },
+      { name: "mijn-new-earnings", go: at(() => fresh, "/earnings") },
     ];
 
-    test.each(["nl", "en"])(
-      "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
-      async (lang) => {
-        await onPage(browser, { bypassCSP: true }, async (page) => {
-          await page.goto(`${mijn(world)}?lang=${lang}`);
-          await lookInTurn(page, "mijn-sign-in", lang, EVERY_LOOK);
-        });
-        for (const who of [paid, fresh, withdrawn]) {
-          await onPage(browser, { bypassCSP: true }, async (page) => {
-            await signIn(page, who, lang);
-            for (const { name, path } of scenes.filter((scene) => scene.who() === who)) {
-              await page.goto(`${mijn(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
-              await lookInTurn(page, name, lang, EVERY_LOOK);
-            }
-          });
-        }
-      },
-    );
+    test.each(scenes)("axe finds nothing on $name", (scene) => lookAt(scene));
 
-    test.each(["nl", "en"])("axe finds nothing where something is unfolded, and on the farewell page, in %s", (lang) =>
-      onPage(browser, { bypassCSP: true, viewport: { width: 390, height: 844 } }, async (page) => {
+    test("axe finds nothing in the menu that is unfolded on a phone, and on the pages that end an account", () =>
+      walk(async (page, lang) => {
         const leaver = await newCustomer(world);
-        await page.goto(`${mijn(world)}?lang=${lang}`);
-        await page.locator("summary").click();
-        await lookInTurn(page, "mijn-sign-in-password", lang);
-        await signIn(page, leaver, lang);
-        await page.goto(`${mijn(world, "/data/end")}?lang=${lang}`);
+        await lend(page, await browserOf(world, leaver));
         await page.setViewportSize({ width: 320, height: 640 });
+        await page.goto(`${mijn(world, "/data/end")}?lang=${lang}`);
         await page.locator(".menu summary").click();
-        await look(page, "mijn-menu", lang, [
-          ["light", 320],
-          ["dark", 390],
-        ]);
-        await page.setViewportSize({ width: 390, height: 844 });
+        await look(page, "mijn-menu", lang, {
+          looks: [
+            ["dark", 320],
+            ["light", 390],
+          ],
+        });
         await world.row(
           "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1 returning 1",
           leaver.user_id,
@@ -175,15 +169,14 @@ describe.skipIf(noBrowser)(
         const before = await world.rows("select id from core.mail_outbox where recipient = $1", leaver.email);
         await page.locator("form[action*='/data/end'] .button").click();
         await page.locator("#code").waitFor();
-        await lookInTurn(page, "mijn-code", lang);
+        await look(page, "mijn-code", lang);
         const known = before.map(({ id }) => id);
         await page.locator("#code").fill(await signInCode(world, leaver.email, known));
         await page.locator(".actions .button").click();
         await page.locator("form[action*='/data/end'] .button").click();
         await page.locator(".status.done").waitFor();
         expect(await page.locator("main li").count()).toBeGreaterThan(2);
-        await lookInTurn(page, "mijn-closed", lang);
-      }),
-    );
+        await look(page, "mijn-closed", lang);
+      }));
   },
 );

@@ -1,14 +1,15 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { ID, pageAt } from "../../supabase/functions/pages/kit/routes.ts";
 import { portal as portalFlow } from "../../supabase/functions/pages/portal/portal.ts";
-import { EVERY_LOOK, look, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { look, lookAt, noBrowser, onPage, walk } from "../harness/browser.ts";
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
+import { lend } from "./claimant.ts";
 import { createCustomerWorld, rowsOfMenu, signInCode, signInOn } from "./customer.ts";
-import { earningPartner, keepLogo, type Manager, newManager, portal } from "./manager.ts";
+import { earningPartner, keepLogo, type Manager, newManager, portal, portalBrowser } from "./manager.ts";
 
 const WEBHOOK = "8c0f9a4e-53d1-4a08-9a0e-6d1c8c3f0b11";
 
@@ -45,7 +46,6 @@ describe.skipIf(noBrowser)(
   `contract §6 a partner's pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
   () => {
     let world: SandboxWorld;
-    let browser: Browser;
     let full: Manager;
     let empty: Manager;
     let disclosed: string;
@@ -81,10 +81,8 @@ describe.skipIf(noBrowser)(
          values ($1, 'bram@example.nl', decode($2, 'hex'), null), ($1, 'eva@example.nl', decode($3, 'hex'), private.now())`,
         [partnerA.id, hashSecret(invitation), hashSecret(usedInvitation)],
       );
-      browser = await startBrowser();
     });
     afterAll(async () => {
-      await browser?.close();
       await world?.close();
     });
 
@@ -142,6 +140,13 @@ describe.skipIf(noBrowser)(
       { name: "portal-branding-new", who: () => empty, path: "/settings/branding" },
     ];
 
+    const enter = async (page: Page, who: Manager) => lend(page, await portalBrowser(world, who));
+    const urlOf = (path: string | (() => string), lang: string) => {
+      const url = new URL(portal(world, at(path)));
+      url.searchParams.set("lang", lang);
+      return url.href;
+    };
+
     test("every page of a partner is one of them, or has a test of its own", () => {
       const pages = portalFlow.routes.filter(
         ({ method, path }) => method === "GET" && !/[.]|payouts\/:number/.test(path),
@@ -164,7 +169,7 @@ describe.skipIf(noBrowser)(
     });
 
     test("every page fits a phone of 320 and a window of 1000, its tables too, without script", () =>
-      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+      onPage({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         await signIn(page, full);
         for (const { name, path } of scenes.filter(({ who }) => who() === full)) {
           for (const [lang, width] of [
@@ -172,9 +177,7 @@ describe.skipIf(noBrowser)(
             ["nl", 320],
             ["nl", 1000],
           ] as const) {
-            const url = new URL(portal(world, at(path)));
-            url.searchParams.set("lang", lang);
-            if (width === 320) await page.goto(url.href);
+            if (width === 320) await page.goto(urlOf(path, lang));
             await page.setViewportSize({ width, height: 640 });
             const [whole, tables] = await page.evaluate(() => {
               for (const closed of document.querySelectorAll("main details")) closed.setAttribute("open", "");
@@ -190,7 +193,7 @@ describe.skipIf(noBrowser)(
       }));
 
     test("a long name stands beside its box on a phone, not below it", () =>
-      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+      onPage({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         await world.draft({ naam: "Willem-Alexander van der Meulen-Oosterhuis" });
         await signIn(page, full);
         await page.goto(`${portal(world, "/drafts")}?q=Oosterhuis`);
@@ -204,7 +207,7 @@ describe.skipIf(noBrowser)(
     test.each(["nl", "en"])(
       "the menu is one row on a phone of 360, and nothing of it is folded on a desk, in %s",
       (lang) =>
-        onPage(browser, { viewport: { width: 360, height: 640 } }, async (page) => {
+        onPage({ viewport: { width: 360, height: 640 } }, async (page) => {
           await signIn(page, full, lang);
           for (const path of ["/drafts", "/settings"]) {
             await page.goto(`${portal(world, path)}?lang=${lang}`);
@@ -222,7 +225,7 @@ describe.skipIf(noBrowser)(
     );
 
     test("what is done with ticked sign-ups is in sight as soon as one is ticked, on a phone", () =>
-      onPage(browser, { viewport: { width: 360, height: 480 } }, async (page) => {
+      onPage({ viewport: { width: 360, height: 480 } }, async (page) => {
         await signIn(page, full);
         await page.goto(portal(world, "/drafts"));
         const below = async () => ((await page.locator(".ticked").boundingBox())?.y ?? 0) > 480;
@@ -233,25 +236,26 @@ describe.skipIf(noBrowser)(
         expect(await below()).toBe(false);
       }));
 
-    test.each([true, false])("by keyboard the buttons are next after a row that is ticked, script: %s", (script) =>
-      onPage(browser, { javaScriptEnabled: script, bypassCSP: script }, async (page) => {
-        await signIn(page, full);
-        await page.goto(portal(world, "/drafts"));
+    test("axe finds nothing where a sign-up is ticked, and by keyboard the buttons are next after it", () =>
+      walk(async (page, lang) => {
+        // style sheets alone do it
+        await page.route("**/page.js*", (route) => route.abort());
+        await enter(page, full);
+        await page.goto(urlOf("/drafts", lang));
         await page.locator("[name=draft]").first().focus();
         await page.keyboard.press("Tab");
         expect(await page.locator("a[href*='/drafts/']:focus").count(), "nothing is ticked").toBe(1);
         await page.keyboard.press("Shift+Tab");
         await page.keyboard.press("Space");
         await page.keyboard.press("Tab");
-        if (script) await lookInTurn(page, "portal-drafts-ticked", "nl");
-        await page.getByRole("link", { name: "Naar de knoppen" }).and(page.locator(":focus")).press("Enter");
+        await look(page, "portal-drafts-ticked", lang);
+        await page.locator(".pick + .skip:focus").press("Enter");
         await page.keyboard.press("Tab");
         expect(await page.locator(":focus").getAttribute("value")).toBe("remind");
-      }),
-    );
+      }));
 
     test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
-      onPage(browser, { viewport: { width: 390, height: 844 } }, async (page) => {
+      onPage({ viewport: { width: 390, height: 844 } }, async (page) => {
         await signIn(page, full);
         await page.goto(portal(world, "/customers"));
         const row = page.getByRole("row").filter({ hasText: "KLANT-0007" });
@@ -273,7 +277,7 @@ describe.skipIf(noBrowser)(
       }));
 
     test("the settings are changed by keyboard alone, without script; Back and a reload send nothing again", () =>
-      onPage(browser, { javaScriptEnabled: false }, async (page) => {
+      onPage({ javaScriptEnabled: false }, async (page) => {
         await signIn(page, empty);
         await page.goto(portal(world, "/settings"));
         /** Goes on by Tab until what is meant has the focus. */
@@ -311,7 +315,7 @@ describe.skipIf(noBrowser)(
       }));
 
     test("a session that ends in the middle of a form: after signing in again, what was typed is there, once", () =>
-      onPage(browser, { viewport: { width: 390, height: 844 }, javaScriptEnabled: false }, async (page) => {
+      onPage({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false }, async (page) => {
         await signIn(page, empty);
         for (const [path, field, value] of [
           ["/import/customer", "#naam", "Jan-Willem van der Meulen"],
@@ -340,7 +344,7 @@ describe.skipIf(noBrowser)(
       }));
 
     test("a color is picked and shown at once; saved, its button has letters that can be read", () =>
-      onPage(browser, {}, async (page) => {
+      onPage({}, async (page) => {
         await signIn(page, empty);
         await page.goto(portal(world, "/settings/branding"));
         const button = page.locator(".on-light .button");
@@ -365,7 +369,7 @@ describe.skipIf(noBrowser)(
       }));
 
     test("whoever else signs in on that browser does not see it", () =>
-      onPage(browser, { javaScriptEnabled: false }, async (page) => {
+      onPage({ javaScriptEnabled: false }, async (page) => {
         await signIn(page, empty);
         await page.goto(portal(world, "/settings/company"));
         await page.locator("#street").fill("Havenkade");
@@ -380,35 +384,28 @@ describe.skipIf(noBrowser)(
         expect(await page.locator("#street").inputValue()).not.toBe("Havenkade");
       }));
 
-    test.each(["nl", "en"])(
-      "axe finds nothing on any of them, in %s, light and dark, at 390 and 1280",
-      async (lang) => {
-        await onPage(browser, { bypassCSP: true }, async (page) => {
-          await page.goto(`${portal(world)}?lang=${lang}`);
-          await lookInTurn(page, "portal-sign-in", lang, EVERY_LOOK);
-        });
-        for (const who of [full, empty]) {
-          await onPage(browser, { bypassCSP: true }, async (page) => {
-            await signIn(page, who, lang);
-            for (const { name, path: scene } of scenes.filter((each) => each.who() === who)) {
-              const path = at(scene);
-              await page.goto(`${portal(world, path)}${path.includes("?") ? "&" : "?"}lang=${lang}`);
-              await lookInTurn(page, name, lang, EVERY_LOOK);
-            }
-          });
-        }
-      },
+    test("axe finds nothing on portal-sign-in", () =>
+      lookAt({ name: "portal-sign-in", go: (page, lang) => page.goto(urlOf("", lang)) }));
+
+    test.each(scenes)("axe finds nothing on $name", ({ name, who, path }) =>
+      lookAt({
+        name,
+        async go(page, lang) {
+          await enter(page, who());
+          await page.goto(urlOf(path, lang));
+        },
+      }),
     );
 
-    test("the link of a draft is asked for and copied from a field, without script and by keyboard", () =>
-      onPage(browser, { viewport: { width: 390, height: 844 }, bypassCSP: true }, async (page) => {
-        await signIn(page, full);
-        await page.goto(portal(world, `/drafts/${drafts.invited}`));
+    test("axe finds nothing on the link of a draft, which is asked for by keyboard and copied from a field", () =>
+      walk(async (page, lang) => {
+        await enter(page, full);
+        await page.goto(urlOf(`/drafts/${drafts.invited}`, lang));
         await page.locator("form[action*='/link'] button").press("Enter");
         const link = page.locator("#claim-link");
         expect(await link.inputValue()).toContain("/claim/");
         expect(await link.isEditable()).toBe(false);
-        await look(page, "portal-draft-link", "nl", EVERY_LOOK);
+        await look(page, "portal-draft-link", lang);
       }));
   },
 );

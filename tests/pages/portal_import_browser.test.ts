@@ -1,12 +1,12 @@
 // The whole of bringing customers in a real Chromium: a file from Dutch Excel, looked at, confirmed, and what came of it.
 
 import { fileURLToPath } from "node:url";
-import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { EVERY_LOOK, lookInTurn, noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { look, noBrowser, onPage, walk } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, signInOn } from "./customer.ts";
-import { type Manager, newManager, portal } from "./manager.ts";
+import { lend } from "./claimant.ts";
+import { createCustomerWorld } from "./customer.ts";
+import { type Manager, newManager, portal, portalBrowser } from "./manager.ts";
 
 const EXCEL = fileURLToPath(new URL("../partner/fixtures/excel_nl.csv", import.meta.url));
 
@@ -14,15 +14,12 @@ describe.skipIf(noBrowser)(
   `contract §4 bringing customers in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
   () => {
     let world: SandboxWorld;
-    let browser: Browser;
     let manager: Manager;
     beforeAll(async () => {
       world = await createCustomerWorld();
       manager = await newManager(world, world.partnerA);
-      browser = await startBrowser();
     });
     afterAll(async () => {
-      await browser?.close();
       await world?.close();
     });
     beforeEach(async () => {
@@ -30,50 +27,44 @@ describe.skipIf(noBrowser)(
       await world.row("delete from core.one_time_codes");
     });
 
-    const signIn = (page: Page, lang = "nl") => signInOn(page, world, `${portal(world)}?lang=${lang}`, manager.email);
-
-    test.each(["nl", "en"])(
-      "contract §4 every page of it without findings of axe, in %s, light and dark, at 390 and 1280",
-      async (lang) => {
-        await onPage(browser, { bypassCSP: true }, async (page) => {
-          await signIn(page, lang);
-          await page.goto(`${portal(world, "/import")}?lang=${lang}`);
-          await page.locator("main .button").first().click();
-          await page.locator("#file-error").waitFor();
-          await lookInTurn(page, "portal-import-wrong", lang, EVERY_LOOK);
-          await page.locator("#file").setInputFiles(EXCEL);
-          await page.locator("main .button").first().click();
-          await page.locator("#consent-error").waitFor();
-          await lookInTurn(page, "portal-import-consent", lang, EVERY_LOOK);
-          await page.locator("#consent").check();
-          await page.locator("main .button").first().click();
-          await page.locator("#send_invite").waitFor();
-          await page.locator("summary").first().click();
-          await lookInTurn(page, "portal-import-look", lang, EVERY_LOOK);
-          await page.locator(".confirm .button").click();
-          await page.locator("td code").first().waitFor();
-          await lookInTurn(page, "portal-import-done", lang, EVERY_LOOK);
-          await page.goto(`${portal(world, "/import")}?lang=${lang}`);
-          const buffer = Buffer.from("Klantnaam;Postadres elektronisch;Huisnr\nJan;jan@example.nl;8\n");
-          await page.locator("#file").setInputFiles({ name: "klanten.csv", mimeType: "text/csv", buffer });
-          await page.locator("#consent").check();
-          await page.locator("main .button").first().click();
-          await page.locator("#column-1").waitFor();
-          await lookInTurn(page, "portal-import-mapping", lang, EVERY_LOOK);
-          await page.goto(`${portal(world, "/uploads")}?lang=${lang}`);
-          const months = Buffer.from("Klantnummer;Maand;kWh\nKL-niemand;mrt 2026;312,5\n");
-          await page.locator("#file").setInputFiles({ name: "maanden.csv", mimeType: "text/csv", buffer: months });
-          await page.locator("main .button").first().click();
-          await page.locator("#rows").waitFor();
-          await lookInTurn(page, "portal-upload-look", lang, EVERY_LOOK);
-          await page.goto(`${portal(world, "/import/00000000-0000-4000-8000-000000000000")}?lang=${lang}`);
-          await lookInTurn(page, "portal-import-gone", lang, EVERY_LOOK);
-        });
-      },
-    );
+    test("contract §4 axe finds nothing on any page of it", () =>
+      walk(async (page, lang) => {
+        await lend(page, await portalBrowser(world, manager));
+        await page.goto(`${portal(world, "/import")}?lang=${lang}`);
+        await page.locator("main .button").first().click();
+        await page.locator("#file-error").waitFor();
+        await look(page, "portal-import-wrong", lang);
+        await page.locator("#file").setInputFiles(EXCEL);
+        await page.locator("main .button").first().click();
+        await page.locator("#consent-error").waitFor();
+        await look(page, "portal-import-consent", lang);
+        await page.locator("#consent").check();
+        await page.locator("main .button").first().click();
+        await page.locator("#send_invite").waitFor();
+        await page.locator("main summary").first().click();
+        await look(page, "portal-import-look", lang);
+        await page.locator(".confirm .button").click();
+        await page.locator("td code").first().waitFor();
+        await look(page, "portal-import-done", lang);
+        await page.goto(`${portal(world, "/import")}?lang=${lang}`);
+        const buffer = Buffer.from("Klantnaam;Postadres elektronisch;Huisnr\nJan;jan@example.nl;8\n");
+        await page.locator("#file").setInputFiles({ name: "klanten.csv", mimeType: "text/csv", buffer });
+        await page.locator("#consent").check();
+        await page.locator("main .button").first().click();
+        await page.locator("#column-1").waitFor();
+        await look(page, "portal-import-mapping", lang);
+        await page.goto(`${portal(world, "/uploads")}?lang=${lang}`);
+        const months = Buffer.from("Klantnummer;Maand;kWh\nKL-niemand;mrt 2026;312,5\n");
+        await page.locator("#file").setInputFiles({ name: "maanden.csv", mimeType: "text/csv", buffer: months });
+        await page.locator("main .button").first().click();
+        await page.locator("#rows").waitFor();
+        await look(page, "portal-upload-look", lang);
+        await page.goto(`${portal(world, "/import/00000000-0000-4000-8000-000000000000")}?lang=${lang}`);
+        await look(page, "portal-import-gone", lang);
+      }));
 
     test("contract §4 without script, by keyboard alone, on a phone of 320: the file is looked at, confirmed, and imported once", () =>
-      onPage(browser, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
+      onPage({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         const fits = async () =>
           expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
         /** Tabs on until the element has the focus. */
@@ -90,7 +81,7 @@ describe.skipIf(noBrowser)(
           }
           throw new Error(`${selector} is not reached by Tab`);
         };
-        await signIn(page);
+        await lend(page, await portalBrowser(world, manager));
         await page.goto(portal(world, "/import"));
         await fits();
         await page.locator("#file").setInputFiles(EXCEL);

@@ -1,15 +1,15 @@
 // What pages add where a browser runs their script, and that they work where it does not.
 
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { noBrowser, onPage, startBrowser } from "../harness/browser.ts";
+import { noBrowser, onPage } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, signInOn } from "./customer.ts";
-import { earningPartner, type Manager, newManager, portal } from "./manager.ts";
+import { lend } from "./claimant.ts";
+import { createCustomerWorld } from "./customer.ts";
+import { earningPartner, type Manager, newManager, portal, portalBrowser } from "./manager.ts";
 
 describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
   let world: SandboxWorld;
-  let browser: Browser;
   let manager: Manager;
   let claim_url: string;
   let draft_id: string;
@@ -21,15 +21,13 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
     await world.send("/sandbox/v1/settle", settled);
     ({ claim_url, draft_id } = await world.draft());
     manager = await newManager(world, world.partnerA);
-    browser = await startBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
     await world?.close();
   });
 
   const on = (run: (page: Page, context: BrowserContext) => Promise<void>, options = {}) =>
-    onPage(browser, { viewport: { width: 390, height: 844 }, ...options }, run);
+    onPage({ viewport: { width: 390, height: 844 }, ...options }, run);
   const posts = (page: Page) => {
     const sent: string[] = [];
     page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
@@ -96,7 +94,7 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
   ] as const)("an upload says that it is under way; where motion is wanted (%s) it moves: %s", (reducedMotion, moves) =>
     on(
       async (page) => {
-        await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+        await lend(page, await portalBrowser(world, manager));
         await page.goto(`${portal(world, "/import")}?lang=nl`);
         const form = page.locator("form[enctype='multipart/form-data']");
         await form.locator("input[type=file]").setInputFiles({
@@ -117,7 +115,7 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
 
   test("an account number is shown in groups while it is typed, and the place where one types stays", () =>
     on(async (page) => {
-      await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+      await lend(page, await portalBrowser(world, manager));
       await page.goto(`${portal(world)}/settings/account?lang=nl`);
       const field = page.locator("#iban");
       await field.pressSequentially("NL91ABNA0417164300");
@@ -162,7 +160,7 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
   test("a link that is shown is copied by a button, also by keyboard, or it says that the browser refuses", () =>
     on(
       async (page) => {
-        await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+        await lend(page, await portalBrowser(world, manager));
         await page.goto(`${portal(world)}/drafts/${draft_id}?lang=nl`);
         await page.getByRole("button", { name: /link/i }).first().click();
         await page.locator("#claim-link").waitFor();
@@ -182,7 +180,8 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
 
   test("a plot says the value under the pointer and by the arrow keys; the table stays", () =>
     on(async (page) => {
-      await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+      await lend(page, await portalBrowser(world, manager));
+      await page.goto(`${portal(world)}?lang=nl`);
       const plot = page.locator("svg.bars").first();
       await plot.focus();
       const value = page.locator("svg.bars + .value").first();
@@ -213,7 +212,7 @@ describe.skipIf(noBrowser)(`contract §6 the script of the pages${noBrowser ? ` 
       await page.getByRole("button", { name: "Mail mij de code" }).click();
       await page.waitForURL(/proof|code/);
       expect(sent.length).toBeGreaterThan(0);
-      await signInOn(page, world, `${portal(world)}?lang=nl`, manager.email);
+      await lend(page, await portalBrowser(world, manager));
       await page.goto(`${portal(world)}/drafts/${draft_id}?lang=nl`);
       expect(await page.getByRole("button", { name: "Kopieer" }).count()).toBe(0);
     }));

@@ -1,23 +1,22 @@
 // Pages zoomed to 200 %, with letters twice as large, and on paper: one page of each kind.
 
-import type { Browser, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { look, noBrowser, onPage, overflowOf, startBrowser } from "../harness/browser.ts";
+import { noBrowser, onPage, overflowOf } from "../harness/browser.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { createCustomerWorld, mijn, paidCustomer, signInOn } from "./customer.ts";
-import { earningPartner, newManager, portal } from "./manager.ts";
+import { type Browser, lend } from "./claimant.ts";
+import { browserOf, createCustomerWorld, mijn, paidCustomer } from "./customer.ts";
+import { earningPartner, newManager, portal, portalBrowser } from "./manager.ts";
 
 describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? ` (skipped: ${noBrowser})` : ""}`, () => {
   let world: SandboxWorld;
-  let browser: Browser;
-  /** Who signs in where; nobody, for pages that are open by their link. */
-  let readers: { area: string; email: string | null; pages: Record<string, string> }[];
+  /** Who reads what; nobody is signed in for pages that are open by their link. */
+  let readers: { ask?: Browser; pages: Record<string, string> }[];
 
   beforeAll(async () => {
     world = await createCustomerWorld();
-    const { email } = await paidCustomer(world);
+    const customer = await paidCustomer(world);
     await earningPartner(world, world.partnerA);
-    const manager = await newManager(world, world.partnerA);
     const { draft_id } = await world.draft();
     const { body } = await world.get("/partner/drafts", world.keyA);
     const { claim_url } = body.drafts.find((draft: { draft_id: string }) => draft.draft_id === draft_id);
@@ -27,10 +26,9 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
       world.partnerA.id,
     );
     readers = [
-      { area: "", email: null, pages: { home: world.environment.config.PAGES_URL, claim: claim_url } },
+      { pages: { home: world.environment.config.PAGES_URL, claim: claim_url } },
       {
-        area: mijn(world),
-        email,
+        ask: await browserOf(world, customer),
         pages: {
           mijn: mijn(world),
           charging: mijn(world, "/charging"),
@@ -39,8 +37,7 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
         },
       },
       {
-        area: portal(world),
-        email: manager.email,
+        ask: await portalBrowser(world, await newManager(world, world.partnerA)),
         pages: {
           portal: portal(world),
           customers: portal(world, "/customers"),
@@ -49,32 +46,26 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
         },
       },
     ];
-    browser = await startBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
     await world?.close();
   });
 
   /** Opens each of the pages, signed in where that is needed. */
-  async function onEach(
-    options: Parameters<Browser["newContext"]>[0],
-    run: (page: Page, name: string) => Promise<void>,
-  ): Promise<void> {
-    for (const { area, email, pages } of readers) {
-      await onPage(browser, { bypassCSP: true, ...options }, async (page) => {
-        if (email) await signInOn(page, world, area, email);
+  async function onEach(options: BrowserContextOptions, run: (page: Page, name: string) => Promise<void>) {
+    for (const { ask, pages } of readers)
+      await onPage(options, async (page) => {
+        if (ask) await lend(page, ask);
         for (const [name, url] of Object.entries(pages)) {
           await page.goto(url);
           await run(page, name);
         }
       });
-    }
   }
 
-  test("at 200 % on a screen of 1280 everything is there, in one column, and axe finds nothing", () =>
-    onEach({ viewport: { width: 640, height: 422 }, deviceScaleFactor: 2 }, (page, name) =>
-      look(page, `zoomed-${name}`, "nl", [["light", 640]]),
+  test("at 200 % on a screen of 1280 nothing sticks out", () =>
+    onEach({ viewport: { width: 640, height: 422 }, deviceScaleFactor: 2 }, async (page, name) =>
+      expect(await overflowOf(page), name).toBeLessThanOrEqual(0),
     ));
 
   test.each([390, 1280])("with letters twice as large nothing sticks out or is cut off, at %i", (width) =>
@@ -124,7 +115,5 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
       });
       const pdf = await page.pdf({ format: "A4" });
       expect(pdf.subarray(0, 5).toString()).toBe("%PDF-");
-      if (process.env.SCREENSHOTS)
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/printed-${name}.png`, fullPage: true });
     }));
 });

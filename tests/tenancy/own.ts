@@ -42,7 +42,7 @@ export async function doOwn({ world, bearers, visitors, links, traces }: Own) {
       look(`${sent[1]?.form ? "POST" : "GET"} ${sent[0].replace(begun.link, "/claim")}`, page.status, page.text);
       return page;
     },
-    { cookie: browser.cookie, jar: browser.jar },
+    { ...browser },
   );
   await prove(world, ask, begun);
   await answer(ask, begun, { address: freshAddress() });

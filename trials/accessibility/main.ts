@@ -1,0 +1,42 @@
+// npm run trial -- accessibility: the tests that look at pages take one look; here they take every look.
+
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ROOT } from "#local/checkout.ts";
+
+const HELP = `Has axe look at every page in both languages, light and dark, on a phone, on a desk and at 200 %.
+npm test looks at each page once, and judges contrast in the other theme.
+
+  npm run trial -- accessibility [options]
+
+  --screenshots <folder>   keeps a PNG of every look
+`;
+/** In the title of every test that looks at a page. */
+const TITLE = "axe finds nothing";
+
+const { values } = parseArgs({
+  options: { screenshots: { type: "string" }, help: { type: "boolean", default: false } },
+});
+if (values.help) process.stdout.write(HELP);
+else {
+  const tests = join(ROOT, "tests");
+  const files = readdirSync(tests, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts") && readFileSync(join(tests, name), "utf8").includes(TITLE))
+    .map((name) => `tests/${name}`);
+  const { status } = spawnSync(
+    process.execPath,
+    [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "-t", TITLE, ...files],
+    {
+      cwd: ROOT,
+      stdio: "inherit",
+      env: {
+        ...process.env,
+        LOOKS: "every",
+        ...(values.screenshots ? { SCREENSHOTS: values.screenshots } : {}),
+      },
+    },
+  );
+  process.exitCode = status ?? 1;
+}
