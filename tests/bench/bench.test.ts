@@ -12,11 +12,11 @@ const folder = mkdtempSync(join(tmpdir(), "ere-bench-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (...args: string[]) =>
-  promisify(execFile)(process.execPath, [join(ROOT, "bench/main.ts"), ...args], {
+  promisify(execFile)(process.execPath, [join(ROOT, "trials/bench/main.ts"), ...args], {
     env: { ...process.env, TMPDIR: folder },
   });
 
-test("npm run bench lists the benches, and refuses what it does not know", async () => {
+test("npm run trial -- bench lists the benches, and refuses what it does not know", async () => {
   const { stdout } = await run();
   expect(stdout).toMatch(/^ {2}read +a position by its reference/m);
   await expect(run("nothing")).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-// The examples of openapi.json: tests/contract/examples.json is what a world answers. `npm run examples` writes it again.
+// The examples of openapi.json: tests/contract/examples.json is what a world answers. `npm run generate -- examples` writes it again.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { recordExamples } from "./record_examples.ts";
 
 const FILE = new URL("examples.json", import.meta.url);
 
-test("§9.5 tests/contract/examples.json is what every endpoint answers, and every error: npm run examples", async () => {
+test("§9.5 tests/contract/examples.json is what every endpoint answers, and every error: npm run generate -- examples", async () => {
   const world = await createOAuthWorld({ limits: "lifted" });
   try {
     const recorded = `${JSON.stringify(await recordExamples(world), null, 2)}\n`;

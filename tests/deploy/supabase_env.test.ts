@@ -13,8 +13,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "#local/auth.ts";
 import { ROOT } from "#local/checkout.ts";
 import { runSupabase } from "#local/migrate.ts";
-import { addToEnv, EnvFileError, readEnv } from "../../packages/deploy/src/env_file.ts";
-import { INSIDE, writeSupabaseEnv } from "../../packages/deploy/src/supabase_env.ts";
+import { addToEnv, EnvFileError, readEnv } from "../../packages/tools/src/deploy/env_file.ts";
+import { INSIDE, writeSupabaseEnv } from "../../packages/tools/src/deploy/supabase_env.ts";
 import { BUNDLES, writeBundles } from "../../packages/tools/src/bundle.ts";
 import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
 import { newTokenKey } from "../harness/environment.ts";
@@ -88,7 +88,7 @@ describe("the files", () => {
   test("are not written by who asks what it does, or says what it does not know", () => {
     const before = existsSync(`${ROOT}.env.supabase`);
     const run = (argument: string) =>
-      spawnSync(process.execPath, [`${ROOT}packages/deploy/src/supabase_env.ts`, argument], { encoding: "utf8" });
+      spawnSync(process.execPath, [`${ROOT}packages/tools/src/deploy/supabase_env.ts`, argument], { encoding: "utf8" });
     const [help, unknown] = [run("--help"), run("--wrong")];
     expect([help.status, help.stdout]).toEqual([0, expect.stringContaining("npm run supabase:env")]);
     expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining("Unknown: --wrong")]);

@@ -46,7 +46,6 @@ beforeAll(() => {
     "supabase",
     "packages",
     "tests",
-    "bench",
     "trials",
     "docs",
     "deno.json",

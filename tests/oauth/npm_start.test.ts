@@ -67,7 +67,7 @@ test("contract §1 whatever is sent to npm start, a declared answer comes back",
   try {
     const seed = Math.floor(Math.random() * 2 ** 32);
     const { faults, statuses } = await fuzz(stack, db, { requests: 400, seed, at_once: 4 });
-    expect(faults, `npm run fuzz -- --seed ${seed}`).toEqual([]);
+    expect(faults, `npm run trial -- fuzz --seed ${seed}`).toEqual([]);
     expect(Object.keys(statuses)).toEqual(expect.arrayContaining(["200", "400", "401", "403", "404"]));
   } finally {
     await db.end();

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { addCustomers } from "../../bench/kit/people.ts";
+import { addCustomers } from "../../trials/bench/kit/people.ts";
 import { createEreWorld, type EreWorld } from "../ere/ere_world.ts";
 import { addChargingPerson, type Charging } from "../ere/person.ts";
 import { addCharger } from "../harness/chargers.ts";

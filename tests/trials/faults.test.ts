@@ -1,4 +1,4 @@
-// The shortest npm run faults: two parts of the product are killed under load.
+// The shortest npm run trial -- faults: two parts of the product are killed under load.
 
 import type pg from "pg";
 import { expect, test } from "vitest";

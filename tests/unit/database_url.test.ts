@@ -1,6 +1,6 @@
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { databaseUrl } from "../../packages/deploy/src/database_url.ts";
+import { databaseUrl } from "../../packages/tools/src/deploy/database_url.ts";
 
 const hosted = {
   database_type: "PRIMARY",

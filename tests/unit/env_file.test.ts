@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { addToEnv, EnvFileError, readEnv } from "../../packages/deploy/src/env_file.ts";
+import { addToEnv, EnvFileError, readEnv } from "../../packages/tools/src/deploy/env_file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ere-env-"));
 afterAll(() => rmSync(folder, { recursive: true }));

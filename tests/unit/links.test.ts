@@ -59,11 +59,30 @@ test.each(PAGES)("every link of %s leads to a file or a heading that is there", 
 });
 
 /** A path from the root, without anything to be filled in. */
-const PATH = /`((?:supabase|packages|tests|bench|trials|docs|\.github)\/[\w./-]*)`/g;
+const PATH = /`((?:supabase|packages|tests|trials|docs|\.github)\/[\w./-]*)`/g;
 
 test.each(PAGES)("every file and folder that %s names is there", (page) => {
   const named = [...prose(page).matchAll(PATH)].map(([, path = ""]) => path);
   expect(named.filter((path) => !exists(path))).toEqual([]);
+});
+
+test("every npm script, trial and generated file that a page, program or workflow names is there", () => {
+  const { scripts } = JSON.parse(read("package.json"));
+  const generated = [...read("packages/tools/src/generate.ts").matchAll(/^ {2}(\w+): \{/gm)].map(([, what]) => what);
+  const known = (script: string, what?: string) =>
+    script in scripts &&
+    (what === undefined ||
+      (script === "trial" && exists(`trials/${what}/main.ts`)) ||
+      (script === "generate" && generated.includes(what)) ||
+      !["trial", "generate"].includes(script));
+  const faults = FILES.filter(
+    (file) => /\.(?:md|ts|js|ya?ml|toml|sql|json)$/.test(file) && !/^(?:CHANGELOG|examples\/)/.test(file),
+  ).flatMap((file) =>
+    [...read(file).matchAll(/npm run (?:-s |--silent )?([a-z]+(?::[a-z]+)*)(?: -- (\w+))?/g)]
+      .filter(([, script = "", what]) => !known(script, what))
+      .map(([words]) => `${file}: ${words}`),
+  );
+  expect(faults).toEqual([]);
 });
 
 test("docs/decisions.md has every section that a test title cites", () => {

@@ -87,7 +87,7 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
       const [, name = ""] = /([^/]+)$/.exec(operation.responses[ERRORS[code].status].$ref) ?? [];
       const { $ref } = document.components.responses[name].content["application/json"].examples[code] ?? {};
       const example = document.components.examples[String($ref).replace("#/components/examples/", "")];
-      expect(example?.value.error, `npm run examples records ${code}`).toBe(wireText(code, example?.value));
+      expect(example?.value.error, `npm run generate -- examples records ${code}`).toBe(wireText(code, example?.value));
     }
   });
 });

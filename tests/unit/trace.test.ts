@@ -8,7 +8,7 @@ test("every section has a test, every test names a section that is there, or sta
   expect(faultsOf(tests)).toEqual([]);
 });
 
-test("the page of npm run trace has every section, and below each the files that prove it", () => {
+test("the page of npm run generate -- trace has every section, and below each the files that prove it", () => {
   const parts = trace(tests).split(/^## /m).slice(1);
   expect(parts.map((part) => part.slice(0, part.indexOf("\n")))).toEqual([
     ...Object.keys(SECTIONS),

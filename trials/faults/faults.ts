@@ -4,7 +4,7 @@ import { appendFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { childrenOf } from "../../bench/kit/processor.ts";
+import { childrenOf } from "../bench/kit/processor.ts";
 import type { Random } from "../kit/random.ts";
 import type { Trial } from "../kit/stack.ts";
 import type { Load, Name } from "../load/load.ts";

@@ -1,4 +1,4 @@
-// npm run faults: breaks the whole product part by part under load, and proves that nothing acknowledged is lost.
+// Breaks the whole product part by part under load, and proves that nothing acknowledged is lost.
 
 import { parseArgs } from "node:util";
 import type { Host } from "../load/load.ts";
@@ -8,7 +8,7 @@ import { faults } from "./run.ts";
 const HELP = `Breaks Postgres, the functions, the gateway and their neighbors, one after another, while everything is written to.
 Afterwards it compares what was acknowledged with what is stored. Exit code 1 if a promise of docs/faults.md was broken.
 
-  npm run faults -- [options]
+  npm run trial -- faults [options]
 
   --seconds <number>   how long each host is broken; every fault happens once at least   (300)
   --short              only the faults of processes and of Postgres, once each, none at once with another

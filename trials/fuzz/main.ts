@@ -1,4 +1,4 @@
-// npm run fuzz: requests of every operation and credential in openapi.json, valid, nearly valid and hostile, against the whole product.
+// Requests of every operation and credential in openapi.json, valid, nearly valid and hostile, against the whole product.
 
 import { parseArgs } from "node:util";
 import { memoryOf, withStack } from "../kit/stack.ts";
@@ -7,7 +7,7 @@ import { fuzz } from "./run.ts";
 const HELP = `Sends random requests of every operation in openapi.json, with every kind of credential. Ids that answers gave are used again.
 A fault is an answer of 500 or 503 (but for document_not_ready), one that is not declared or does not fit its schema, or one that comes too late.
 
-  npm run fuzz -- [options]
+  npm run trial -- fuzz [options]
 
   --requests <number>   how many                                (100000)
   --seed <number>       repeats the choices of an earlier run   (random)

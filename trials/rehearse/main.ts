@@ -1,4 +1,4 @@
-// npm run rehearse: does what docs/operations.md tells an operator to do, on a stack of its own.
+// Does what docs/operations.md tells an operator to do, on a stack of its own.
 
 import { parseArgs } from "node:util";
 import { booking } from "./booking.ts";
@@ -10,7 +10,7 @@ const REHEARSALS = { booking, restore, rotate, upload };
 
 const HELP = `Rehearses docs/operations.md on a stack of its own. Exit code 1 if something does not hold.
 
-  npm run rehearse -- booking|restore|rotate|upload [--seed <number>]
+  npm run trial -- rehearse booking|restore|rotate|upload [--seed <number>]
 
   booking   wrong kWh booked, and corrected at each moment that it may be noticed
   restore   a wrong deed, and the restore to the moment before it, from a base copy and the log

@@ -1,4 +1,4 @@
-// npm run soak: three compressed days under every kind of write, and what grew that should not.
+// Three compressed days under every kind of write, and what grew that should not.
 
 import { parseArgs } from "node:util";
 import { soak } from "./run.ts";
@@ -6,7 +6,7 @@ import { soak } from "./run.ts";
 const HELP = `Writes to the whole product for three compressed days, and shows the highest of each figure on each day: memory, connections,
 waits for locks, dead rows, lag of jobs, tables that should not grow. Exit code 1 if the last day is worse than the day before.
 
-  npm run soak -- [options]
+  npm run trial -- soak [options]
 
   --minutes <number>   of the three days together   (10)
   --host <host>        sandbox or production alone   (both, one after the other)

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readJson } from "#local/stack.ts";
-import { childrenOf } from "../../bench/kit/processor.ts";
+import { childrenOf } from "../bench/kit/processor.ts";
 import { memoryOf } from "../kit/stack.ts";
 import { type Load, type LoadOptions, underLoad } from "../load/load.ts";
 

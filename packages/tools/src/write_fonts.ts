@@ -1,4 +1,4 @@
-// npm run fonts: the letters of PDF documents, out of @fontsource/noto-sans, and of pages, out of @fontsource-variable/public-sans,
+// npm run generate -- fonts: the letters of PDF documents, out of @fontsource/noto-sans, and of pages, out of @fontsource-variable/public-sans,
 // as modules. A function is deployed without any file that is not imported, so they travel as text.
 
 import { createHash } from "node:crypto";
@@ -23,7 +23,7 @@ function fontModule(): string {
     );
     return `  ${style}: [\n${lines.map((line) => `  ${line}`).join("\n")}\n  ],`;
   });
-  return `// Written by npm run fonts from ${name} ${version} (${license}): Noto Sans, WOFF, base64.
+  return `// Written by npm run generate -- fonts from ${name} ${version} (${license}): Noto Sans, WOFF, base64.
 
 export const FONT_DATA = {
 ${lists.join("\n")}
@@ -39,7 +39,7 @@ function pageFont() {
   const folder = `${ROOT}node_modules/@fontsource-variable/public-sans/`;
   const { name, version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
   const data = readFileSync(`${folder}files/public-sans-latin-wght-normal.woff2`);
-  const written = `// Written by npm run fonts from ${name} ${version} (${license}): Public Sans, Latin, every weight, WOFF2`;
+  const written = `// Written by npm run generate -- fonts from ${name} ${version} (${license}): Public Sans, Latin, every weight, WOFF2`;
   return { data, written };
 }
 

@@ -1,4 +1,4 @@
-// Writes tests/TRACE.md from the titles of the tests: `npm run trace`. Git ignores the file.
+// Writes tests/TRACE.md from the titles of the tests: `npm run generate -- trace`. Git ignores the file.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -53,7 +53,7 @@ export function trace(tests: readonly Titled[]): string {
   const beside = byFile(tests.filter((each) => each.sections.length === 0));
   return `${[
     "# Which test proves which rule",
-    "Written by `npm run trace` from the titles of the tests: change a title, or `tests/sections.ts`, and run it again. `§4.1` is a section of the API\nspecification, `contract §2` one of [docs/decisions.md](../docs/decisions.md). A table of cases is one line, with its marks as the file writes them.",
+    "Written by `npm run generate -- trace` from the titles of the tests: change a title, or `tests/sections.ts`, and run it again. `§4.1` is a section of the API\nspecification, `contract §2` one of [docs/decisions.md](../docs/decisions.md). A table of cases is one line, with its marks as the file writes them.",
     ...sections,
     "## Beside the specification",
     "The tree, its tools, the database as such and the local stack.",

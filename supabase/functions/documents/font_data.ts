@@ -1,4 +1,4 @@
-// Written by npm run fonts from @fontsource/noto-sans 5.3.0 (OFL-1.1): Noto Sans, WOFF, base64.
+// Written by npm run generate -- fonts from @fontsource/noto-sans 5.3.0 (OFL-1.1): Noto Sans, WOFF, base64.
 
 export const FONT_DATA = {
   regular: [

@@ -10,8 +10,8 @@ import { ROOT } from "#local/checkout.ts";
 import { newKeys } from "#local/keys.ts";
 import { writeSecret } from "#local/secret_file.ts";
 import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
-import { scramVerifier } from "../../operator/src/scram.ts";
-import { BUNDLES, writeBundles } from "../../tools/src/bundle.ts";
+import { scramVerifier } from "../../../operator/src/scram.ts";
+import { BUNDLES, writeBundles } from "../bundle.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
 import { callOf, ENABLE, SCHEDULED, VAULT_NAME } from "./schedule.ts";
 
@@ -178,7 +178,9 @@ if (import.meta.main) {
   try {
     for (const line of writeSupabaseEnv()) console.log(line);
     await writeBundles();
-    console.log(`${BUNDLES}  the functions, as \`supabase start\` serves them; after a change, npm run bundle`);
+    console.log(
+      `${BUNDLES}  the functions, as \`supabase start\` serves them; after a change, npm run generate -- bundle`,
+    );
     console.log(
       "\nNext: npx supabase start. Where it runs already: npx supabase db reset, and npx supabase functions serve.",
     );

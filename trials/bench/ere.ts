@@ -1,8 +1,8 @@
 // A year from kWh to euro: the operator's steps, each beside one statement where a statement can do the same.
 
 import type pg from "pg";
-import type { Machine } from "../packages/operator/src/command.ts";
-import { exportBatch, prepare } from "../packages/operator/src/payouts.ts";
+import type { Machine } from "../../packages/operator/src/command.ts";
+import { exportBatch, prepare } from "../../packages/operator/src/payouts.ts";
 import { type Bench, progress } from "./kit/bench.ts";
 import { against, alone, type Finding, type Target } from "./kit/findings.ts";
 import { median } from "./kit/measure.ts";

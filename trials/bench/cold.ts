@@ -1,6 +1,6 @@
 // The first answer of a function that was not running, and how large it is.
 
-import { functionFolders, weigh } from "../packages/tools/src/bundle.ts";
+import { functionFolders, weigh } from "../../packages/tools/src/bundle.ts";
 import { type Bench, progress } from "./kit/bench.ts";
 import { against, alone, type Finding } from "./kit/findings.ts";
 import { type Outgoing, openConnection, wire } from "./kit/load.ts";

@@ -1,4 +1,4 @@
-// npm run bench: what our way through costs, beside the bare database or another program, on this machine.
+// What our way through costs beside the bare database or another program, on this machine.
 
 import { parseArgs } from "node:util";
 import { PostgresError } from "#local/postgres.ts";
@@ -11,7 +11,7 @@ import { describeReport, type Report } from "./kit/report.ts";
 
 const HELP = `Measures the service beside a floor, in the same run, on this machine. docs/performance.md says how to read it.
 
-  npm run bench -- <name> [options]
+  npm run trial -- bench <name> [options]
 
   --accounts <number>   rows to run over; each bench has its own number
   --rounds <number>     turns of each side, of which the median counts

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "#local/checkout.ts";
-import { writeBundles } from "../../tools/src/bundle.ts";
+import { writeBundles } from "../bundle.ts";
 
 /**
  * What the CLI reads when it deploys functions, in a folder of its own: its settings, and the bundles. From the checkout the CLI would

@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { sealIban } from "#shared/values/iban.ts";
-import type { Machine } from "../../packages/operator/src/command.ts";
-import type { OpsAnswer } from "../../packages/operator/src/database.ts";
+import type { Machine } from "../../../packages/operator/src/command.ts";
+import type { OpsAnswer } from "../../../packages/operator/src/database.ts";
 import { liftLimits, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { denoProgram, ROOT } from "#local/checkout.ts";
 import { freePort } from "#local/postgres.ts";
-import { writeBundle } from "../../packages/tools/src/bundle.ts";
+import { writeBundle } from "../../../packages/tools/src/bundle.ts";
 
 export type Served = {
   url: string;
