@@ -162,3 +162,14 @@ begin
 end $$;
 comment on function ops.account_show(jsonb) is
   'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, sessions, told}, months summed by year and status, the newest 50 sessions. Leaves an audit row.';
+
+create function ops.payout_overview(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account constant core.accounts := private.account_named(input);
+begin
+  perform private.audit('account.overview_read', account.id);
+  return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
+end $$;
+comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It shows a person''s data, so it leaves an audit row.';

@@ -8,9 +8,6 @@ begin
   new.iban_changed_at := private.now();
   return new;
 end $$;
-create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
-  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
-
 create trigger note_iban_change before update of iban_ciphertext on core.partners for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 
@@ -74,3 +71,8 @@ create function api.read_logo(caller jsonb, request jsonb) returns json
 language sql stable security definer
 as $$ select private.act_as(caller, 'anyone'); select json_build_object('png', private.logo_at(decode(request ->> 'hash', 'hex'))); $$;
 comment on function api.read_logo(jsonb, jsonb) is 'The picture at the address of a logo: {hash} to {png}, base64, null if there is none.';
+
+-- The tenant of this transaction, read through row-level security.
+create function private.own_partner() returns core.partners
+language plpgsql stable
+as $$ begin return (select p from core.partners p where p.id = private.partner_id()); end $$;

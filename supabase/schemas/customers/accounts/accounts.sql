@@ -32,3 +32,6 @@ begin
   perform private.refuse_if('account_not_found', not found);
   return account;
 end $$;
+
+create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
+  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();

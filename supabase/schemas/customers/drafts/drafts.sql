@@ -70,3 +70,8 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_draft(jsonb, jsonb) is 'POST /partner/drafts/withdraw: {draft_id}. Refused with draft_not_found, draft_active.';
+
+create function private.own_drafts() returns json
+language plpgsql stable security definer
+as $$ begin return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active'); end $$;
+comment on function private.own_drafts() is 'The signed claims of this transaction''s person. Definer, as private.own_draft.';

@@ -383,14 +383,3 @@ begin
 end $$;
 comment on function ops.payout_show(jsonb) is
   'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. It names people, so it leaves an audit row.';
-
-create function ops.payout_overview(input jsonb) returns json
-language plpgsql security definer
-as $$
-declare
-  account constant core.accounts := private.account_named(input);
-begin
-  perform private.audit('account.overview_read', account.id);
-  return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
-end $$;
-comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It shows a person''s data, so it leaves an audit row.';

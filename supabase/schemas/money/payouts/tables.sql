@@ -150,3 +150,14 @@ create type private.payee as (
   -- the IBANs of failed payments that nobody released: [{ciphertext, key_id}], null if there are none
   failed            jsonb,
   reason            text);
+
+create table core.told_payouts (
+  partner_id uuid not null,
+  payout_id  uuid not null,
+  period     text not null,
+  status     text not null,
+  constraint told_payouts_pkey primary key (partner_id, payout_id),
+  constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.told_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
+select private.isolate('core.told_payouts', 'select');

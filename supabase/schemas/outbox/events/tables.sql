@@ -48,17 +48,6 @@ select private.isolate('core.event_heads', 'select');
 create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
 comment on type private.occurrence is 'Something that happened to an account: its subject (a connection, a charger), and the data of its event.';
 
-create table core.told_payouts (
-  partner_id uuid not null,
-  payout_id  uuid not null,
-  period     text not null,
-  status     text not null,
-  constraint told_payouts_pkey primary key (partner_id, payout_id),
-  constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.told_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
-select private.isolate('core.told_payouts', 'select');
-
 create table core.webhook_endpoints (
   partner_id          uuid        not null,
   id                  uuid        not null,

@@ -10,11 +10,6 @@ end $$;
 comment on function private.own_draft(uuid) is
   'The claim that an account of this transaction''s person began with; null if there was none. Its pages can do more. Definer, because drafts are in the partner''s tenant.';
 
-create function private.own_drafts() returns json
-language plpgsql stable security definer
-as $$ begin return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active'); end $$;
-comment on function private.own_drafts() is 'The signed claims of this transaction''s person. Definer, as private.own_draft.';
-
 create function private.own_brand() returns jsonb
 language plpgsql stable security definer
 as $$
